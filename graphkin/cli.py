@@ -1,0 +1,76 @@
+"""The `graphkin` command: finds the subcommand, and turns errors into messages and exit codes."""
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+_COMMANDS = {
+    "ingest": "ingest",
+    "info": "read",
+    "neighbors": "read",
+    "search": "read",
+    "positives": "read",
+    "export": "export",
+    "recall": "check",
+    "verify": "check",
+    "delete": "delete",
+    "serve": "serve",
+    "demo": "demo",
+}
+
+_EPILOG = """\b
+Exit codes:
+  0    done
+  1    `verify` found something wrong, or an error of graphkin's own
+  2    what was given is wrong: the command line, the input, the data it does not fit
+  3    no such store, collection, generation or item
+  4    the store cannot do it: busy, full, unwritable, foreign, newer or damaged
+  130  interrupted
+"""
+
+
+class _Rooms(click.Group):
+    """Subcommands, each in its own module, imported when asked for."""
+
+    def list_commands(self, context: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        if name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"graphkin.commands.{_COMMANDS[name]}"), name)
+        return command
+
+
+@click.group(cls=_Rooms, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.version_option(package_name="graphkin")
+def graphkin() -> None:
+    """A similarity store for molecules and graphs."""
+
+
+def main() -> None:
+    """Run the command line; exit as the epilog says."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    from store.errors import GraphkinError
+
+    try:
+        code = graphkin.main(standalone_mode=False)
+        sys.stdout.flush()
+    except GraphkinError as error:
+        click.echo(f"error: {error}", err=True)
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted; nothing was published", err=True)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; so do we
+        return 0
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,49 @@
+"""`graphkin export`: take edges or items home."""
+
+from pathlib import Path
+
+import click
+
+from graphkin import options
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["edges", "items"]))
+@options.reading
+@click.option(
+    "--format",
+    "format",
+    required=True,
+    type=click.Choice(["csv", "parquet", "graphml", "sdf", "arrow"]),
+    help="edges: csv, parquet, graphml, arrow; items: csv, parquet, sdf, arrow.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="File to write; - for standard output.",
+)
+@options.min_similarity
+def export(
+    what: str,
+    store_folder: str,
+    collection: str,
+    generation: str | None,
+    format: str,
+    output: Path,
+    min_similarity: float | None,
+) -> None:
+    """Write the edges or the items of a generation to a file.
+
+    The file appears whole or not at all.
+    """
+    from api.export import export_edges, export_items
+
+    from graphkin.output import whole_file
+    from store import open_store
+
+    with open_store(store_folder) as store, store.open(collection, generation) as opened, whole_file(output) as file:
+        blocks = export_items(opened, format) if what == "items" else export_edges(opened, format, min_similarity)
+        for block in blocks:
+            file.write(block)

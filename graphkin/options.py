@@ -1,0 +1,21 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+store = click.option("--store", "store_folder", metavar="DIR", required=True, help="Folder of the store.")
+collection = click.option("--collection", metavar="NAME", required=True, help="Collection.")
+generation = click.option("--generation", metavar="ID", help="Generation id.  [default: the current one]")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+min_similarity = click.option(
+    "--min-similarity", type=float, metavar="X", help="Smallest similarity.  [default: the stored threshold]"
+)
+
+
+def reading(command: Command) -> Command:
+    """--store, --collection, --generation: which generation a command reads."""
+    return store(collection(generation(command)))

@@ -1,0 +1,164 @@
+"""The item table: distinct molecules in order of first appearance, with every source name and typed properties."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ingest.parsing import Parsed
+from ingest.recipe import Recipe
+from store.records import ITEM_SCHEMA, Float64, Int32, Int64, UInt64
+
+PropertyType = Literal["number", "text"]
+COMPUTED = ("molwt", "rings", "heavy_atoms")
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_INTEGER = r"^[+-]?[0-9]{1,15}$"
+_BATCH = 16_384
+
+
+@dataclass
+class Descriptors:
+    """Per item, what candidate rules and the join need: words (N, W), the rest (N,); tie ranks equals by content."""
+
+    words: UInt64
+    molwt: Float64
+    rings: Int32
+    heavy_atoms: Int32
+    tie: UInt64
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+@dataclass
+class ItemTable:
+    """Collects parsed molecules, collapses duplicates by canonical SMILES, and yields the item table."""
+
+    recipe: Recipe
+    read: int = 0
+    rejected: int = 0
+    property_types: dict[str, PropertyType] = field(default_factory=dict)
+    _batches: list[pa.RecordBatch] = field(default_factory=list)
+
+    def add(self, parsed: Parsed) -> None:
+        self.read += parsed.molecules.num_rows + parsed.rejections.num_rows
+        self.rejected += parsed.rejections.num_rows
+        if parsed.molecules.num_rows:
+            self._batches.append(parsed.molecules)
+
+    def finish(self) -> tuple[Descriptors, Iterator[pa.RecordBatch]]:
+        """The descriptors of the distinct molecules, and their item table in batches. At least one must be kept."""
+        molecules = pa.Table.from_batches(self._batches)
+        self._batches = []
+        item_of, first = _collapse(molecules["digest"])
+        names = _names(molecules["name"], item_of, len(first))
+        kept = molecules.take(pa.array(first))
+        descriptors = self._descriptors(kept)
+        properties = self._properties(kept)
+        columns = pa.table([kept["smiles"], kept["inchikey"], names, properties], schema=ITEM_SCHEMA)
+        return descriptors, iter(columns.to_batches(max_chunksize=_BATCH))
+
+    def _descriptors(self, kept: pa.Table) -> Descriptors:
+        return Descriptors(
+            words=_fixed(kept["fingerprint"], "<u8").reshape(len(kept), -1),
+            molwt=np.asarray(kept["molwt"]),
+            rings=np.asarray(kept["rings"]),
+            heavy_atoms=np.asarray(kept["heavy_atoms"]),
+            tie=_fixed(kept["digest"], "<u8").reshape(-1, 2)[:, 0].copy(),
+        )
+
+    def _properties(self, kept: pa.Table) -> pa.ChunkedArray:
+        """One JSON object a row, keys sorted. A column is numeric if every value is."""
+        fragments = {name: _fragments(name, kept[name].cast(pa.string()), numeric=True) for name in COMPUTED}
+        self.property_types = dict.fromkeys(COMPUTED, "number")
+        for name, values in _source_columns(kept["properties"]):
+            given = f"source.{name}" if name in COMPUTED else name
+            numeric = _numeric(values)
+            fragments[given] = _fragments(given, values, numeric=numeric)
+            self.property_types[given] = "number" if numeric else "text"
+        self.property_types = dict(sorted(self.property_types.items()))
+        ordered = [fragments[name] for name in self.property_types]
+        body = pc.binary_join_element_wise(*ordered, ", ", null_handling="skip")
+        return pc.binary_join_element_wise("{", body, "}", "")
+
+
+def _fixed(column: pa.ChunkedArray, dtype: str) -> np.ndarray:  # type: ignore[type-arg]
+    """A fixed-size binary column without nulls as one flat array."""
+    width = column.type.byte_width
+    parts = [
+        np.frombuffer(chunk.buffers()[1], np.uint8)[chunk.offset * width : (chunk.offset + len(chunk)) * width]
+        for chunk in column.chunks
+    ]
+    return np.concatenate(parts).view(dtype)
+
+
+def _collapse(digests: pa.ChunkedArray) -> tuple[Int64, Int64]:
+    """item id of each molecule, and the first molecule of each item; ids follow first appearance."""
+    halves = _fixed(digests, "<u8").reshape(-1, 2)
+    order = np.lexsort((halves[:, 1], halves[:, 0]))  # stable: the first of a group is its first appearance
+    ordered = halves[order]
+    starts = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+    first = order[starts]
+    appearance = np.argsort(first)
+    rank = np.empty(len(first), np.int64)
+    rank[appearance] = np.arange(len(first))
+    item_of = np.empty(len(order), np.int64)
+    item_of[order] = rank[np.cumsum(starts) - 1]
+    return item_of, first[appearance]
+
+
+def _names(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray:
+    """Per item its distinct names in order of appearance."""
+    encoded = names.combine_chunks().dictionary_encode()
+    named = np.flatnonzero(np.asarray(encoded.is_valid()))
+    codes = np.asarray(encoded.indices.drop_null())
+    pairs = item_of[named] * max(len(encoded.dictionary), 1) + codes
+    _, once = np.unique(pairs, return_index=True)
+    once = np.sort(once)
+    owner = item_of[named][once]
+    by_item = np.argsort(owner, kind="stable")
+    offsets = np.zeros(items + 1, np.int32)
+    np.cumsum(np.bincount(owner, minlength=items), out=offsets[1:])
+    return pa.ListArray.from_arrays(pa.array(offsets), encoded.dictionary.take(pa.array(codes[once][by_item])))
+
+
+def _source_columns(properties: pa.ChunkedArray) -> Iterable[tuple[str, pa.Array]]:
+    """The readers' key/value pairs as one nullable text column a key, in key order."""
+    pairs = properties.combine_chunks()
+    rows = np.repeat(np.arange(len(pairs)), np.diff(np.asarray(pairs.offsets)))
+    keys = pairs.keys.dictionary_encode()
+    codes = np.asarray(keys.indices)
+    for code, key in sorted(enumerate(keys.dictionary.to_pylist()), key=lambda pair: pair[1]):
+        chosen = np.flatnonzero(codes == code)
+        picked = np.full(len(pairs), -1, np.int64)
+        picked[rows[chosen]] = chosen
+        yield key, pairs.items.take(pa.array(picked, mask=picked < 0))
+
+
+def _numeric(values: pa.Array) -> bool:
+    text = pc.utf8_trim_whitespace(values.drop_null())
+    if not pc.all(pc.match_substring_regex(text, _NUMBER)).as_py():
+        return False
+    return bool(pc.all(pc.is_finite(_floats(text))).as_py())
+
+
+def _floats(text: pa.Array) -> pa.Array:
+    return pc.utf8_ltrim(text, "+").cast(pa.float64())
+
+
+def _fragments(name: str, values: pa.Array | pa.ChunkedArray, *, numeric: bool) -> pa.Array | pa.ChunkedArray:
+    """`"name": value` as JSON text for each value; null stays null."""
+    if numeric:
+        text = pc.utf8_trim_whitespace(values)
+        whole = pc.all(pc.match_substring_regex(text, _INTEGER)).as_py()
+        number = pc.utf8_ltrim(text, "+").cast(pa.int64()) if whole else _floats(text)
+        encoded = number.cast(pa.string())
+    else:
+        texts = values.to_pylist()
+        encoded = pa.array([None if t is None else json.dumps(t, ensure_ascii=False) for t in texts], pa.string())
+    return pc.binary_join_element_wise(json.dumps(name, ensure_ascii=False), encoded, ": ")

@@ -1,0 +1,153 @@
+"""Molecules from text: parse, cap, standardise, describe. Used for ingested records and for queries alike."""
+
+import logging
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from rdkit import Chem, rdBase
+from rdkit.Chem import Descriptors
+from rdkit.Chem.MolStandardize import rdMolStandardize
+
+from ingest.recipe import Recipe, Step
+
+TextFormat = Literal["smiles", "molblock", "inchi"]
+
+MAX_ATOMS = 1_000
+MAX_RECORD_BYTES = 1_000_000
+_BYTES_PER_ATOM = 10  # of SMILES or InChI text; generous: drug-like SMILES need about two
+_TIMESTAMP = re.compile(r"^\[\d\d:\d\d:\d\d\]\s*")
+
+
+class Rejected(Exception):
+    """This record is no molecule we keep; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What the item table keeps of a molecule: MolWt in g/mol, rings by symmetrised SSSR, heavy atoms."""
+
+    smiles: str
+    inchikey: str | None
+    molwt: float
+    rings: int
+    heavy_atoms: int
+
+
+class MoleculeReader:
+    """Turns text into standardised molecules, as one recipe says. Thread-safe."""
+
+    def __init__(self, recipe: Recipe, max_atoms: int = MAX_ATOMS) -> None:
+        self._recipe = recipe
+        self._max_atoms = max_atoms
+
+    def read(self, text: str, text_format: TextFormat) -> Chem.Mol:
+        """The standardised molecule. Raises `Rejected` with RDKit's own words where it has any.
+
+        Bytes are capped before parsing and atoms right after it: RDKit parses a chain of 20,000 carbons and then
+        crashes the process while writing its SMILES.
+        """
+        self._check_text(text, text_format)
+        with rdkit_messages() as messages:
+            molecule = _parse(text, text_format)
+            if molecule is None:
+                raise Rejected("; ".join(dict.fromkeys(messages)) or f"RDKit cannot read this {text_format}")
+            self._check_atoms(molecule)
+            try:
+                return _standardise(molecule, self._recipe.standardise)
+            except (ValueError, RuntimeError) as error:
+                raise Rejected(f"standardisation failed: {error}") from error
+
+    def _check_text(self, text: str, text_format: TextFormat) -> None:
+        if not text.strip():
+            raise Rejected("empty record")
+        limit = MAX_RECORD_BYTES if text_format == "molblock" else _BYTES_PER_ATOM * self._max_atoms
+        size = len(text.encode())
+        if size > limit:
+            raise Rejected(f"{size} bytes of {text_format}, more than {limit}")
+        if text_format == "smiles":
+            _, *rest = text.split(maxsplit=1)
+            if rest and not rest[0].startswith("|"):
+                raise Rejected("white space inside the SMILES")
+
+    def _check_atoms(self, molecule: Chem.Mol) -> None:
+        atoms = molecule.GetNumAtoms()
+        if not atoms:
+            raise Rejected("no atoms")
+        if atoms > self._max_atoms:
+            raise Rejected(f"{atoms} atoms, more than {self._max_atoms}")
+
+    def describe(self, molecule: Chem.Mol) -> Description:
+        return Description(
+            smiles=Chem.MolToSmiles(molecule),
+            inchikey=_inchikey(molecule) if self._recipe.inchikey else None,
+            molwt=Descriptors.MolWt(molecule),
+            rings=len(Chem.GetSymmSSSR(molecule)),
+            heavy_atoms=molecule.GetNumHeavyAtoms(),
+        )
+
+
+def _parse(text: str, text_format: TextFormat) -> Chem.Mol | None:
+    match text_format:
+        case "smiles":
+            return Chem.MolFromSmiles(text)
+        case "molblock":
+            return Chem.MolFromMolBlock(text)
+        case "inchi":
+            return Chem.MolFromInchi(text)
+
+
+def _standardise(molecule: Chem.Mol, steps: tuple[Step, ...]) -> Chem.Mol:
+    for step in steps:
+        match step:
+            case "largest_fragment":
+                molecule = rdMolStandardize.LargestFragmentChooser().choose(molecule)
+            case "uncharge":
+                molecule = rdMolStandardize.Uncharger().uncharge(molecule)
+    return molecule
+
+
+def _inchikey(molecule: Chem.Mol) -> str | None:
+    with rdkit_messages():
+        return Chem.MolToInchiKey(molecule) or None
+
+
+class _Collector(logging.Handler):
+    """Hands RDKit's log lines to whoever listens on this thread, and drops the rest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listening = threading.local()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        messages: list[str] | None = getattr(self.listening, "messages", None)
+        line = _TIMESTAMP.sub("", record.getMessage()).strip()
+        if messages is not None and line and not set(line) <= {"~", "^"}:
+            messages.append(line)
+
+
+_collector = _Collector()
+
+
+def _capture_rdkit_log() -> None:
+    rdBase.LogToPythonLogger()
+    logger = logging.getLogger("rdkit")
+    logger.propagate = False
+    logger.handlers = [_collector]
+
+
+_capture_rdkit_log()
+
+
+@contextmanager
+def rdkit_messages() -> Iterator[list[str]]:
+    """Collects what RDKit logs on this thread, instead of printing it."""
+    messages: list[str] = []
+    _collector.listening.messages = messages
+    try:
+        yield messages
+    finally:
+        _collector.listening.messages = None

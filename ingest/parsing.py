@@ -1,0 +1,202 @@
+"""Records to described molecules, in worker processes that may die without ending the run."""
+
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import connection, get_context, parent_process
+
+import pyarrow as pa
+
+from ingest.fingerprints import Fingerprinter
+from ingest.molecules import MoleculeReader, Rejected, TextFormat
+from ingest.recipe import Recipe
+from store.identity import content_digest
+from store.records import REJECTION_SCHEMA
+
+_KEPT_INPUT = 4096
+_AHEAD = 2  # chunks waiting per worker
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Records of one source as the readers yield them (`ingest.readers.RECORD_SCHEMA`)."""
+
+    source: str
+    text_format: TextFormat
+    records: pa.RecordBatch
+
+    def slice(self, start: int, length: int) -> "Chunk":
+        return Chunk(self.source, self.text_format, self.records.slice(start, length))
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The molecules of a chunk, column by column in record order, and the records that are none."""
+
+    molecules: pa.RecordBatch
+    rejections: pa.RecordBatch
+
+
+def molecule_schema(recipe: Recipe, records: pa.Schema) -> pa.Schema:
+    """Columns of `Parsed.molecules`; `fingerprint` is the packed bits, `digest` a seeded 128-bit hash of the SMILES."""
+    return pa.schema(
+        [
+            ("smiles", pa.string()),
+            ("inchikey", pa.string()),
+            ("molwt", pa.float64()),
+            ("rings", pa.int32()),
+            ("heavy_atoms", pa.int32()),
+            ("fingerprint", pa.binary(8 * recipe.fingerprint.words)),
+            ("digest", pa.binary(16)),
+            records.field("name"),
+            records.field("properties"),
+        ]
+    )
+
+
+class ChunkParser:
+    """Parses chunks in this process."""
+
+    def __init__(self, recipe: Recipe, max_atoms: int) -> None:
+        self._recipe = recipe
+        self._reader = MoleculeReader(recipe, max_atoms)
+        self._fingerprinter = Fingerprinter(recipe.fingerprint)
+
+    def parse(self, chunk: Chunk) -> Parsed:
+        records = chunk.records
+        texts, faults = records["text"].to_pylist(), records["fault"].to_pylist()
+        kept: list[int] = []
+        described: list[tuple[object, ...]] = []
+        rejected: list[tuple[int, str]] = []
+        for row, (text, fault) in enumerate(zip(texts, faults, strict=True)):
+            try:
+                if fault is not None:
+                    raise Rejected(fault)
+                described.append(self._describe(text or "", chunk.text_format))
+                kept.append(row)
+            except Rejected as reason:
+                rejected.append((row, str(reason)))
+        schema = molecule_schema(self._recipe, records.schema)
+        columns = list(zip(*described, strict=True)) or [()] * 7
+        carried = records.select(["name", "properties"]).take(pa.array(kept, pa.int64()))
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=False)]
+        molecules = pa.RecordBatch.from_arrays([*arrays, *carried.columns], schema=schema)
+        return Parsed(molecules, rejections(chunk, rejected))
+
+    def _describe(self, text: str, text_format: TextFormat) -> tuple[object, ...]:
+        molecule = self._reader.read(text, text_format)
+        description = self._reader.describe(molecule)
+        return (
+            description.smiles,
+            description.inchikey,
+            description.molwt,
+            description.rings,
+            description.heavy_atoms,
+            self._fingerprinter.packed(molecule),
+            content_digest(description.smiles, self._recipe.tie_seed),
+        )
+
+
+def rejections(chunk: Chunk, rejected: list[tuple[int, str]]) -> pa.RecordBatch:
+    """`REJECTION_SCHEMA` rows for (row in chunk, reason)."""
+    rows = [row for row, _ in rejected]
+    picked = chunk.records.take(pa.array(rows, pa.int64()))
+    inputs = [(text or "")[:_KEPT_INPUT] for text in picked["text"].to_pylist()]
+    reasons = [reason for _, reason in rejected]
+    return pa.record_batch([[chunk.source] * len(rows), picked["line"], inputs, reasons], schema=REJECTION_SCHEMA)
+
+
+class ParserPool:
+    """Worker processes that parse chunks; results come in the order of the chunks, whatever the number of workers."""
+
+    def __init__(self, recipe: Recipe, max_atoms: int, workers: int) -> None:
+        self._recipe = recipe
+        self._max_atoms = max_atoms
+        self._workers = workers
+
+    def _executor(self, workers: int) -> ProcessPoolExecutor:
+        context = get_context("forkserver")
+        context.set_forkserver_preload(["ingest.parsing"])
+        return ProcessPoolExecutor(
+            workers, context, initializer=_start_worker, initargs=(self._recipe, self._max_atoms)
+        )
+
+    def parse(self, chunks: Iterable[Chunk]) -> Iterator[Parsed]:
+        """Parse every chunk. A worker that dies costs the record that killed it, nothing else."""
+        chunks = iter(chunks)
+        waiting: deque[tuple[Chunk, Future[Parsed]]] = deque()
+        executor = self._executor(self._workers)
+        try:
+            while self._fill(executor, waiting, chunks):
+                _, future = waiting[0]
+                try:
+                    yield future.result()
+                    waiting.popleft()
+                except BrokenProcessPool:
+                    suspects = [chunk for chunk, _ in waiting]
+                    waiting.clear()
+                    executor.shutdown()
+                    for suspect in suspects:
+                        yield from self._parse_alone(suspect)
+                    executor = self._executor(self._workers)
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+    def _fill(
+        self, executor: ProcessPoolExecutor, waiting: deque[tuple[Chunk, Future[Parsed]]], chunks: Iterator[Chunk]
+    ) -> bool:
+        while len(waiting) < self._workers * (1 + _AHEAD) and (chunk := next(chunks, None)) is not None:
+            try:
+                waiting.append((chunk, executor.submit(_parse_in_worker, chunk)))
+            except BrokenProcessPool as error:
+                future: Future[Parsed] = Future()
+                future.set_exception(error)
+                waiting.append((chunk, future))
+        return bool(waiting)
+
+    def _parse_alone(self, chunk: Chunk) -> Iterator[Parsed]:
+        """Parse one suspect chunk in a process of its own, halving it until the record that kills is found."""
+        with self._executor(1) as executor:
+            try:
+                yield executor.submit(_parse_in_worker, chunk).result()
+                return
+            except BrokenProcessPool:
+                pass
+        size = chunk.records.num_rows
+        if size == 1:
+            reason = "the parser process died on this record"
+            yield Parsed(_no_molecules(self._recipe, chunk), rejections(chunk, [(0, reason)]))
+            return
+        yield from self._parse_alone(chunk.slice(0, size // 2))
+        yield from self._parse_alone(chunk.slice(size // 2, size - size // 2))
+
+
+def _no_molecules(recipe: Recipe, chunk: Chunk) -> pa.RecordBatch:
+    schema = molecule_schema(recipe, chunk.records.schema)
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+
+
+_parser: ChunkParser
+
+
+def _start_worker(recipe: Recipe, max_atoms: int) -> None:
+    global _parser  # a worker process has one parser, made once
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is the parent's to answer
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _parser = ChunkParser(recipe, max_atoms)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)  # the parent was killed: nobody is left to hand results to
+
+
+def _parse_in_worker(chunk: Chunk) -> Parsed:
+    return _parser.parse(chunk)

@@ -1,0 +1,211 @@
+"""The one place that strings the stages together: source > records > molecules > items > pairs > edges > generation."""
+
+import csv
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from rdkit import rdBase
+
+from ingest.cap import cap
+from ingest.forest import maximum_spanning_forest
+from ingest.items import Descriptors, ItemTable
+from ingest.join import Pairs, similar_pairs
+from ingest.molecules import MAX_ATOMS
+from ingest.parsing import Chunk, ParserPool
+from ingest.progress import Progress
+from ingest.readers import ReadOptions, Source, open_source
+from ingest.recipe import Recipe
+from ingest.window import window_pairs
+from store import csr
+from store.base import Draft, Store
+from store.errors import InvalidInput
+from store.records import REJECTION_SCHEMA, Counts, Edges, Histogram, Int32, Manifest, Provenance
+
+_FINGERPRINT_BLOCK = 65_536
+
+
+@dataclass(frozen=True)
+class IngestOptions:
+    """How to run, none of it deciding the edges. `workers`: processes that parse, and threads of the join."""
+
+    read: ReadOptions = field(default_factory=ReadOptions)
+    max_atoms: int = MAX_ATOMS
+    max_rejected: float = 0.1  # share of records
+    workers: int = os.cpu_count() or 1
+    rejections_file: Path | None = None  # where the rejections of a run that failed by them are left
+
+
+class _Clock:
+    """Seconds by stage."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.times: dict[str, float] = {}
+        self._progress = progress
+
+    @contextmanager
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Callable[[int], None]]:
+        begin = time.perf_counter()
+        with self._progress.stage(name, total, unit) as advance:
+            yield advance
+        self.times[name] = round(time.perf_counter() - begin, 3)
+
+
+def ingest_molecules(
+    store: Store,
+    collection: str,
+    files: Sequence[str],
+    recipe: Recipe,
+    options: IngestOptions | None = None,
+    progress: Progress | None = None,
+) -> Manifest:
+    """Build and publish one generation of `collection` from molecule files ("-": standard input).
+
+    Returns the published manifest. Raises `InvalidInput` for files that cannot be read, for no molecule at all, and
+    for more than `max_rejected` of the records rejected; `StoreError` and `StoreBusy` as the store does. On every
+    error, and on a crash, nothing is published.
+    """
+    options = options or IngestOptions()
+    clock = _Clock(progress or Progress())
+    sources = [open_source(file, options.read) for file in files]
+    with store.draft(collection, "molecule") as draft:
+        with clock.stage("compile"):
+            _compile_kernels()
+        table = _parse(sources, recipe, options, draft, clock)
+        with clock.stage("items"):
+            descriptors = _write_items(table, draft)
+        with clock.stage("join", len(descriptors), "molecules") as advance:
+            pairs = Pairs.concatenate(list(_similar(descriptors, recipe, options.workers, advance)))
+        with clock.stage("cap"):
+            pairs, dropped = cap(pairs, descriptors.tie, recipe.top_k)
+            edges = Edges(pairs.left, pairs.right, pairs.similarity.astype(np.float32))
+        with clock.stage("write"):
+            draft.append_edges(edges)
+            draft.write_dropped(dropped)
+            draft.write_forest(maximum_spanning_forest(edges, len(descriptors)))
+        provenance = Provenance(
+            kind="molecule",
+            recipe=recipe.model_dump(mode="json"),
+            versions=_versions(),
+            inputs=[source.digest() for source in sources],
+            counts=Counts(
+                read=table.read,
+                kept=len(descriptors),
+                duplicates=table.read - table.rejected - len(descriptors),
+                rejected=table.rejected,
+            ),
+            edges=len(edges),
+            dropped=int(dropped.sum(dtype=np.int64)) // 2,
+            properties=dict(table.property_types),
+            histograms=_histograms(edges, len(descriptors), recipe.threshold),
+            times=clock.times,
+        )
+        return draft.publish(provenance)
+
+
+def _parse(sources: list[Source], recipe: Recipe, options: IngestOptions, draft: Draft, clock: _Clock) -> ItemTable:
+    table = ItemTable(recipe)
+    pool = ParserPool(recipe, options.max_atoms, options.workers)
+    total = sum(source.bytes_total or 0 for source in sources) or None
+    rejected: list[pa.RecordBatch] = []
+    with clock.stage("parse", total, "B") as advance:
+        done = 0
+        for parsed in pool.parse(_chunks(sources)):
+            table.add(parsed)
+            if parsed.rejections.num_rows:
+                rejected.append(parsed.rejections)
+                draft.append_rejections(parsed.rejections)
+            reached = sum(source.bytes_read for source in sources)
+            advance(reached - done)
+            done = reached
+    _require_molecules(table, rejected, options)
+    return table
+
+
+def _chunks(sources: list[Source]) -> Iterator[Chunk]:
+    for source in sources:
+        for records in source:
+            yield Chunk(source.name, source.text_format, records)
+
+
+def _require_molecules(table: ItemTable, rejected: list[pa.RecordBatch], options: IngestOptions) -> None:
+    share = table.rejected / table.read if table.read else 0.0
+    if table.read > table.rejected and share <= options.max_rejected:
+        return
+    if not table.read:
+        raise InvalidInput("the input holds no record", expected="at least one molecule")
+    hint = "see what is wrong with them, or allow more with --max-rejected"
+    if options.rejections_file is not None:
+        _save_rejections(rejected, options.rejections_file)
+        hint = f"they are listed in {options.rejections_file}; mend them, or allow more with --max-rejected"
+    first = rejected[0].slice(0, 1).to_pylist()[0]
+    raise InvalidInput(
+        f"{table.rejected} of {table.read} records ({share:.1%}) were rejected; nothing was published",
+        given=f"first: {first['source']}:{first['line']}: {first['reason'][:300]}",
+        expected=f"a molecule among them, and at most {options.max_rejected:.1%} rejected",
+        hint=hint,
+    )
+
+
+def _save_rejections(rejected: list[pa.RecordBatch], path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(REJECTION_SCHEMA.names)
+        for batch in rejected:
+            writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def _write_items(table: ItemTable, draft: Draft) -> Descriptors:
+    descriptors, batches = table.finish()
+    for batch in batches:
+        draft.append_items(batch)
+    for start in range(0, len(descriptors), _FINGERPRINT_BLOCK):
+        draft.append_fingerprints(descriptors.words[start : start + _FINGERPRINT_BLOCK])
+    return descriptors
+
+
+def _similar(descriptors: Descriptors, recipe: Recipe, threads: int, advance: Callable[[int], None]) -> Iterator[Pairs]:
+    match recipe.candidates:
+        case "exact":
+            return similar_pairs(descriptors.words, recipe.threshold, threads, advance)
+        case "window":
+            return window_pairs(descriptors, recipe, recipe.threshold, advance)
+
+
+def _compile_kernels() -> None:
+    """Run the compiled stages once on two molecules' worth of data, so that their times are their own."""
+    two = Descriptors(
+        words=np.ones((2, 1), np.uint64),
+        molwt=np.ones(2),
+        rings=np.ones(2, np.int32),
+        heavy_atoms=np.ones(2, np.int32),
+        tie=np.arange(2, dtype=np.uint64),
+    )
+    recipe = Recipe()
+    for pairs in (*similar_pairs(two.words, 0.5, 1), *window_pairs(two, recipe, 0.5)):
+        kept, _ = cap(pairs, two.tie, recipe.top_k)
+        edges = Edges(kept.left, kept.right, kept.similarity.astype(np.float32))
+        maximum_spanning_forest(edges, 2)
+        csr.build(edges, 2)
+
+
+def _versions() -> dict[str, str]:
+    return {"rdkit": rdBase.rdkitVersion, **{name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}}
+
+
+def _histograms(edges: Edges, items: int, threshold: float) -> dict[str, Histogram]:
+    degrees: Int32 = np.bincount(np.concatenate([edges.source, edges.target]), minlength=items)
+    powers = [0, *(2**power for power in range(int(degrees.max()).bit_length() + 1))]
+    counted, _ = np.histogram(degrees, bins=powers)
+    steps = np.linspace(np.float32(threshold), 1, 21)
+    similar, _ = np.histogram(edges.similarity, bins=steps)
+    return {
+        "degree": Histogram(edges=[float(edge) for edge in powers], counts=counted.tolist()),
+        "similarity": Histogram(edges=steps.tolist(), counts=similar.tolist()),
+    }

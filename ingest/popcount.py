@@ -1,0 +1,67 @@
+"""Counting common bits of packed fingerprints: the innermost kernels."""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from store.records import Int32, Int64, UInt64
+
+
+@intrinsic
+def popcount(typing_context: Any, value: Any) -> Any:  # noqa: ARG001 - the signature numba calls
+    """Number of set bits of a uint64, by the processor's own instruction."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        counted = builder.module.declare_intrinsic("llvm.ctpop", [ir.IntType(64)])
+        return builder.call(counted, arguments)
+
+    return types.int64(types.uint64), generate
+
+
+@njit(nogil=True, cache=True)
+def common(words: UInt64, left: int, right: int) -> int:
+    """Number of bits set in both rows."""
+    count = 0
+    for word in range(words.shape[1]):
+        count += popcount(words[left, word] & words[right, word])
+    return count
+
+
+@njit(nogil=True, cache=True)
+def common_with(words: UInt64, query: UInt64) -> Int32:
+    """(N,) number of bits each row shares with the query (W,)."""
+    counts = np.empty(len(words), np.int32)
+    for row in range(len(words)):
+        count = 0
+        for word in range(words.shape[1]):
+            count += popcount(words[row, word] & query[word])
+        counts[row] = count
+    return counts
+
+
+@njit(nogil=True, cache=True)
+def common_pairs(words: UInt64, left: Int32, right: Int32) -> Int32:
+    """(P,) number of bits shared by each pair of rows."""
+    counts = np.empty(len(left), np.int32)
+    for pair in range(len(left)):
+        counts[pair] = common(words, left[pair], right[pair])
+    return counts
+
+
+def minimum_common(threshold: float, most: int) -> Int64:
+    """(most + 1,) for each sum s of two popcounts, the fewest common bits c with c / (s - c) ≥ threshold in float64.
+
+    A sum of 0 (both empty) is out of reach: RDKit defines that similarity as 0.
+    """
+    sums = np.arange(most + 1)
+    estimate = np.floor(threshold * sums / (1 + threshold)).astype(np.int64)
+    least = np.full(most + 1, most + 1, dtype=np.int64)
+    for shift in (2, 1, 0, -1):  # rounding may put the estimate one off; the smallest that fits is kept
+        shared = estimate + shift
+        union = sums - shared
+        fits = (shared >= 1) & (union >= 1) & (shared / np.maximum(union, 1) >= threshold)
+        least[fits] = shared[fits]
+    return least

@@ -1,0 +1,79 @@
+"""The columns of a table: which of them is the structure, which the name, and which are properties."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ingest.readers.records import Record, faulted
+from store.errors import InvalidInput
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A header that has been understood. `smiles` and `name` are positions; `properties` are (position, name)."""
+
+    names: tuple[str, ...]
+    smiles: int
+    name: int | None
+    properties: tuple[tuple[int, str], ...]
+
+    @classmethod
+    def resolve(cls, source: str, header: Sequence[str], smiles: str | None, name: str | None) -> "Columns":
+        """Find the asked-for columns, by default "smiles" and, if there is one, "id": the exact name, else in any case.
+
+        A column without a name is called after its position, from "column 1". Raises `InvalidInput` naming the columns
+        for one that is missing or ambiguous, and for two columns of one name.
+        """
+        names = tuple(title.strip() or f"column {position}" for position, title in enumerate(header, 1))
+        if repeated := [title for title in names if names.count(title) > 1]:
+            raise InvalidInput(f"{source} has several columns named {repeated[0]!r}", expected="distinct column names")
+        smiles_at = _required(source, names, smiles or "smiles", "--smiles-column")
+        if name is not None:
+            name_at: int | None = _required(source, names, name, "--name-column")
+        elif (name_at := _find(source, names, "id", "--name-column")) == smiles_at:
+            name_at = None
+        others = tuple((at, title) for at, title in enumerate(names) if at not in (smiles_at, name_at))
+        return cls(names, smiles_at, name_at, others)
+
+    def record(self, line: int, cells: Sequence[str | None]) -> Record:
+        """One row as a record; cells that are empty, null or absent at the end are left out. Raises `ValueError` with
+        the fault of a row that is too long, or too short to have a structure. No cells at all: an empty record."""
+        given = len(cells)
+        if given > len(self.names) or 0 < given <= self.smiles:
+            missing = "" if given > self.smiles else f" (no {self.names[self.smiles]!r})"
+            raise ValueError(f"has {given:,} cells{missing}, the header has {len(self.names):,}")
+        if not given:
+            return line, "", None, (), (), None
+        smiles = cells[self.smiles] or ""
+        name = cells[self.name] if self.name is not None and self.name < given else None
+        keys: list[str] = []
+        values: list[str] = []
+        for at, title in self.properties:
+            if at < given and (value := cells[at]):
+                keys.append(title)
+                values.append(value)
+        return line, smiles.strip(), (name and name.strip()) or None, keys, values, None
+
+
+def _find(source: str, names: Sequence[str], wanted: str, option: str) -> int | None:
+    if wanted in names:
+        return names.index(wanted)
+    found = [at for at, title in enumerate(names) if title.casefold() == wanted.casefold()]
+    if len(found) > 1:
+        raise InvalidInput(
+            f"{source} has several columns named {wanted!r} but for their case",
+            given=[names[at] for at in found],
+            hint=f"choose one with {option}",
+        )
+    return found[0] if found else None
+
+
+def _required(source: str, names: Sequence[str], wanted: str, option: str) -> int:
+    found = _find(source, names, wanted, option)
+    if found is None:
+        raise InvalidInput(
+            f"{source} has no column {wanted!r}",
+            given=wanted,
+            expected=f"one of {', '.join(names)}" if names else "a header line that names the columns",
+            hint=f"name the column with {option}",
+        )
+    return found

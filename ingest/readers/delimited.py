@@ -1,0 +1,95 @@
+"""CSV and TSV files: a header, then one record a row; quoted cells may hold line ends."""
+
+import csv
+from collections import deque
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from ingest.readers.columns import Columns
+from ingest.readers.lines import Line
+from ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulted
+from store.errors import InvalidInput
+
+_Row: TypeAlias = tuple[list[Line], list[str], str | None]
+"""(the physical lines, the cells, why the row is rejected)"""
+
+_LONGEST = MAX_RECORD + len("\r\n")
+
+
+def read_delimited(
+    source: str, lines: Iterator[Line], delimiter: Literal[",", "\t"], smiles: str | None, name: str | None
+) -> Iterator[Record]:
+    """Every row is a record, a blank line too. The header is read at once; `source` names the file in its errors.
+
+    A row that cannot be read (a stray quote, too long) costs the line that it starts on, and reading goes on at the
+    next line: one stray quote does not swallow the rows after it. Raises `InvalidInput` as `Columns.resolve` does.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))  # a cell may be as long as a record
+    rows = _rows(lines, delimiter)
+    _, header, fault = next(rows)
+    if fault is not None:
+        raise InvalidInput(f"the header of {source} {fault}", expected="a line that names the columns")
+    return _records(rows, Columns.resolve(source, header, smiles, name))
+
+
+def _records(rows: Iterator[_Row], columns: Columns) -> Iterator[Record]:
+    for lines, cells, fault in rows:
+        number = lines[0][0]
+        try:
+            if fault is not None:
+                raise ValueError(fault)
+            yield columns.record(number, cells)
+        except ValueError as error:
+            yield faulted(number, "".join(text for _, text, _ in lines), str(error))
+
+
+def _rows(lines: Iterator[Line], delimiter: str) -> Iterator[_Row]:
+    feed = _Feed(lines)
+    reader = csv.reader(feed, delimiter=delimiter, strict=True)
+    while True:
+        feed.start_row()
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except (csv.Error, ValueError) as error:
+            feed.give_back()
+            yield feed.row[:1], [], str(error) if isinstance(error, ValueError) else f"is not valid CSV: {error}"
+        else:
+            yield feed.row, cells, next((fault for _, _, fault in feed.row if fault), None)
+
+
+class _Feed:
+    """Hands physical lines to the csv module, and keeps those of the row being read.
+
+    Raises `ValueError` with the fault of a row that is too long or never ends.
+    """
+
+    def __init__(self, lines: Iterator[Line]) -> None:
+        self._lines = lines
+        self._again: deque[Line] = deque()
+        self.start_row()
+
+    def start_row(self) -> None:
+        self.row: list[Line] = []
+        self._size = 0
+
+    def give_back(self) -> None:
+        """Read the lines of this row again, but for the first."""
+        self._again.extendleft(reversed(self.row[1:]))
+
+    def __iter__(self) -> "_Feed":
+        return self
+
+    def __next__(self) -> str:
+        line = self._again.popleft() if self._again else next(self._lines, None)
+        if line is None:
+            if self.row:
+                raise ValueError("has a quote that is never closed")
+            raise StopIteration
+        self.row.append(line)
+        _, text, fault = line
+        self._size += len(text) if text.isascii() else len(text.encode())
+        if fault == TOO_LONG or self._size > _LONGEST:
+            raise ValueError(TOO_LONG)
+        return text

@@ -1,0 +1,70 @@
+"""Records: what every reader yields, and the batches they are collected into."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain
+from typing import TypeAlias
+
+import pyarrow as pa
+
+RECORD_SCHEMA = pa.schema(
+    [
+        pa.field("line", pa.int64()),  # 1-based line (row for Parquet) where the record starts
+        pa.field("text", pa.string()),  # the SMILES, or the whole SD record; "" for an empty record
+        pa.field("name", pa.string()),
+        pa.field(
+            "properties", pa.map_(pa.string(), pa.string())
+        ),  # the other columns or data items, empty ones left out
+        pa.field("fault", pa.string()),  # why the reader itself rejects the record; `text` is then an excerpt of it
+    ]
+)
+
+MAX_RECORD = 1_000_000
+"""Bytes of the longest record that is read."""
+
+TOO_LONG = f"is longer than {MAX_RECORD:,} bytes"
+NOT_UTF8 = "is not UTF-8"
+HAS_NUL = "contains a NUL byte"
+
+Record: TypeAlias = tuple[int, str, str | None, Sequence[str], Sequence[str], str | None]
+"""(line, text, name, property names, property values, fault)"""
+
+_EXCERPT = 4096
+_BATCH_RECORDS = 1000
+_BATCH_SIZE = 4_000_000
+
+
+def faulted(line: int, text: str, fault: str) -> Record:
+    """A record that the reader rejects: `text` is what was read of it, of which the first 4,096 characters are kept."""
+    return line, text[:_EXCERPT].rstrip("\r\n").replace("\0", "\\x00"), None, (), (), fault
+
+
+def decoded(data: bytes) -> tuple[str, str | None]:
+    """The text, and the fault if it is no clean UTF-8; bytes that are not are shown as `\\xff`."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return data.decode(errors="backslashreplace"), NOT_UTF8
+    return text, HAS_NUL if "\0" in text else None
+
+
+def batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
+    """Batches of `RECORD_SCHEMA`, each of at most 1,000 records and at most one record past 4 million characters."""
+    collected: list[Record] = []
+    size = 0
+    for record in records:
+        collected.append(record)
+        size += len(record[1]) + sum(map(len, record[4]))
+        if len(collected) == _BATCH_RECORDS or size >= _BATCH_SIZE:
+            yield _batch(collected)
+            collected, size = [], 0
+    if collected:
+        yield _batch(collected)
+
+
+def _batch(records: Sequence[Record]) -> pa.RecordBatch:
+    lines, texts, names, keys, values, faults = zip(*records, strict=True)
+    offsets = pa.array(accumulate(map(len, keys), initial=0), pa.int32())
+    flat_keys = pa.array(chain.from_iterable(keys), pa.string())
+    flat_values = pa.array(chain.from_iterable(values), pa.string())
+    properties = pa.MapArray.from_arrays(offsets, flat_keys, flat_values)
+    return pa.record_batch([pa.array(lines), pa.array(texts), names, properties, faults], schema=RECORD_SCHEMA)

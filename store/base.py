@@ -1,0 +1,259 @@
+"""The store port: what every adapter promises, in the words of design.md.
+
+One contract suite (`tests/contract`) runs over every adapter.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, Self
+
+import numpy as np
+import pyarrow as pa
+
+from store.errors import InvalidInput
+from store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, Kind, Manifest, Provenance, UInt64
+
+Field = Literal["smiles", "name", "inchikey"]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A named set of items of one kind; `generations` are ids, oldest first, `current` is the one served."""
+
+    name: str
+    kind: Kind
+    current: str
+    generations: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """One page of an item's neighbours: similarity descending, then id. `total` counts them all."""
+
+    ids: Int32
+    similarity: Float32
+    total: int
+
+
+@dataclass(frozen=True)
+class Subgraph:
+    """A bounded neighbourhood. nodes (M,) int32 ordered by hop, best similarity to the hop before, id; hop (M,);
+    hidden (M,) neighbours not shown; edges among the nodes, most similar first; truncated: a cap cut something."""
+
+    nodes: Int32
+    hop: Int32
+    hidden: Int32
+    edges: Edges
+    truncated: bool
+
+
+@dataclass(frozen=True)
+class Path:
+    """ids (L+1,) int32 from source to target; similarity (L,) float32 of each step."""
+
+    ids: Int32
+    similarity: Float32
+
+
+class Store(ABC):
+    """A place that holds collections. Safe to read from many threads; one writer per collection at a time.
+
+    Raises `StoreFormat` for files of another format or a newer schema, `StoreError` when it cannot be reached.
+    """
+
+    @abstractmethod
+    def collections(self) -> list[Collection]:
+        """Every collection with a published generation, by name. Drafts are never listed."""
+
+    @abstractmethod
+    def collection(self, name: str) -> Collection:
+        """Raises `NotFound` naming the collections there are."""
+
+    @abstractmethod
+    def open(self, collection: str, generation: str | None = None) -> "Generation":
+        """A reader of one published generation (default: the current one).
+
+        The reader stays valid while it is open, whatever is published or deleted meanwhile.
+        Raises `NotFound`; `Deleted` for a generation that was published once.
+        """
+
+    @abstractmethod
+    def draft(self, collection: str, kind: Kind) -> "Draft":
+        """Start writing a generation of `collection`, holding its writer lock until publish or discard.
+
+        Leftovers of a writer that died are swept first. Raises `StoreBusy` if another writer holds the lock and
+        `Conflict` if the collection exists with another kind.
+        """
+
+    @abstractmethod
+    def delete(self, collection: str, generation: str) -> None:
+        """Delete a published generation. The current one moves to the newest that is left; a collection without
+        generations disappears. Raises `NotFound` and `Deleted` as `open` does."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+class Draft(ABC):
+    """A generation being written, invisible to readers. Leaving the `with` block unpublished discards it.
+
+    The order is: items and rejections in any interleaving, then fingerprints, edges, dropped and forest, then publish.
+    Arrays handed over are copied or written before the call returns. Not thread-safe.
+    """
+
+    @abstractmethod
+    def append_items(self, items: pa.RecordBatch) -> None:
+        """The next rows of the item table (`ITEM_SCHEMA`); ids continue densely from 0."""
+
+    @abstractmethod
+    def append_rejections(self, rejections: pa.RecordBatch) -> None:
+        """Records that could not be kept (`REJECTION_SCHEMA`)."""
+
+    @abstractmethod
+    def append_fingerprints(self, words: UInt64) -> None:
+        """The next rows of packed fingerprints, (n, W) uint64, in id order."""
+
+    @abstractmethod
+    def append_edges(self, edges: Edges) -> None:
+        """Edges in any order; each pair must be appended exactly once, with source < target < N."""
+
+    @abstractmethod
+    def write_dropped(self, dropped: Int32) -> None:
+        """(N,) per item, how many of its pairs ≥ τ the cap did not keep. Not called where it could not be counted."""
+
+    @abstractmethod
+    def write_forest(self, forest: Edges) -> None:
+        """The maximum spanning forest of the edges, most similar first (single linkage at every threshold)."""
+
+    @abstractmethod
+    def publish(self, provenance: Provenance) -> Manifest:
+        """Make the generation visible and current, atomically: after a crash it is either whole or absent.
+
+        If this content is already published it becomes current and the draft is dropped; the returned manifest is
+        then the older one. Raises `StoreError` (disk full, unwritable) with nothing published.
+        """
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Drop the draft and release the lock. Harmless after publish."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.discard()
+
+
+class Generation(ABC):
+    """A reader of one published hierarchy. Immutable, safe to share between threads.
+
+    Thresholds given to it are rounded to float32 before comparing with stored similarities, so a stored 0.7 passes
+    `min_similarity=0.7`. Ids out of range raise `NotFound`. Arrays returned must not be written to.
+    """
+
+    collection: str
+    manifest: Manifest
+
+    @property
+    def id(self) -> str:
+        return self.manifest.generation
+
+    @property
+    def size(self) -> int:
+        """Number of items."""
+        return self.manifest.counts.kept
+
+    @abstractmethod
+    def items(self, ids: Sequence[int] | Int32) -> list[Item]:
+        """The items in the order asked for. Meant for pages; `scan` reads all. Raises `NotFound` naming an id."""
+
+    @abstractmethod
+    def scan(self, ids: Int32 | None = None) -> Iterator[pa.RecordBatch]:
+        """Items in id order (or the given ids, in their order) as batches of `ITEM_SCHEMA` with int32 `id` first."""
+
+    @abstractmethod
+    def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
+        """Ids > `after` whose field equals `value` exactly, ascending, at most `limit`.
+
+        Raises `Conflict` for `inchikey` on a collection that was ingested without them.
+        """
+
+    @abstractmethod
+    def column(self, name: str) -> Float64:
+        """(N,) one numeric property of every item, NaN where an item lacks it. Raises `NotFound` naming the columns."""
+
+    @abstractmethod
+    def rejections(self) -> Iterator[pa.RecordBatch]:
+        """The records that were not kept, in input order (`REJECTION_SCHEMA`)."""
+
+    @abstractmethod
+    def neighbors(
+        self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None
+    ) -> Neighbors:
+        """Neighbours of one item, similarity descending then id; `limit` None means all."""
+
+    @abstractmethod
+    def subgraph(
+        self, id: int, hops: int, max_items: int, max_edges: int, min_similarity: float | None = None
+    ) -> Subgraph:
+        """What lies within `hops` of an item, the nearest and most similar first when a cap cuts."""
+
+    @abstractmethod
+    def path(self, source: int, target: int, max_hops: int, min_similarity: float | None = None) -> Path | None:
+        """Fewest edges, then the largest minimum similarity, then the lowest ids; None if farther than `max_hops`."""
+
+    @abstractmethod
+    def edges(self, min_similarity: float | None = None) -> Iterator[Edges]:
+        """All edges in blocks, ordered by source then target."""
+
+    @abstractmethod
+    def graph(self) -> Graph:
+        """The whole hierarchy as CSR arrays (memory-mapped where the store can)."""
+
+    @abstractmethod
+    def forest(self) -> Edges:
+        """The stored maximum spanning forest, most similar first."""
+
+    @abstractmethod
+    def fingerprints(self) -> Fingerprints:
+        """All packed fingerprints (memory-mapped where the store can)."""
+
+    @abstractmethod
+    def check(self) -> list[str]:
+        """Damage found by reading everything back: checksums, sizes, the content hash. Empty when whole."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def rounded(min_similarity: float | None) -> np.float32:
+    """A caller's threshold as stored similarities are compared with it: rounded to float32; None passes all."""
+    return np.float32(0.0 if min_similarity is None else min_similarity)
+
+
+_COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+
+
+def require_collection_name(name: str) -> None:
+    """Raises `InvalidInput` unless a collection may be called so."""
+    if not _COLLECTION_NAME.fullmatch(name):
+        raise InvalidInput(
+            "not a collection name",
+            given=name,
+            expected="1 to 63 of the characters a-z 0-9 . _ -, the first a letter or digit",
+        )

@@ -1,0 +1,61 @@
+"""Edges to CSR and back, and selections of CSR rows."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numba import njit
+
+from store.records import Edges, Float32, Graph, Int32, Int64
+
+_EDGE_BLOCK = 1 << 20
+
+
+def build(edges: Edges, nodes: int) -> Graph:
+    """The symmetric CSR of undirected edges (each given once), every row sorted by neighbour id."""
+    degrees = np.bincount(edges.source, minlength=nodes) + np.bincount(edges.target, minlength=nodes)
+    indptr = np.zeros(nodes + 1, dtype=np.int64)
+    np.cumsum(degrees, out=indptr[1:])
+    indices = np.empty(indptr[-1], dtype=np.int32)
+    similarity = np.empty(indptr[-1], dtype=np.float32)
+    _fill(edges.source, edges.target, edges.similarity, indptr, indices, similarity)
+    return Graph(indptr, indices, similarity)
+
+
+@njit(nogil=True, cache=True)
+def _fill(source: Int32, target: Int32, weight: Float32, indptr: Int64, indices: Int32, similarity: Float32) -> None:
+    place = indptr[:-1].copy()
+    for edge in range(len(source)):
+        for row, column in ((source[edge], target[edge]), (target[edge], source[edge])):
+            indices[place[row]] = column
+            similarity[place[row]] = weight[edge]
+            place[row] += 1
+    for row in range(len(indptr) - 1):
+        begin, end = indptr[row], indptr[row + 1]
+        order = np.argsort(indices[begin:end])
+        indices[begin:end] = indices[begin:end][order]
+        similarity[begin:end] = similarity[begin:end][order]
+
+
+def edge_blocks(graph: Graph, threshold: np.float32) -> Iterator[Edges]:
+    """Every edge with similarity ≥ threshold once, ordered by source then target, in blocks of about a million."""
+    row = 0
+    while row < graph.nodes:
+        end = int(np.searchsorted(graph.indptr, graph.indptr[row] + _EDGE_BLOCK, side="right")) - 1
+        end = min(max(end, row + 1), graph.nodes)
+        owner, neighbour, similarity = rows(graph, np.arange(row, end, dtype=np.int64), threshold)
+        upper = owner < neighbour
+        if upper.any():
+            yield Edges(owner[upper], neighbour[upper], similarity[upper])
+        row = end
+
+
+def rows(graph: Graph, ids: Int32 | Int64, threshold: np.float32) -> tuple[Int32, Int32, Float32]:
+    """(owner, neighbour, similarity) of every directed edge ≥ threshold that leaves one of `ids`, row by row."""
+    begin = graph.indptr[ids]
+    lengths = graph.indptr[np.asarray(ids) + 1] - begin
+    owner = np.repeat(np.asarray(ids, dtype=np.int32), lengths)
+    offset = np.arange(lengths.sum(), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    position = np.repeat(begin, lengths) + offset
+    similarity = graph.similarity[position]
+    kept = similarity >= threshold
+    return owner[kept], graph.indices[position[kept]], similarity[kept]

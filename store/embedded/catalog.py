@@ -1,0 +1,170 @@
+"""The catalog: one small SQLite database whose rows *are* the publications."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from store.base import Collection
+from store.errors import Conflict, Deleted, NotFound, StoreFormat
+from store.records import Kind, Manifest
+
+APPLICATION_ID = 0x67726B6E  # "grkn"
+SCHEMA_VERSION = 1
+
+_SCHEMA = f"""
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {SCHEMA_VERSION};
+CREATE TABLE collections (name TEXT PRIMARY KEY, kind TEXT NOT NULL, current TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE generations (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    collection TEXT NOT NULL,
+    generation TEXT NOT NULL,
+    manifest TEXT NOT NULL,
+    deleted_at TEXT,
+    UNIQUE (collection, generation)
+);
+"""
+
+
+class Catalog:
+    """Collections and generations. Every call opens, uses and closes the database: no state between calls."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def create(self) -> None:
+        """Write an empty catalog, atomically: a crash leaves none or a whole one."""
+        with self._connect() as database, database:
+            database.execute("BEGIN EXCLUSIVE")
+            if not database.execute("SELECT 1 FROM sqlite_schema").fetchone():
+                for statement in filter(str.strip, _SCHEMA.split(";")):
+                    database.execute(statement)
+
+    def check(self) -> None:
+        """Raises `StoreFormat` unless this is a catalog this version can read."""
+        try:
+            with self._connect() as database:
+                (application,) = database.execute("PRAGMA application_id").fetchone()
+                (version,) = database.execute("PRAGMA user_version").fetchone()
+        except sqlite3.DatabaseError as error:
+            raise StoreFormat(
+                f"not a graphkin store: {error}",
+                given=str(self._path),
+                expected="a folder written by `graphkin ingest`",
+            ) from error
+        if application != APPLICATION_ID:
+            raise StoreFormat(
+                "not a graphkin store: catalog.sqlite belongs to something else",
+                given=str(self._path),
+                expected="a folder written by `graphkin ingest`",
+            )
+        if version > SCHEMA_VERSION:
+            raise StoreFormat(
+                "the store was written by a newer graphkin",
+                given=f"schema version {version}",
+                expected=f"schema version {SCHEMA_VERSION} or older",
+                hint="upgrade graphkin",
+            )
+
+    @contextmanager
+    def _connect(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self._path, timeout=30, isolation_level=None)) as database:
+            database.execute("PRAGMA synchronous = FULL")
+            yield database
+
+    def collections(self) -> list[Collection]:
+        with self._connect() as database:
+            named = database.execute("SELECT name, kind, current FROM collections ORDER BY name").fetchall()
+            rows = database.execute(
+                "SELECT collection, generation FROM generations WHERE deleted_at IS NULL ORDER BY position"
+            ).fetchall()
+        return [
+            Collection(name, kind, current, tuple(generation for owner, generation in rows if owner == name))
+            for name, kind, current in named
+        ]
+
+    def collection(self, name: str) -> Collection:
+        found = self.collections()
+        for collection in found:
+            if collection.name == name:
+                return collection
+        raise NotFound(
+            f"no collection {name!r}",
+            given=name,
+            expected=f"one of {', '.join(c.name for c in found)}" if found else "this store holds no collection yet",
+        )
+
+    def manifest(self, collection: str, generation: str) -> Manifest:
+        """Raises `NotFound`, or `Deleted` for a generation that is gone."""
+        with self._connect() as database:
+            row = database.execute(
+                "SELECT manifest, deleted_at FROM generations WHERE collection = ? AND generation = ?",
+                (collection, generation),
+            ).fetchone()
+        if row is None:
+            raise NotFound(f"collection {collection!r} has no such generation", given=generation)
+        if row[1] is not None:
+            raise Deleted(f"this generation of {collection!r} was deleted at {row[1]}", given=generation)
+        return Manifest.model_validate_json(row[0])
+
+    def live(self, collection: str) -> set[str]:
+        """The generations of a collection that must have files."""
+        return {g for c in self.collections() if c.name == collection for g in c.generations}
+
+    def require_kind(self, collection: str, kind: Kind) -> None:
+        for found in self.collections():
+            if found.name == collection and found.kind != kind:
+                raise Conflict(
+                    f"collection {collection!r} holds items of kind {found.kind!r}",
+                    given=kind,
+                    expected="one kind of item per collection",
+                    hint="choose another collection name",
+                )
+
+    def publish(self, collection: str, manifest: Manifest) -> None:
+        """One transaction: the row that makes a generation exist and current."""
+        with self._connect() as database, database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute(
+                "DELETE FROM generations WHERE collection = ? AND generation = ?", (collection, manifest.generation)
+            )
+            database.execute(
+                "INSERT INTO generations (collection, generation, manifest) VALUES (?, ?, ?)",
+                (collection, manifest.generation, manifest.model_dump_json()),
+            )
+            self._make_current(database, collection, manifest.kind, manifest.generation)
+
+    def make_current(self, collection: str, manifest: Manifest) -> None:
+        with self._connect() as database, database:
+            database.execute("BEGIN IMMEDIATE")
+            self._make_current(database, collection, manifest.kind, manifest.generation)
+
+    @staticmethod
+    def _make_current(database: sqlite3.Connection, collection: str, kind: Kind, generation: str) -> None:
+        database.execute(
+            "INSERT INTO collections VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET current = excluded.current",
+            (collection, kind, generation),
+        )
+
+    def delete(self, collection: str, generation: str) -> None:
+        self.manifest(collection, generation)
+        with self._connect() as database, database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute(
+                "UPDATE generations SET deleted_at = ? WHERE collection = ? AND generation = ?",
+                (datetime.now(UTC).isoformat(timespec="seconds"), collection, generation),
+            )
+            newest = database.execute(
+                "SELECT generation FROM generations WHERE collection = ? AND deleted_at IS NULL "
+                "ORDER BY position DESC LIMIT 1",
+                (collection,),
+            ).fetchone()
+            if newest is None:
+                database.execute("DELETE FROM collections WHERE name = ?", (collection,))
+            else:
+                database.execute(
+                    "UPDATE collections SET current = ? WHERE name = ? AND current = ?",
+                    (newest[0], collection, generation),
+                )

@@ -1,0 +1,142 @@
+"""Writing one generation of the embedded store."""
+
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from filelock import BaseFileLock
+from numpy.typing import NDArray
+
+from store import csr
+from store.base import Draft
+from store.embedded.catalog import Catalog
+from store.embedded.files import ArrayWriter, disk, sha256, sync, write_array
+from store.embedded.items import ItemWriter
+from store.errors import StoreError
+from store.identity import ContentHash
+from store.records import Edges, Int32, Manifest, Provenance, UInt64
+
+_EDGE_PARTS = (("source", np.int32), ("target", np.int32), ("similarity", np.float32))
+
+
+class EmbeddedDraft(Draft):
+    """A folder beside the generations, renamed to its content hash when it is whole."""
+
+    def __init__(self, collection: str, folder: Path, catalog: Catalog, lock: BaseFileLock) -> None:
+        self._collection = collection
+        self._catalog = catalog
+        self._lock = lock
+        self._folder = folder / f"draft-{token_hex(8)}"
+        self._content = ContentHash()
+        self._counted = 0
+        self._open = True
+        try:
+            with disk(self._folder):
+                self._folder.mkdir(parents=True)
+                self._items = ItemWriter(self._folder / "items.sqlite")
+                self._edges = [ArrayWriter(self._spool(part), dtype) for part, dtype in _EDGE_PARTS]
+        except BaseException:
+            lock.release()
+            raise
+        self._words: ArrayWriter | None = None
+        self._popcounts: ArrayWriter | None = None
+
+    def _spool(self, part: str) -> Path:
+        return self._folder / f"spool.{part}.npy"
+
+    def append_items(self, items: pa.RecordBatch) -> None:
+        with disk(self._folder):
+            self._items.append(items)
+        self._content.update(items)
+        self._counted += items.num_rows
+
+    def append_rejections(self, rejections: pa.RecordBatch) -> None:
+        with disk(self._folder):
+            self._items.reject(rejections)
+
+    def append_fingerprints(self, words: UInt64) -> None:
+        with disk(self._folder):
+            if self._words is None or self._popcounts is None:
+                self._words = ArrayWriter(self._folder / "fingerprints.npy", np.uint64, words.shape[1])
+                self._popcounts = ArrayWriter(self._folder / "popcounts.npy", np.int32)
+            self._words.append(words)
+            self._popcounts.append(np.bitwise_count(words).sum(axis=1, dtype=np.int32))
+
+    def append_edges(self, edges: Edges) -> None:
+        with disk(self._folder):
+            for writer, array in zip(self._edges, (edges.source, edges.target, edges.similarity), strict=True):
+                writer.append(array)
+
+    def write_dropped(self, dropped: Int32) -> None:
+        self._write("dropped.npy", dropped)
+
+    def write_forest(self, forest: Edges) -> None:
+        for part in ("source", "target", "similarity"):
+            self._write(f"forest.{part}.npy", getattr(forest, part))
+
+    def _write(self, name: str, array: NDArray[Any]) -> None:
+        with disk(self._folder):
+            write_array(self._folder / name, array)
+
+    def publish(self, provenance: Provenance) -> Manifest:
+        if not self._open:
+            raise StoreError("this draft is already published or discarded")
+        generation = self._content.hexdigest(provenance.recipe, provenance.versions["rdkit"])
+        if generation in self._catalog.live(self._collection):
+            manifest = self._catalog.manifest(self._collection, generation)
+            with disk(self._folder):
+                self._catalog.make_current(self._collection, manifest)
+        else:
+            with disk(self._folder):
+                self._finish_files()
+                manifest = Manifest(
+                    **provenance.model_dump(),
+                    generation=generation,
+                    published_at=datetime.now(UTC).isoformat(timespec="seconds"),
+                    files={path.name: sha256(path) for path in sorted(self._folder.iterdir())},
+                )
+                self._move_into_place(generation)
+                self._catalog.publish(self._collection, manifest)
+        self.discard()
+        return manifest
+
+    def _finish_files(self) -> None:
+        self._items.close()
+        for writer in (*self._edges, self._words, self._popcounts):
+            if writer is not None:
+                writer.close()
+        graph = csr.build(Edges(*(np.load(self._spool(part)) for part, _ in _EDGE_PARTS)), self._counted)
+        for part, _ in _EDGE_PARTS:
+            self._spool(part).unlink()
+        self._write("indptr.npy", graph.indptr)
+        self._write("indices.npy", graph.indices)
+        self._write("similarity.npy", graph.similarity)
+
+    def _move_into_place(self, generation: str) -> None:
+        for path in self._folder.iterdir():
+            sync(path)
+        sync(self._folder)
+        self._folder.rename(self._folder.parent / generation)
+        sync(self._folder.parent)
+        sync(self._folder.parent.parent)
+
+    def discard(self) -> None:
+        if not self._open:
+            return
+        self._open = False
+        for close in self._closers():
+            try:
+                close()
+            except OSError:
+                continue  # the disk may be full; what was buffered is thrown away anyway
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._lock.release()
+
+    def _closers(self) -> list[Callable[[], None]]:
+        writers = [writer for writer in (*self._edges, self._words, self._popcounts) if writer is not None]
+        return [self._items.abandon, *(writer.close for writer in writers)]

@@ -1,0 +1,86 @@
+"""Files of the embedded store: arrays appended with write(), synced, hashed; errors of the disk as `StoreError`."""
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import DTypeLike, NDArray
+
+from store.errors import StoreError, StoreFormat
+
+
+@contextmanager
+def disk(path: Path) -> Iterator[None]:
+    """Turn what the operating system or SQLite says about `path` into a `StoreError`."""
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        raise StoreError(
+            f"cannot write the store: {error}",
+            given=str(path),
+            expected="a writable local folder with free space",
+            hint="nothing was published; free space or fix the permissions, then run the same command again",
+        ) from error
+
+
+class ArrayWriter:
+    """One `.npy` file that grows by its first axis. The header is rewritten at `close`, in the room numpy leaves."""
+
+    def __init__(self, path: Path, dtype: DTypeLike, width: int | None = None) -> None:
+        self._dtype = np.dtype(dtype)
+        self._tail = () if width is None else (width,)
+        self._rows = 0
+        self._file: BinaryIO = path.open("wb")
+        self._write_header()
+
+    def _write_header(self) -> None:
+        header = {
+            "descr": npy.dtype_to_descr(self._dtype),
+            "fortran_order": False,
+            "shape": (self._rows, *self._tail),
+        }
+        npy.write_array_header_1_0(self._file, header)
+
+    def append(self, block: NDArray[Any]) -> None:
+        self._file.write(np.ascontiguousarray(block, dtype=self._dtype).data)
+        self._rows += len(block)
+
+    def close(self) -> None:
+        if not self._file.closed:
+            self._file.seek(0)
+            self._write_header()
+            self._file.close()
+
+
+def write_array(path: Path, array: NDArray[Any]) -> None:
+    writer = ArrayWriter(path, array.dtype, array.shape[1] if array.ndim == 2 else None)
+    writer.append(array)
+    writer.close()
+
+
+def map_array(path: Path) -> NDArray[Any]:
+    """A read-only memory map as a plain array. Raises `StoreFormat` if the file is cut short or not an array."""
+    try:
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (ValueError, EOFError) as error:
+        raise StoreFormat(f"{path.name} is damaged: {error}", given=str(path), hint="run `graphkin verify`") from error
+
+
+def sync(path: Path) -> None:
+    """Force a file or a folder's entries to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

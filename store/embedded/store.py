@@ -1,0 +1,118 @@
+"""The embedded store: a folder that needs no server. Linux and macOS, local file systems."""
+
+import shutil
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from store.base import Collection, Draft, Generation, Store, require_collection_name
+from store.embedded.catalog import Catalog
+from store.embedded.draft import EmbeddedDraft
+from store.embedded.files import disk
+from store.embedded.generation import EmbeddedGeneration
+from store.errors import NotFound, StoreBusy, StoreFormat
+from store.records import Kind
+
+_CATALOG = "catalog.sqlite"
+
+
+class EmbeddedStore(Store):
+    """catalog.sqlite, and below collections/NAME/ one immutable folder a generation."""
+
+    def __init__(self, folder: Path, *, create: bool = False) -> None:
+        self._folder = folder
+        self._catalog = Catalog(folder / _CATALOG)
+        self._collections = folder / "collections"
+        self._locks = folder / "locks"
+        if create:
+            self._create()
+        if not (folder / _CATALOG).is_file():
+            raise self._absent()
+        self._catalog.check()
+
+    def _create(self) -> None:
+        with disk(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            foreign = [entry.name for entry in self._folder.iterdir() if not entry.name.startswith(_CATALOG)]
+            if not (self._folder / _CATALOG).exists() and foreign:
+                raise StoreFormat(
+                    "this folder holds other files and is no graphkin store",
+                    given=str(self._folder),
+                    expected="a new or empty folder, or an existing store",
+                )
+            self._catalog.create()
+
+    def _absent(self) -> NotFound | StoreFormat:
+        if self._folder.is_dir() and any(self._folder.iterdir()):
+            return StoreFormat(
+                "this folder is no graphkin store", given=str(self._folder), expected=f"a folder with {_CATALOG}"
+            )
+        return NotFound(
+            "there is no store here", given=str(self._folder), hint="`graphkin ingest molecules FILE --store` makes one"
+        )
+
+    def collections(self) -> list[Collection]:
+        return self._catalog.collections()
+
+    def collection(self, name: str) -> Collection:
+        return self._catalog.collection(name)
+
+    def open(self, collection: str, generation: str | None = None) -> Generation:
+        if generation is None:
+            generation = self._catalog.collection(collection).current
+        manifest = self._catalog.manifest(collection, generation)
+        try:
+            return EmbeddedGeneration(collection, manifest, self._collections / collection / generation)
+        except FileNotFoundError as error:
+            self._catalog.manifest(collection, generation)  # deleted between the two: says so
+            raise StoreFormat(
+                f"generation {generation[:12]} of {collection!r} is damaged: a file is missing",
+                given=str(error.filename),
+                hint="ingest again",
+            ) from error
+
+    def draft(self, collection: str, kind: Kind) -> Draft:
+        require_collection_name(collection)
+        lock = self._writer(collection)
+        try:
+            self._catalog.require_kind(collection, kind)
+            with disk(self._folder):
+                self._sweep(collection)
+        except BaseException:
+            lock.release()
+            raise
+        return EmbeddedDraft(collection, self._collections / collection, self._catalog, lock)
+
+    def _writer(self, collection: str) -> FileLock:
+        lock = FileLock(self._locks / collection, timeout=0)
+        try:
+            with disk(self._folder):
+                self._locks.mkdir(exist_ok=True)
+                lock.acquire()
+        except Timeout as error:
+            raise StoreBusy(
+                f"another process is writing collection {collection!r}",
+                given=collection,
+                expected="one writer per collection",
+                hint="wait until it ends",
+            ) from error
+        return lock
+
+    def _sweep(self, collection: str) -> None:
+        folder = self._collections / collection
+        live = self._catalog.live(collection)
+        for entry in folder.iterdir() if folder.is_dir() else ():
+            if entry.name not in live:
+                shutil.rmtree(entry)
+
+    def delete(self, collection: str, generation: str) -> None:
+        lock = self._writer(collection)
+        try:
+            with disk(self._folder):
+                self._catalog.delete(collection, generation)
+                shutil.rmtree(self._collections / collection / generation, ignore_errors=True)
+        finally:
+            lock.release()
+
+    def close(self) -> None:
+        """Nothing is held open between calls."""

@@ -1,0 +1,34 @@
+"""First-order positives: neighbours, proportional to similarity, without replacement (method.md B, FO)."""
+
+import numpy as np
+from numba import njit
+
+from store.records import Int32
+from store.sampling.philox import PAD, uniforms
+from store.sampling.race import arrival, enter
+from store.sampling.transitions import Transitions, pick
+
+
+@njit(nogil=True, cache=True)
+def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: bool, positives: Int32) -> None:
+    """Fill positives (B, k), which comes as -1 and stays so for isolated anchors.
+
+    With fewer than k neighbours all of them come once, in drawn order; then independent draws, or the anchor.
+    """
+    times = np.empty(positives.shape[1], np.float64)
+    for row in range(len(anchors)):
+        anchor = anchors[row]
+        begin, end = transitions.indptr[anchor], transitions.indptr[anchor + 1]
+        if begin == end:
+            continue
+        entered = 0
+        for edge in range(begin, end):
+            neighbour = transitions.indices[edge]
+            time = arrival(key, anchor, neighbour, transitions.similarity[edge])
+            entered = enter(time, neighbour, times, positives[row], entered)
+        for slot in range(entered, len(times)):
+            if pad_self:
+                positives[row, slot] = anchor
+            else:
+                edge = pick(transitions, anchor, uniforms(key, anchor, slot, 0, PAD)[0])
+                positives[row, slot] = transitions.indices[edge]

@@ -1,0 +1,58 @@
+"""Philox4x32-10, the counter-based generator that makes draws replayable.
+
+Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The key says which request is
+replayed; the counter says which of its draws is meant, so a draw needs no state and no order.
+"""
+
+import hashlib
+import json
+
+import numpy as np
+from numba import njit
+
+from store.errors import InvalidInput
+from store.sampling.policy import MAX_SEED
+
+# The last word of the counter: what the draw decides.
+STEP, END, RANK, TIE, RACE, PAD, NEGATIVE = range(7)
+
+_LOW = np.uint64(0xFFFFFFFF)
+_WORD = np.uint64(32)
+_MULTIPLIER_0, _MULTIPLIER_1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_WEYL_0, _WEYL_1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
+_FIVE, _SIX, _TWENTY_SIX = np.uint64(5), np.uint64(6), np.uint64(26)
+
+
+def replay_key(seed: int, generation: str, stream: str, epoch: int) -> np.uint64:
+    """64 bits that stand for a request; `stream` is the canonical policy, or another name for what is drawn.
+
+    Raises `InvalidInput` for a seed outside 0 to `MAX_SEED` or a negative epoch.
+    """
+    if not 0 <= seed <= MAX_SEED:
+        raise InvalidInput("seed out of range", given=seed, expected=f"0 to {MAX_SEED}")
+    if epoch < 0:
+        raise InvalidInput("epoch out of range", given=epoch, expected="0 or more")
+    request = json.dumps([int(seed), generation, stream, int(epoch)])
+    return np.uint64(int.from_bytes(hashlib.blake2b(request.encode(), digest_size=8).digest(), "little"))
+
+
+@njit(nogil=True, cache=True)
+def block(
+    key: np.uint64, a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """The four 32-bit words at counter (a, b, c, d); the key's low half is Random123's first key word."""
+    key_0, key_1 = key & _LOW, key >> _WORD
+    for _ in range(10):
+        left, right = _MULTIPLIER_0 * a, _MULTIPLIER_1 * c
+        a, b, c, d = (right >> _WORD) ^ b ^ key_0, right & _LOW, (left >> _WORD) ^ d ^ key_1, left & _LOW
+        key_0, key_1 = (key_0 + _WEYL_0) & _LOW, (key_1 + _WEYL_1) & _LOW
+    return a, b, c, d
+
+
+@njit(nogil=True, cache=True)
+def uniforms(key: np.uint64, subject: int, stream: int, draw: int, purpose: int) -> tuple[float, float]:
+    """Two independent uniforms in [0, 1) with 53 random bits each. Every part of the counter is below 2^32."""
+    a, b, c, d = block(key, np.uint64(subject), np.uint64(stream), np.uint64(draw), np.uint64(purpose))
+    first = ((a >> _FIVE) << _TWENTY_SIX) | (b >> _SIX)
+    second = ((c >> _FIVE) << _TWENTY_SIX) | (d >> _SIX)
+    return first * 2.0**-53, second * 2.0**-53

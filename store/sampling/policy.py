@@ -1,0 +1,69 @@
+"""How positives are drawn: the policy of a request, validated once and part of its replay key."""
+
+import json
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from store.records import Frozen
+
+MAX_SEED = 2**53 - 1
+"""Seeds run from 0 to here: every integer that JSON numbers carry exactly."""
+
+Name = Literal["first_order", "random_walk", "second_order"]
+Rank = Literal["top", "count", "exp"]
+Pad = Literal["resample", "self"]
+
+_Bias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+_Ending = Annotated[float, Field(ge=0, lt=1), AfterValidator(abs)]  # abs: -0.0 is the same policy as 0.0
+
+
+class Policy(Frozen):
+    """How the positives of an anchor are drawn (method.md B).
+
+    name    first_order: neighbours, proportional to similarity, without replacement;
+            random_walk: vertices visited by `walks` walks of at most `length` edges, ranked by visits;
+            second_order: P_i(j) + Σ_k P_i(k) P_k(j), without replacement.
+    k       positives per anchor, 1 to 64; by default 3 for first and second order, 5 for random walks.
+    length  edges per walk, 1 to 32.   walks  walks per anchor, 1 to 256.
+    p, q    node2vec's return and in-out parameters, > 0; 1 leaves the walk unbiased.
+    p_end   probability in [0, 1) that a walk ends after a step.
+    rank    top: the k most visited, distinct; count, exp: k draws with replacement proportional to the visits or to
+            their exponential.
+    pad     what follows when there are fewer than k distinct candidates: resample them, or the anchor itself.
+
+    Raises pydantic's `ValidationError`.
+    """
+
+    name: Name
+    k: int = Field(ge=1, le=64)
+    length: int = Field(default=2, ge=1, le=32)
+    walks: int = Field(default=5, ge=1, le=256)
+    p: _Bias = 1.0
+    q: _Bias = 1.0
+    p_end: _Ending = 0.0
+    rank: Rank = "exp"
+    pad: Pad = "resample"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_k(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("k") is None:
+            return {**given, "k": 5 if given.get("name") == "random_walk" else 3}
+        return given
+
+    @classmethod
+    def of(cls, name: str, **explicit: Any) -> Self:
+        """The policy `name` with what was said explicitly; None stands for the default."""
+        return cls.model_validate(
+            {"name": name, **{key: value for key, value in explicit.items() if value is not None}}
+        )
+
+    def canonical(self) -> str:
+        """The policy as its replay key sees it: JSON of its name and of the parameters that can change a draw."""
+        matters = {"name", "k", "pad"}
+        if self.name == "random_walk":
+            matters = set(type(self).model_fields)
+            if self.rank != "top":  # the other rankings draw with replacement and never pad
+                matters -= {"pad"}
+        return json.dumps(self.model_dump(include=matters), sort_keys=True)

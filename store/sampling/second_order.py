@@ -1,0 +1,99 @@
+"""Second-order positives: P2_i(j) = P_i(j) + Σ_k P_i(k) P_k(j), j ≠ i, without replacement (method.md B)."""
+
+import numpy as np
+from numba import njit
+
+from store.records import Float64, Int32, Int64
+from store.sampling.philox import PAD, uniforms
+from store.sampling.race import arrival, enter
+from store.sampling.transitions import Transitions, find, total
+from store.sampling.vertex_table import empty_table, slot
+
+
+@njit(nogil=True, cache=True)
+def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: bool, positives: Int32) -> None:
+    """Fill positives (B, k), which comes as -1 and stays so for isolated anchors. Padding as in first order, with P2."""
+    capacity = 0
+    for row in range(len(anchors)):
+        capacity = max(capacity, _reach(transitions, anchors[row]))
+    table = empty_table(capacity)
+    mass = np.zeros(len(table), np.float64)
+    taken = np.empty(capacity, np.int64)
+    times = np.empty(positives.shape[1], np.float64)
+    for row in range(len(anchors)):
+        anchor = anchors[row]
+        reached = _spread(transitions, anchor, table, mass, taken)
+        if reached == 0:
+            continue
+        entered = 0
+        for place in taken[:reached]:
+            time = arrival(key, anchor, table[place], mass[place])
+            entered = enter(time, table[place], times, positives[row], entered)
+        for rank in range(entered, len(times)):
+            if pad_self:
+                positives[row, rank] = anchor
+            else:
+                uniform, _ = uniforms(key, anchor, rank, 0, PAD)
+                positives[row, rank] = table[_pick(mass, taken[:reached], uniform)]
+        for place in taken[:reached]:
+            table[place], mass[place] = -1, 0.0
+
+
+@njit(nogil=True, cache=True)
+def _reach(transitions: Transitions, anchor: int) -> int:
+    """An upper bound on the number of vertices within two edges."""
+    indptr = transitions.indptr
+    bound = indptr[anchor + 1] - indptr[anchor]
+    for middle in transitions.indices[indptr[anchor] : indptr[anchor + 1]]:
+        bound += indptr[middle + 1] - indptr[middle]
+    return min(bound, len(indptr) - 1)
+
+
+@njit(nogil=True, cache=True)
+def _spread(transitions: Transitions, anchor: int, table: Int32, mass: Float64, taken: Int64) -> int:
+    """Put P2 (not normalised: the race does not mind) into the table; returns how many of its places are taken."""
+    indptr, indices, similarity = transitions.indptr, transitions.indices, transitions.similarity
+    reached = 0
+    for near in range(indptr[anchor], indptr[anchor + 1]):
+        middle = indices[near]
+        share = similarity[near] / total(transitions, anchor)
+        reached = _add(middle, share, table, mass, taken, reached)
+        share /= total(transitions, middle)
+        for far in range(indptr[middle], indptr[middle + 1]):
+            if indices[far] != anchor:
+                reached = _add(indices[far], share * similarity[far], table, mass, taken, reached)
+    return reached
+
+
+@njit(nogil=True, cache=True)
+def _add(vertex: int, share: float, table: Int32, mass: Float64, taken: Int64, reached: int) -> int:
+    place = slot(table, vertex)
+    if table[place] < 0:
+        table[place] = vertex
+        taken[reached] = place
+        reached += 1
+    mass[place] += share
+    return reached
+
+
+@njit(nogil=True, cache=True)
+def _pick(mass: Float64, places: Int64, uniform: float) -> int:
+    """One place, proportional to its mass."""
+    level = uniform * mass[places].sum()
+    for place in places[:-1]:
+        level -= mass[place]
+        if level < 0:
+            return place
+    return places[-1]
+
+
+@njit(nogil=True, cache=True)
+def between(transitions: Transitions, source: int, target: int) -> int:
+    """The vertex joined to both ends whose weaker edge is the most similar, then the lowest id; -1 if there is none."""
+    best, strength = -1, np.float32(0.0)
+    for edge in range(transitions.indptr[source], transitions.indptr[source + 1]):
+        middle = transitions.indices[edge]
+        onward = find(transitions, middle, target)
+        if onward >= 0 and min(transitions.similarity[edge], transitions.similarity[onward]) > strength:
+            best, strength = middle, min(transitions.similarity[edge], transitions.similarity[onward])
+    return best

@@ -1,0 +1,81 @@
+"""One step of the walk: P_i(j) = sim_ij / Σ_k sim_ik, drawn by bisecting a row's running sums."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from store.records import Float32, Float64, Graph, Int32, Int64
+
+
+class Transitions(NamedTuple):
+    """The hierarchy as kernels read it: `Graph`'s arrays, and per row the running sums of its similarities.
+
+    indptr (N+1,) int64; indices (2E,) int32; similarity (2E,) float32; cumulative (2E,) float64. All read-only.
+    """
+
+    indptr: Int64
+    indices: Int32
+    similarity: Float32
+    cumulative: Float64
+
+
+def of(graph: Graph) -> Transitions:
+    """The transitions of a graph. Its arrays are not copied."""
+    cumulative = _running_sums(graph.indptr, graph.similarity)
+    views = [array.view() for array in (graph.indptr, graph.indices, graph.similarity, cumulative)]
+    for view in views:
+        view.flags.writeable = False  # numba compiles once for arrays in memory and for memory maps
+    return Transitions(*views)
+
+
+@njit(nogil=True, cache=True)
+def _running_sums(indptr: Int64, similarity: Float32) -> Float64:
+    sums = np.empty(len(similarity), np.float64)
+    for row in range(len(indptr) - 1):
+        total = 0.0
+        for edge in range(indptr[row], indptr[row + 1]):
+            total += similarity[edge]
+            sums[edge] = total
+    return sums
+
+
+@njit(nogil=True, cache=True)
+def bisect(cumulative: Float64, begin: int, end: int, level: float) -> int:
+    """The first place in [begin, end) whose running sum exceeds `level`; the last place if none does."""
+    end -= 1
+    while begin < end:
+        middle = (begin + end) >> 1
+        if cumulative[middle] > level:
+            end = middle
+        else:
+            begin = middle + 1
+    return begin
+
+
+@njit(nogil=True, cache=True)
+def total(transitions: Transitions, vertex: int) -> float:
+    """Σ_k sim_ik of a vertex that has neighbours."""
+    return transitions.cumulative[transitions.indptr[vertex + 1] - 1]
+
+
+@njit(nogil=True, cache=True)
+def pick(transitions: Transitions, vertex: int, uniform: float) -> int:
+    """The edge (its place in the arrays) by which a uniform in [0, 1) leaves a vertex that has neighbours."""
+    begin, end = transitions.indptr[vertex], transitions.indptr[vertex + 1]
+    return bisect(transitions.cumulative, begin, end, uniform * transitions.cumulative[end - 1])
+
+
+@njit(nogil=True, cache=True)
+def find(transitions: Transitions, source: int, target: int) -> int:
+    """The place of the edge from source to target, -1 if there is none."""
+    begin, end = transitions.indptr[source], transitions.indptr[source + 1]
+    while begin < end:
+        middle = (begin + end) >> 1
+        if transitions.indices[middle] < target:
+            begin = middle + 1
+        else:
+            end = middle
+    if begin < transitions.indptr[source + 1] and transitions.indices[begin] == target:
+        return begin
+    return -1

@@ -1,0 +1,112 @@
+"""Reading a hierarchy as a graph: neighbours, bounded subgraphs, paths. Pure functions over CSR arrays."""
+
+import numpy as np
+from numba import njit
+
+from store import csr
+from store.base import Neighbors, Path, Subgraph
+from store.records import Edges, Float32, Graph, Int32, Int64
+
+
+def neighbors(graph: Graph, id: int, threshold: np.float32, offset: int, limit: int | None) -> Neighbors:
+    """One page of an item's neighbours with similarity ≥ threshold: similarity descending, then id."""
+    begin, end = graph.indptr[id], graph.indptr[id + 1]
+    ids, similarity = graph.indices[begin:end], graph.similarity[begin:end]
+    kept = np.flatnonzero(similarity >= threshold)
+    order = kept[np.argsort(-similarity[kept], kind="stable")]  # rows are sorted by id, so ties stay in id order
+    page = order[offset : None if limit is None else offset + limit]
+    return Neighbors(ids[page], similarity[page], len(order))
+
+
+def subgraph(graph: Graph, id: int, hops: int, max_items: int, max_edges: int, threshold: np.float32) -> Subgraph:
+    """Breadth-first from `id`, each hop ordered by the best similarity to the hop before, then id."""
+    nodes, hop = [id], [0]
+    frontier = np.array([id], dtype=np.int32)
+    truncated = False
+    for level in range(1, hops + 1):
+        found = _next_hop(graph, frontier, np.array(nodes, dtype=np.int32), threshold)
+        frontier = found[: max_items - len(nodes)]
+        truncated |= len(frontier) < len(found)
+        nodes.extend(frontier.tolist())
+        hop.extend([level] * len(frontier))
+    shown = np.array(nodes, dtype=np.int32)
+    edges, hidden = _among(graph, shown, threshold)
+    return Subgraph(
+        nodes=shown,
+        hop=np.array(hop, dtype=np.int32),
+        hidden=hidden,
+        edges=Edges(edges.source[:max_edges], edges.target[:max_edges], edges.similarity[:max_edges]),
+        truncated=truncated or len(edges) > max_edges,
+    )
+
+
+def _next_hop(graph: Graph, frontier: Int32, seen: Int32, threshold: np.float32) -> Int32:
+    _, found, similarity = csr.rows(graph, frontier, threshold)
+    order = np.lexsort((found, -similarity))
+    found = found[order]
+    _, first = np.unique(found, return_index=True)
+    ranked = found[np.sort(first)]
+    return ranked[~np.isin(ranked, seen)]
+
+
+def _among(graph: Graph, shown: Int32, threshold: np.float32) -> tuple[Edges, Int32]:
+    """Edges inside the selection, most similar first, and per node how many neighbours lie outside it."""
+    owner, neighbour, similarity = csr.rows(graph, shown, threshold)
+    inside = np.isin(neighbour, shown)
+    outside = np.bincount(owner[~inside], minlength=graph.nodes)[shown].astype(np.int32)
+    upper = inside & (owner < neighbour)
+    order = np.lexsort((neighbour[upper], owner[upper], -similarity[upper]))
+    return Edges(owner[upper][order], neighbour[upper][order], similarity[upper][order]), outside
+
+
+def path(graph: Graph, source: int, target: int, max_hops: int, threshold: np.float32) -> Path | None:
+    """Fewest edges, then the largest minimum similarity, then the lowest ids."""
+    ids, similarity = _path(graph.indptr, graph.indices, graph.similarity, source, target, max_hops, float(threshold))
+    return Path(ids, similarity) if len(ids) else None
+
+
+@njit(nogil=True, cache=True)
+def _path(
+    indptr: Int64, indices: Int32, similarity: Float32, source: int, target: int, max_hops: int, threshold: float
+) -> tuple[Int32, Float32]:
+    level, widest = _levels(indptr, indices, similarity, source, target, max_hops, threshold)
+    if level[source] < 0:
+        return np.empty(0, np.int32), np.empty(0, np.float32)
+    length = level[source]
+    ids, steps = np.empty(length + 1, np.int32), np.empty(length, np.float32)
+    ids[0] = source
+    for step in range(length):
+        here = ids[step]
+        for edge in range(indptr[here], indptr[here + 1]):
+            there = indices[edge]
+            reaches = level[there] == length - step - 1 and similarity[edge] >= threshold
+            if reaches and min(widest[there], similarity[edge]) >= widest[source]:
+                ids[step + 1], steps[step] = there, similarity[edge]
+                break
+    return ids, steps
+
+
+@njit(nogil=True, cache=True)
+def _levels(
+    indptr: Int64, indices: Int32, similarity: Float32, source: int, target: int, max_hops: int, threshold: float
+) -> tuple[Int32, Float32]:
+    """Per vertex its hops to `target` (-1: not reached) and the largest minimum similarity over those shortest ways."""
+    level = np.full(len(indptr) - 1, -1, np.int32)
+    widest = np.zeros(len(indptr) - 1, np.float32)
+    level[target], widest[target] = 0, np.inf
+    frontier = np.array([target], np.int32)
+    hops = 0
+    while level[source] < 0 and hops < max_hops and len(frontier):
+        hops += 1
+        found = []
+        for here in frontier:
+            for edge in range(indptr[here], indptr[here + 1]):
+                there = indices[edge]
+                if similarity[edge] < threshold or (level[there] >= 0 and level[there] < hops):
+                    continue
+                if level[there] < 0:
+                    level[there] = hops
+                    found.append(there)
+                widest[there] = max(widest[there], min(widest[here], similarity[edge]))
+        frontier = np.array(found, np.int32) if len(found) else np.empty(0, np.int32)
+    return level, widest
