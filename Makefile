@@ -11,7 +11,15 @@ demo: $(VENV)/.run ## ingest real molecules, serve them, print three example que
 test: $(VENV)/.dev ## every test that CI runs
 	$(BIN)/pytest -W error
 
-lint: $(VENV)/.dev
+check-long: $(VENV)/.dev ## longer checks on the data in ../shared
+	$(BIN)/pytest -W error --timeout 1200 tests/long
+
+bench: $(VENV)/.dev ## every figure of the README
+	$(BIN)/python -m benchmarks.ingest
+	$(BIN)/python -m benchmarks.positives
+	$(BIN)/python -m benchmarks.http
+
+lint: $(VENV)/.dev ## format, lint, types, who may import whom
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -85,7 +85,7 @@ class MoleculeReader:
             smiles=Chem.MolToSmiles(molecule),
             inchikey=_inchikey(molecule) if self._recipe.inchikey else None,
             molwt=Descriptors.MolWt(molecule),
-            rings=len(Chem.GetSymmSSSR(molecule)),
+            rings=molecule.GetRingInfo().NumRings(),  # sanitisation left the symmetrised SSSR there
             heavy_atoms=molecule.GetNumHeavyAtoms(),
         )
 
@@ -107,6 +107,8 @@ def _standardise(molecule: Chem.Mol, steps: tuple[Step, ...]) -> Chem.Mol:
                 molecule = rdMolStandardize.LargestFragmentChooser().choose(molecule)
             case "uncharge":
                 molecule = rdMolStandardize.Uncharger().uncharge(molecule)
+    if steps:
+        Chem.GetSymmSSSR(molecule)
     return molecule
 
 

@@ -39,7 +39,6 @@ def export(
     The file appears whole or not at all.
     """
     from api.export import export_edges, export_items
-
     from graphkin.output import whole_file
     from store import open_store
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingest.readers.records import Record, faulted
+from ingest.readers.records import Record
 from store.errors import InvalidInput
 
 

@@ -56,11 +56,11 @@ def _rows(lines: Iterator[Line], delimiter: str) -> Iterator[_Row]:
             feed.give_back()
             yield feed.row[:1], [], str(error) if isinstance(error, ValueError) else f"is not valid CSV: {error}"
         else:
-            yield feed.row, cells, next((fault for _, _, fault in feed.row if fault), None)
+            yield feed.row, cells, feed.fault
 
 
 class _Feed:
-    """Hands physical lines to the csv module, and keeps those of the row being read.
+    """Hands physical lines to the csv module, and keeps those of the row being read and what is wrong with them.
 
     Raises `ValueError` with the fault of a row that is too long or never ends.
     """
@@ -72,6 +72,7 @@ class _Feed:
 
     def start_row(self) -> None:
         self.row: list[Line] = []
+        self.fault: str | None = None
         self._size = 0
 
     def give_back(self) -> None:
@@ -92,4 +93,5 @@ class _Feed:
         self._size += len(text) if text.isascii() else len(text.encode())
         if fault == TOO_LONG or self._size > _LONGEST:
             raise ValueError(TOO_LONG)
+        self.fault = self.fault or fault
         return text

@@ -1,9 +1,10 @@
 """Records: what every reader yields, and the batches they are collected into."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import chain
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 RECORD_SCHEMA = pa.schema(
@@ -53,7 +54,9 @@ def batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
     size = 0
     for record in records:
         collected.append(record)
-        size += len(record[1]) + sum(map(len, record[4]))
+        size += len(record[1])
+        if values := record[4]:
+            size += sum(map(len, values))
         if len(collected) == _BATCH_RECORDS or size >= _BATCH_SIZE:
             yield _batch(collected)
             collected, size = [], 0
@@ -63,8 +66,8 @@ def batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
 
 def _batch(records: Sequence[Record]) -> pa.RecordBatch:
     lines, texts, names, keys, values, faults = zip(*records, strict=True)
-    offsets = pa.array(accumulate(map(len, keys), initial=0), pa.int32())
-    flat_keys = pa.array(chain.from_iterable(keys), pa.string())
-    flat_values = pa.array(chain.from_iterable(values), pa.string())
-    properties = pa.MapArray.from_arrays(offsets, flat_keys, flat_values)
-    return pa.record_batch([pa.array(lines), pa.array(texts), names, properties, faults], schema=RECORD_SCHEMA)
+    offsets = np.zeros(len(records) + 1, np.int32)
+    np.cumsum([len(own) for own in keys], out=offsets[1:])
+    pairs = (pa.array(list(chain.from_iterable(column)), pa.string()) for column in (keys, values))
+    properties = pa.MapArray.from_arrays(pa.array(offsets), *pairs)
+    return pa.record_batch([lines, texts, names, properties, faults], schema=RECORD_SCHEMA)

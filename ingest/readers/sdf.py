@@ -1,22 +1,20 @@
 """SD files: molblocks with data items, each record ended by a line that starts with $$$$ (BIOVIA, "CTFile Formats")."""
 
-import re
 from collections.abc import Iterator
 from typing import IO
 
 from ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decoded, faulted
 from store.errors import InvalidInput
 
-_LABEL = re.compile(r">[^<]*<(.+)>")
-
 
 def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[Record]:
     """Every record up to a $$$$ line, and a last one without it; blank lines at the end of the file are none.
 
     The name is the title line, or the data item `name_item` (exactly so, else in any case). Raises `InvalidInput` at
-    the end if there were records and none of them had that item.
+    the end if no record had that item.
     """
-    seen: dict[str, str] | None = None
+    missing: dict[str, str] | None = None
+    named = False
     for line, data, cut in _split(stream):
         text, fault = decoded(data)
         if cut or fault is not None:
@@ -24,9 +22,20 @@ def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[
             continue
         text = text.replace("\r\n", "\n")
         items = data_items(text)
-        seen = seen or items
-        name = text.partition("\n")[0] if name_item is None else items.pop(_spelled(name_item, items), "")
-        yield line, "" if text.isspace() else text, name.strip() or None, [*items], [*items.values()], None
+        if name_item is None:
+            name: str | None = text.partition("\n")[0].strip()
+        else:
+            name = _take(items, name_item)
+            named = named or name is not None
+            missing = missing or items
+        yield line, "" if text.isspace() else text, name or None, [*items], [*items.values()], None
+    if missing is not None and not named:
+        raise InvalidInput(
+            f"no record of {source} has a data item {name_item!r}",
+            given=name_item,
+            expected=f"one of {', '.join(missing)}" if missing else None,
+            hint="leave --name-column out to use the title line",
+        )
 
 
 def _split(stream: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
@@ -62,13 +71,17 @@ def data_items(record: str) -> dict[str, str]:
     header_may_follow = True
     for line in tail.split("\n")[1:]:
         if header_may_follow and line.startswith(">"):
-            label = _LABEL.match(line)
-            value = items[(label[1] if label else line[1:]).strip()] = []
+            value = items[_label(line)] = []
         else:
             value.append(line)
         header_may_follow = not line or line.isspace()
     joined = {name: "\n".join(lines).strip() for name, lines in items.items()}
     return {name: text for name, text in joined.items() if text}
+
+
+def _label(header: str) -> str:
+    start, end = header.find("<"), header.rfind(">")
+    return header[start + 1 : end].strip() or header[1:].strip() or header
 
 
 def _take(items: dict[str, str], wanted: str) -> str | None:

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from store.base import Collection
-from store.errors import Conflict, Deleted, NotFound, StoreFormat
+from store.embedded.files import disk
+from store.errors import Conflict, Deleted, NotFound, StoreError, StoreFormat
 from store.records import Kind, Manifest
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
@@ -36,24 +37,23 @@ class Catalog:
 
     def create(self) -> None:
         """Write an empty catalog, atomically: a crash leaves none or a whole one."""
-        with self._connect() as database, database:
-            database.execute("BEGIN EXCLUSIVE")
+        with self._transaction() as database:
             if not database.execute("SELECT 1 FROM sqlite_schema").fetchone():
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     database.execute(statement)
 
+    def exists(self) -> bool:
+        """Whether there is a database here, of whatever kind. An empty file is none: a `create` that died leaves one."""
+        if not self._path.is_file():
+            return False
+        with self._reading() as database:
+            return bool(database.execute("PRAGMA page_count").fetchone()[0])
+
     def check(self) -> None:
         """Raises `StoreFormat` unless this is a catalog this version can read."""
-        try:
-            with self._connect() as database:
-                (application,) = database.execute("PRAGMA application_id").fetchone()
-                (version,) = database.execute("PRAGMA user_version").fetchone()
-        except sqlite3.DatabaseError as error:
-            raise StoreFormat(
-                f"not a graphkin store: {error}",
-                given=str(self._path),
-                expected="a folder written by `graphkin ingest`",
-            ) from error
+        with self._reading() as database:
+            (application,) = database.execute("PRAGMA application_id").fetchone()
+            (version,) = database.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION_ID:
             raise StoreFormat(
                 "not a graphkin store: catalog.sqlite belongs to something else",
@@ -70,12 +70,37 @@ class Catalog:
 
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self._path, timeout=30, isolation_level=None)) as database:
-            database.execute("PRAGMA synchronous = FULL")
+        try:
+            with closing(sqlite3.connect(self._path, timeout=30, isolation_level=None)) as database:
+                database.execute("PRAGMA synchronous = EXTRA")  # FULL leaves the commit itself to a later sync
+                yield database
+        except sqlite3.DatabaseError as error:
+            if type(error) is not sqlite3.DatabaseError:
+                raise
+            raise StoreFormat(
+                f"not a graphkin store: {error}",
+                given=str(self._path),
+                expected="a folder written by `graphkin ingest`",
+            ) from error
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._connect() as database:
+                yield database
+        except sqlite3.OperationalError as error:
+            raise StoreError(
+                f"cannot read the store: {error}", given=str(self._path), expected="a readable local folder"
+            ) from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with disk(self._path), self._connect() as database, database:
+            database.execute("BEGIN IMMEDIATE")
             yield database
 
     def collections(self) -> list[Collection]:
-        with self._connect() as database:
+        with self._reading() as database:
             named = database.execute("SELECT name, kind, current FROM collections ORDER BY name").fetchall()
             rows = database.execute(
                 "SELECT collection, generation FROM generations WHERE deleted_at IS NULL ORDER BY position"
@@ -98,7 +123,7 @@ class Catalog:
 
     def manifest(self, collection: str, generation: str) -> Manifest:
         """Raises `NotFound`, or `Deleted` for a generation that is gone."""
-        with self._connect() as database:
+        with self._reading() as database:
             row = database.execute(
                 "SELECT manifest, deleted_at FROM generations WHERE collection = ? AND generation = ?",
                 (collection, generation),
@@ -125,8 +150,7 @@ class Catalog:
 
     def publish(self, collection: str, manifest: Manifest) -> None:
         """One transaction: the row that makes a generation exist and current."""
-        with self._connect() as database, database:
-            database.execute("BEGIN IMMEDIATE")
+        with self._transaction() as database:
             database.execute(
                 "DELETE FROM generations WHERE collection = ? AND generation = ?", (collection, manifest.generation)
             )
@@ -137,8 +161,7 @@ class Catalog:
             self._make_current(database, collection, manifest.kind, manifest.generation)
 
     def make_current(self, collection: str, manifest: Manifest) -> None:
-        with self._connect() as database, database:
-            database.execute("BEGIN IMMEDIATE")
+        with self._transaction() as database:
             self._make_current(database, collection, manifest.kind, manifest.generation)
 
     @staticmethod
@@ -150,8 +173,7 @@ class Catalog:
 
     def delete(self, collection: str, generation: str) -> None:
         self.manifest(collection, generation)
-        with self._connect() as database, database:
-            database.execute("BEGIN IMMEDIATE")
+        with self._transaction() as database:
             database.execute(
                 "UPDATE generations SET deleted_at = ? WHERE collection = ? AND generation = ?",
                 (datetime.now(UTC).isoformat(timespec="seconds"), collection, generation),

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from filelock import BaseFileLock
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from store import csr
 from store.base import Draft
@@ -35,16 +36,32 @@ class EmbeddedDraft(Draft):
         self._content = ContentHash()
         self._counted = 0
         self._open = True
+        self._closers: list[Callable[[], None]] = []
         try:
             with disk(self._folder):
+                self._sweep()
                 self._folder.mkdir(parents=True)
                 self._items = ItemWriter(self._folder / "items.sqlite")
-                self._edges = [ArrayWriter(self._spool(part), dtype) for part, dtype in _EDGE_PARTS]
+                self._closers.append(self._items.abandon)
+                self._edges = [self._writer(f"spool.{part}.npy", dtype) for part, dtype in _EDGE_PARTS]
         except BaseException:
-            lock.release()
+            self.discard()
             raise
         self._words: ArrayWriter | None = None
         self._popcounts: ArrayWriter | None = None
+
+    def _sweep(self) -> None:
+        """Remove all that is not published: drafts, and generations whose catalog row was never written."""
+        folder = self._folder.parent
+        live = self._catalog.live(self._collection)
+        for entry in folder.iterdir() if folder.is_dir() else ():
+            if entry.name not in live:
+                shutil.rmtree(entry)
+
+    def _writer(self, name: str, dtype: DTypeLike, width: int | None = None) -> ArrayWriter:
+        writer = ArrayWriter(self._folder / name, dtype, width)
+        self._closers.append(writer.close)
+        return writer
 
     def _spool(self, part: str) -> Path:
         return self._folder / f"spool.{part}.npy"
@@ -62,8 +79,8 @@ class EmbeddedDraft(Draft):
     def append_fingerprints(self, words: UInt64) -> None:
         with disk(self._folder):
             if self._words is None or self._popcounts is None:
-                self._words = ArrayWriter(self._folder / "fingerprints.npy", np.uint64, words.shape[1])
-                self._popcounts = ArrayWriter(self._folder / "popcounts.npy", np.int32)
+                self._words = self._writer("fingerprints.npy", np.uint64, words.shape[1])
+                self._popcounts = self._writer("popcounts.npy", np.int32)
             self._words.append(words)
             self._popcounts.append(np.bitwise_count(words).sum(axis=1, dtype=np.int32))
 
@@ -129,14 +146,7 @@ class EmbeddedDraft(Draft):
         if not self._open:
             return
         self._open = False
-        for close in self._closers():
-            try:
-                close()
-            except OSError:
-                continue  # the disk may be full; what was buffered is thrown away anyway
-        shutil.rmtree(self._folder, ignore_errors=True)
+        for clean in (*self._closers, self._sweep):
+            with suppress(OSError, StoreError):  # the disk may be full or gone; the next draft sweeps
+                clean()
         self._lock.release()
-
-    def _closers(self) -> list[Callable[[], None]]:
-        writers = [writer for writer in (*self._edges, self._words, self._popcounts) if writer is not None]
-        return [self._items.abandon, *(writer.close for writer in writers)]

@@ -4,7 +4,7 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -52,16 +52,16 @@ class ArrayWriter:
         self._rows += len(block)
 
     def close(self) -> None:
+        """Complete the file. It is closed even if that fails (the disk may be full)."""
         if not self._file.closed:
-            self._file.seek(0)
-            self._write_header()
-            self._file.close()
+            with self._file:
+                self._file.seek(0)
+                self._write_header()
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:
-    writer = ArrayWriter(path, array.dtype, array.shape[1] if array.ndim == 2 else None)
-    writer.append(array)
-    writer.close()
+    with closing(ArrayWriter(path, array.dtype, array.shape[1] if array.ndim == 2 else None)) as writer:
+        writer.append(array)
 
 
 def map_array(path: Path) -> NDArray[Any]:

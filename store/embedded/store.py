@@ -26,15 +26,16 @@ class EmbeddedStore(Store):
         self._locks = folder / "locks"
         if create:
             self._create()
-        if not (folder / _CATALOG).is_file():
+        elif not self._catalog.exists():
             raise self._absent()
         self._catalog.check()
 
     def _create(self) -> None:
         with disk(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
-            foreign = [entry.name for entry in self._folder.iterdir() if not entry.name.startswith(_CATALOG)]
-            if not (self._folder / _CATALOG).exists() and foreign:
+            if self._catalog.exists():
+                return
+            if self._foreign():
                 raise StoreFormat(
                     "this folder holds other files and is no graphkin store",
                     given=str(self._folder),
@@ -42,8 +43,11 @@ class EmbeddedStore(Store):
                 )
             self._catalog.create()
 
+    def _foreign(self) -> bool:
+        return any(not entry.name.startswith(_CATALOG) for entry in self._folder.iterdir())
+
     def _absent(self) -> NotFound | StoreFormat:
-        if self._folder.is_dir() and any(self._folder.iterdir()):
+        if self._folder.is_dir() and self._foreign():
             return StoreFormat(
                 "this folder is no graphkin store", given=str(self._folder), expected=f"a folder with {_CATALOG}"
             )
@@ -76,8 +80,6 @@ class EmbeddedStore(Store):
         lock = self._writer(collection)
         try:
             self._catalog.require_kind(collection, kind)
-            with disk(self._folder):
-                self._sweep(collection)
         except BaseException:
             lock.release()
             raise
@@ -85,32 +87,25 @@ class EmbeddedStore(Store):
 
     def _writer(self, collection: str) -> FileLock:
         lock = FileLock(self._locks / collection, timeout=0)
-        try:
-            with disk(self._folder):
-                self._locks.mkdir(exist_ok=True)
+        with disk(self._folder):
+            self._locks.mkdir(exist_ok=True)
+            try:
                 lock.acquire()
-        except Timeout as error:
-            raise StoreBusy(
-                f"another process is writing collection {collection!r}",
-                given=collection,
-                expected="one writer per collection",
-                hint="wait until it ends",
-            ) from error
+            except Timeout as error:
+                raise StoreBusy(
+                    f"another process is writing collection {collection!r}",
+                    given=collection,
+                    expected="one writer per collection",
+                    hint="wait until it ends",
+                ) from error
         return lock
 
-    def _sweep(self, collection: str) -> None:
-        folder = self._collections / collection
-        live = self._catalog.live(collection)
-        for entry in folder.iterdir() if folder.is_dir() else ():
-            if entry.name not in live:
-                shutil.rmtree(entry)
-
     def delete(self, collection: str, generation: str) -> None:
+        self._catalog.manifest(collection, generation)  # before a lock is made for what does not exist
         lock = self._writer(collection)
         try:
-            with disk(self._folder):
-                self._catalog.delete(collection, generation)
-                shutil.rmtree(self._collections / collection / generation, ignore_errors=True)
+            self._catalog.delete(collection, generation)
+            shutil.rmtree(self._collections / collection / generation, ignore_errors=True)
         finally:
             lock.release()
 

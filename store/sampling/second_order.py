@@ -12,7 +12,7 @@ from store.sampling.vertex_table import empty_table, slot
 
 @njit(nogil=True, cache=True)
 def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: bool, positives: Int32) -> None:
-    """Fill positives (B, k), which comes as -1 and stays so for isolated anchors. Padding as in first order, with P2."""
+    """Fill positives (B, k), which comes as -1 and stays so for isolated anchors; padded as in first order, with P2."""
     capacity = 0
     for row in range(len(anchors)):
         capacity = max(capacity, _reach(transitions, anchors[row]))

@@ -1,11 +1,14 @@
 """One step of the walk: P_i(j) = sim_ij / Σ_k sim_ik, drawn by bisecting a row's running sums."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from store.records import Float32, Float64, Graph, Int32, Int64
+
+_Array = TypeVar("_Array", bound=NDArray[Any])
 
 
 class Transitions(NamedTuple):
@@ -22,11 +25,14 @@ class Transitions(NamedTuple):
 
 def of(graph: Graph) -> Transitions:
     """The transitions of a graph. Its arrays are not copied."""
-    cumulative = _running_sums(graph.indptr, graph.similarity)
-    views = [array.view() for array in (graph.indptr, graph.indices, graph.similarity, cumulative)]
-    for view in views:
-        view.flags.writeable = False  # numba compiles once for arrays in memory and for memory maps
-    return Transitions(*views)
+    indptr, similarity = _read_only(graph.indptr), _read_only(graph.similarity)
+    return Transitions(indptr, _read_only(graph.indices), similarity, _read_only(_running_sums(indptr, similarity)))
+
+
+def _read_only(array: _Array) -> _Array:
+    view = array.view()
+    view.flags.writeable = False  # so that numba compiles once for arrays in memory and for memory maps
+    return view
 
 
 @njit(nogil=True, cache=True)

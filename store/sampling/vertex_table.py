@@ -19,7 +19,7 @@ def empty_table(capacity: int) -> Int32:
 
 
 @njit(nogil=True, cache=True)
-def slot(table: Int32, vertex: int) -> int:
+def slot(table: Int32, vertex: int) -> np.int64:
     """Where `vertex` is, or the free place where it belongs."""
     last = len(table) - 1
     place = np.int64((np.uint64(vertex) * _GOLDEN) >> _HIGH) & last

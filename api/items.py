@@ -1,0 +1,50 @@
+"""GET items/{id} and GET items?...: items by id, structure, name or InChIKey."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from api.openapi import problems
+from api.queries import GenerationQuery, ItemId, ItemsQuery
+from api.reading import JsonReading, Reading
+from api.reply import array
+from api.schemas import ItemReply, ItemsPage
+from ingest.query import read_structure
+from store.base import Field
+
+router = APIRouter(
+    prefix="/v1/collections/{c}", tags=["items"], responses=problems(400, 404, 406, 409, 410, 422, 500, 503)
+)
+
+
+@router.get("/items/{id}", response_model=ItemReply)
+def item(read: JsonReading, id: ItemId, _: Annotated[GenerationQuery, Query()]) -> Response:
+    """One item."""
+    (found,) = read.generation.items([id])
+    return read.json(dict(found))
+
+
+@router.get("/items", response_model=ItemsPage)
+def items(read: JsonReading, query: Annotated[ItemsQuery, Query()]) -> Response:
+    """All items, or those with one SMILES, name or InChIKey, by id. No match is an empty list."""
+    begin = read.position
+    wanted = _wanted(read, query)
+    if wanted is None:
+        ids = list(range(begin, min(begin + query.limit + 1, read.generation.size)))
+    else:
+        ids = read.generation.find(*wanted, after=begin - 1, limit=query.limit + 1)
+    page, rest = ids[: query.limit], ids[query.limit :]
+    next_cursor = read.cursor_at(rest[0]) if rest else None
+    return read.json({"next_cursor": next_cursor}, items=array(read.opened.item_texts(page)))
+
+
+def _wanted(read: Reading, query: ItemsQuery) -> tuple[Field, str] | None:
+    """What items are looked up by; SMILES as the collection writes them."""
+    if query.smiles is not None:
+        return "smiles", read_structure(read.opened.recipe, smiles=query.smiles.replace(" ", "+")).smiles
+    if query.name is not None:
+        return "name", query.name
+    if query.inchikey is not None:
+        return "inchikey", query.inchikey
+    return None

@@ -1,0 +1,126 @@
+"""The generations a server holds open, and what it computes once for each."""
+
+import threading
+import weakref
+from collections.abc import Iterable
+
+from cachetools import LRUCache, TTLCache
+from pydantic_core import to_json
+
+from ingest.recipe import Recipe
+from ingest.search import StructureSearch
+from store.base import Collection, Generation, Store
+from store.errors import Conflict, NotFound
+from store.sampling.snapshot import SnapshotSampler
+
+_OPEN = 8  # generations
+_FRESH = 0.4  # seconds for which the catalogue is believed; a publish is seen within a second
+_TEXTS = 50_000  # items of a generation whose JSON is remembered: about 20 MB
+
+
+class Opened:
+    """One generation, open for as long as somebody holds this object."""
+
+    def __init__(self, generation: Generation) -> None:
+        self.generation = generation
+        self._lock = threading.Lock()
+        self._sampler: SnapshotSampler | None = None
+        self._search: StructureSearch | None = None
+        self._texts: dict[int, bytes] = {}
+        weakref.finalize(self, generation.close)
+
+    @property
+    def recipe(self) -> Recipe:
+        """How this collection reads molecules. Raises `Conflict` for other kinds."""
+        self.require_molecules()
+        return Recipe.model_validate(self.generation.manifest.recipe)
+
+    def require_molecules(self) -> None:
+        """Raises `Conflict` unless the items are molecules."""
+        kind = self.generation.manifest.kind
+        if kind != "molecule":
+            raise Conflict("this needs a collection of molecules", given=kind, expected="kind molecule")
+
+    def sampler(self) -> SnapshotSampler:
+        with self._lock:
+            if self._sampler is None:
+                self._sampler = SnapshotSampler(self.generation.graph(), self.generation.id)
+            return self._sampler
+
+    def search(self) -> StructureSearch:
+        """Raises `Conflict` where this collection cannot be searched."""
+        with self._lock:
+            if self._search is None:
+                self._search = StructureSearch(self.generation)
+            return self._search
+
+    def item_texts(self, ids: Iterable[int]) -> list[bytes]:
+        """The items as JSON, in the order asked for. Raises `NotFound` naming an id."""
+        wanted = list(ids)
+        known = self._texts
+        texts = [known.get(id) for id in wanted]
+        missing = [id for id, text in zip(wanted, texts, strict=True) if text is None]
+        if missing:
+            read = {item["id"]: to_json(item) for item in self.generation.items(missing)}
+            self._remember(read)
+            return [read[id] if text is None else text for id, text in zip(wanted, texts, strict=True)]
+        return [text for text in texts if text is not None]
+
+    def _remember(self, texts: dict[int, bytes]) -> None:
+        with self._lock:
+            self._texts.update(texts)
+            while len(self._texts) > _TEXTS:
+                del self._texts[next(iter(self._texts))]
+
+
+class Library:
+    """Generations by collection and id, the most recently used of them open. Safe to share between threads."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._lock = threading.Lock()
+        self._listed: TTLCache[str, Collection] = TTLCache(1024, _FRESH)
+        self._opened: LRUCache[tuple[str, str], Opened] = LRUCache(_OPEN)
+
+    def at_hand(self, collection: str, generation: str | None) -> Opened | None:
+        """As `get`, but only what needs neither the store nor waiting; else None."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            listed = self._listed.get(collection)
+            return None if listed is None else self._opened.get((collection, generation or listed.current))
+        finally:
+            self._lock.release()
+
+    def get(self, collection: str, generation: str | None = None) -> Opened:
+        """The current generation or the one named. Raises `NotFound`, and `Deleted` for one that was deleted."""
+        with self._lock:
+            listed = self._listed.get(collection) or self._list(collection, generation)
+            key = (collection, generation or listed.current)
+            opened = self._opened.get(key)
+            if opened is None:
+                opened = Opened(self.store.open(*key))
+                self._opened[key] = opened
+            return opened
+
+    def _list(self, collection: str, generation: str | None) -> Collection:
+        """Read the catalogue again, and let go of what it no longer lists."""
+        try:
+            listed = self.store.collection(collection)
+        except NotFound:
+            self._forget(collection, ())
+            if generation is not None:
+                self.store.open(collection, generation).close()  # says `Deleted` where that is so
+            raise
+        self._forget(collection, listed.generations)
+        self._listed[collection] = listed
+        return listed
+
+    def _forget(self, collection: str, living: tuple[str, ...]) -> None:
+        for key in [key for key in self._opened if key[0] == collection and key[1] not in living]:
+            del self._opened[key]
+
+    def close(self) -> None:
+        """Let go of everything; what requests still hold closes when they end."""
+        with self._lock:
+            self._opened.clear()

@@ -1,0 +1,58 @@
+"""GET items/{id}/neighbors: the query that chemists and programs ask most."""
+
+from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from api.openapi import problems, query_parameters
+from api.queries import ItemId, NeighborsQuery
+from api.reading import CollectionName, Reading, open_reading
+from api.reply import JSON, similar_items
+from api.schemas import NeighborsPage
+
+_QUICK = 100  # neighbours that are read in less time than handing over to another thread takes
+
+router = APIRouter(
+    prefix="/v1/collections/{c}", tags=["neighbors"], responses=problems(400, 404, 406, 410, 422, 500, 503)
+)
+
+
+@router.get(
+    "/items/{id}/neighbors", response_model=NeighborsPage, openapi_extra=query_parameters(NeighborsQuery)
+)
+async def neighbors(request: Request, c: CollectionName, id: ItemId) -> Response:
+    """Neighbours in the stored hierarchy: similarity descending, then id.
+
+    `capped` says if the cap dropped some of this item's pairs; search is uncapped.
+    """
+    query = _query(request)  # by hand: the framework's own way costs as much as all the rest of this request
+    read = await open_reading(request, c, (JSON,))
+    if query.limit <= _QUICK:
+        return _page(read, id, query)
+    return await run_in_threadpool(_page, read, id, query)
+
+
+def _query(request: Request) -> NeighborsQuery:
+    try:
+        return NeighborsQuery.model_validate(dict(request.query_params))
+    except ValidationError as error:
+        raise RequestValidationError([{**each, "loc": ("query", *each["loc"])} for each in error.errors()]) from error
+
+
+def _page(read: Reading, id: int, query: NeighborsQuery) -> Response:
+    threshold, begin = read.threshold(query.min_similarity), read.position
+    found = read.generation.neighbors(id, threshold, begin, query.limit)
+    end = begin + len(found.ids)
+    item, *texts = read.opened.item_texts([id, *found.ids.tolist()])
+    (dropped,) = [each["dropped"] for each in read.generation.items([id])]
+    return read.json(
+        {
+            "total": found.total,
+            "capped": None if dropped is None else dropped != 0,
+            "next_cursor": read.cursor_at(end) if end < found.total else None,
+        },
+        item=item,
+        neighbors=similar_items(texts, found.similarity),
+    )

@@ -1,0 +1,71 @@
+"""What the OpenAPI says besides the routes' own signatures: errors, media types, parameters read by hand."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from api.errors import MEDIA_TYPE
+from api.schemas import Problem
+
+_REASONS = {
+    400: "Malformed cursor or JSON, or a Host that is not served.",
+    404: "No such collection, item or generation.",
+    406: "No media type in Accept is offered.",
+    409: "Right in itself, but not for this collection.",
+    410: "The generation was deleted.",
+    413: "The body is over 2 MiB.",
+    415: "The body is not JSON.",
+    422: "An invalid value, or one over its cap.",
+    500: "A bug; the log has its id.",
+    503: "Not available now; see Retry-After.",
+}
+
+Responses = dict[int | str, dict[str, Any]]
+
+
+def problems(*statuses: int) -> Responses:
+    """The errors with these statuses, for `responses=` of a route or router."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": _REASONS[status], "content": content} for status in statuses}
+
+
+def replies(*media_types: str, row: type[BaseModel] | None = None) -> Responses:
+    """A 200 in each of these media types, for `responses=` of a route. `row`: what a line of JSON Lines holds."""
+    schema = {"type": "string", "format": "binary"} if row is None else row.model_json_schema()
+    return {
+        200: {
+            "description": "Successful reply.",
+            "content": {each: {"schema": schema if "json" in each else {"type": "string", "format": "binary"}} for each in media_types},
+        }
+    }
+
+
+def query_parameters(model: type[BaseModel]) -> dict[str, Any]:
+    """The fields of a query model as parameters, for `openapi_extra=` of a route that reads them itself."""
+    schema = model.model_json_schema()
+    required = schema.get("required", ())
+    return {
+        "parameters": [
+            {
+                "name": name,
+                "in": "query",
+                "required": name in required,
+                "schema": {key: value for key, value in field.items() if key != "description"},
+                **({"description": field["description"]} if "description" in field else {}),
+            }
+            for name, field in schema["properties"].items()
+        ]
+    }
+
+
+def complete(app: FastAPI) -> None:
+    """Let the application's schema hold `Problem`, which only references name."""
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        schema = generate()
+        schema["components"]["schemas"].setdefault("Problem", Problem.model_json_schema())
+        return schema
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -1,0 +1,192 @@
+"""What requests may say: query parameters and bodies. Anything else is refused."""
+
+from typing import Annotated, Literal
+
+from fastapi import Path
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from store.sampling.policy import MAX_SEED, Policy
+
+MAX_ID = 2**31 - 1
+MAX_PAGE = 1000
+MAX_NEGATIVES = 2**24  # ids in one reply
+
+ItemId = Annotated[int, Path(ge=0, le=MAX_ID, description="Item id.", examples=[0])]
+Id = Annotated[int, Field(ge=0, le=MAX_ID)]
+Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch.")]
+EpochInPath = Annotated[int, Path(ge=0, le=MAX_SEED, description="Epoch.", examples=[0])]
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED, description="Seed of the random draws.")]
+Similarity = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+MinSimilarity = Annotated[
+    Similarity | None, Field(description="Smallest similarity, from the stored threshold (the default) to 1.")
+]
+
+
+class Closed(BaseModel):
+    """Takes the fields it names and no other."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NoQuery(Closed):
+    """No parameter at all."""
+
+
+class GenerationQuery(Closed):
+    """Every read can name the generation that it reads."""
+
+    generation: Annotated[
+        str | None, Field(description="Generation id; by default the current one, or the cursor's.")
+    ] = None
+
+
+class PageQuery(GenerationQuery):
+    """A list that is read in pages."""
+
+    cursor: Annotated[str | None, Field(description="`next_cursor` of the page before.")] = None
+
+
+class ItemsQuery(PageQuery):
+    """At most one of smiles, name and inchikey."""
+
+    smiles: Annotated[
+        str | None,
+        Field(description="Read as the recipe says; a space reads as `+`.", examples=["CCO"]),
+    ] = None
+    name: Annotated[str | None, Field(description="A name as the source had it.")] = None
+    inchikey: Annotated[str | None, Field(description="InChIKey, where the recipe asked for them.")] = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+
+    @model_validator(mode="after")
+    def _one_at_most(self) -> "ItemsQuery":
+        if sum(value is not None for value in (self.smiles, self.name, self.inchikey)) > 1:
+            raise ValueError("at most one of smiles, name, inchikey")
+        return self
+
+
+class NeighborsQuery(PageQuery):
+    """A page of neighbours."""
+
+    min_similarity: MinSimilarity = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
+
+
+class SubgraphQuery(GenerationQuery):
+    """How much of a neighbourhood."""
+
+    hops: Annotated[int, Field(ge=1, le=4)] = 1
+    max_items: Annotated[int, Field(ge=1, le=1000)] = 200
+    max_edges: Annotated[int, Field(ge=0, le=5000)] = 5000
+    min_similarity: MinSimilarity = None
+
+
+class PathQuery(GenerationQuery):
+    """Two items, and how far apart they may be."""
+
+    source: Annotated[Id, Field(alias="from", examples=[0])]
+    target: Annotated[Id, Field(alias="to", examples=[1])]
+    max_hops: Annotated[int, Field(ge=1, le=8)] = 6
+    min_similarity: MinSimilarity = None
+
+
+class DepictionQuery(GenerationQuery):
+    """The size of a drawing in pixels, and whose shared substructure to highlight."""
+
+    width: Annotated[int, Field(ge=50, le=1000)] = 250
+    height: Annotated[int, Field(ge=50, le=1000)] = 250
+    highlight: Annotated[Id | None, Field(description="Another item: what both share is highlighted.")] = None
+
+
+class PolicyFields(Closed):
+    """The parameters of `store.sampling.policy.Policy`, which explains them."""
+
+    policy: Annotated[Literal["first_order", "random_walk", "second_order"], Field(examples=["random_walk"])]
+    k: Annotated[int, Field(ge=1, le=64)] | None = None
+    length: Annotated[int, Field(ge=1, le=32)] = 2
+    walks: Annotated[int, Field(ge=1, le=256)] = 5
+    p: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    q: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    p_end: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    rank: Literal["top", "count", "exp"] = "exp"
+    pad: Literal["resample", "self"] = "resample"
+    seed: Seed = 0
+
+    def resolved(self) -> Policy:
+        given = self.model_dump(include=set(Policy.model_fields))
+        return Policy.of(self.policy, **given)
+
+
+class PositivesQuery(PolicyFields, GenerationQuery):
+    """One draw of one anchor."""
+
+    epoch: Epoch = 0
+
+
+class EpochQuery(PolicyFields, GenerationQuery):
+    """Anchors `start` to `stop` - 1 of an epoch."""
+
+    start: Annotated[int, Field(ge=0, le=MAX_ID, description="First anchor.")] = 0
+    stop: Annotated[int | None, Field(ge=0, le=MAX_ID, description="Anchor to stop before; by default all.")] = None
+
+
+class BatchBody(PolicyFields):
+    """The anchors to draw for, in the order of the reply."""
+
+    ids: Annotated[list[Id], Field(min_length=1, max_length=65_536, fail_fast=True, examples=[[0, 1, 2]])]
+    epoch: Epoch = 0
+
+
+class NegativesQuery(GenerationQuery):
+    """Batches `first` to `first` + `batches` - 1."""
+
+    seed: Seed = 0
+    epoch: Epoch = 0
+    first: Annotated[int, Field(ge=0, le=MAX_ID, description="First batch.")] = 0
+    batches: Annotated[int, Field(ge=1, le=65_536)] = 1
+    count: Annotated[int, Field(ge=1, le=4096)] = 255
+
+    @model_validator(mode="after")
+    def _bounded(self) -> "NegativesQuery":
+        if self.batches * self.count > MAX_NEGATIVES:
+            raise ValueError(f"batches x count is at most {MAX_NEGATIVES} ids a reply")
+        if self.first + self.batches - 1 > MAX_ID:
+            raise ValueError(f"the last batch is at most {MAX_ID}")
+        return self
+
+
+class SearchBody(Closed):
+    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB); at most 1,000 atoms."""
+
+    smiles: Annotated[str | None, Field(examples=["CC(=O)Oc1ccccc1C(=O)O"])] = None
+    inchi: str | None = None
+    molblock: str | None = None
+    min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "SearchBody":
+        if sum(value is not None for value in (self.smiles, self.inchi, self.molblock)) != 1:
+            raise ValueError("exactly one of smiles, inchi, molblock")
+        return self
+
+
+class ExportQuery(GenerationQuery):
+    """The whole hierarchy: items as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow."""
+
+    what: Annotated[Literal["items", "edges"], Field(examples=["edges"])]
+    format: Annotated[Literal["csv", "parquet", "sdf", "graphml", "arrow"], Field(examples=["csv"])]
+
+
+class ExportBody(Closed):
+    """A selection of items, or of the edges with both ends among them."""
+
+    ids: Annotated[list[Id], Field(min_length=1, max_length=10_000, fail_fast=True, examples=[[0, 1, 2]])]
+    what: Annotated[Literal["items", "edges"], Field(examples=["items"])]
+    format: Annotated[Literal["csv", "parquet", "sdf", "graphml", "arrow"], Field(examples=["sdf"])]
+    min_similarity: Annotated[Similarity | None, Field(description="Smallest similarity of exported edges.")] = None
+
+    @model_validator(mode="after")
+    def _edges_only(self) -> "ExportBody":
+        if self.min_similarity is not None and self.what != "edges":
+            raise ValueError("min_similarity applies to edges only")
+        return self

@@ -1,0 +1,149 @@
+"""One request about one generation: which, in which media type, from where in a list, and the headers of its reply."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from importlib.metadata import version
+from itertools import chain
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import Depends, Path
+from rdkit import rdBase
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from api.cursor import Cursor, query_key
+from api.errors import BadRequest
+from api.library import Opened
+from api.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
+from api.state import state_of
+from store.base import Generation
+from store.errors import InvalidInput
+
+_VERSION = f"{version('graphkin')} {rdBase.rdkitVersion}"
+
+CollectionName = Annotated[str, Path(description="Collection.", examples=["nci"])]
+
+
+class NotModified(Exception):
+    """The client has this reply already."""
+
+    def __init__(self, headers: dict[str, str]) -> None:
+        super().__init__()
+        self.headers = headers
+
+
+async def on_not_modified(_: Request, error: Exception) -> Response:
+    """For the application: the answer to `NotModified`."""
+    assert isinstance(error, NotModified)
+    return Response(status_code=304, headers=error.headers)
+
+
+class Reading:
+    """What a route needs to answer for one generation. It keeps the generation open.
+
+    A generation never changes, so the entity tag follows from the request: a client that has the reply is told so
+    (`NotModified`) before any work.
+    """
+
+    def __init__(self, request: Request, opened: Opened, media_type: str) -> None:
+        self.opened = opened
+        self.media_type = media_type
+        self._request = request
+        self._headers = {"Vary": "Accept", "Cache-Control": "no-cache", "Graphkin-Generation": self.generation.id}
+        if request.method == "GET":
+            self._tag(request)
+
+    def _tag(self, request: Request) -> None:
+        query = request.scope["query_string"].decode("latin-1")
+        tag = entity_tag(_VERSION, self.generation.id, request.scope["path"], query, self.media_type)
+        self._headers["ETag"] = tag
+        if tag in request.headers.get("if-none-match", ""):
+            raise NotModified(self._headers)
+
+    @property
+    def generation(self) -> Generation:
+        return self.opened.generation
+
+    @property
+    def position(self) -> int:
+        """Where the page asked for begins. Raises `BadRequest` for the cursor of another query."""
+        text = self._request.query_params.get("cursor")
+        if text is None:
+            return 0
+        cursor = Cursor.decode(text)
+        if cursor.query != self._query_key():
+            raise BadRequest("this cursor is of another query", given=text, expected="the query that it came from")
+        return cursor.position
+
+    def cursor_at(self, position: int) -> str:
+        """The cursor of this query's page that begins there."""
+        return Cursor(self.generation.id, self._query_key(), position).encode()
+
+    def _query_key(self) -> bytes:
+        return query_key(self._request.scope["path"], self._request.query_params.multi_items())
+
+    def threshold(self, min_similarity: float | None) -> float | None:
+        """The caller's threshold. Raises `InvalidInput` if it lies below the stored τ (both as float32)."""
+        stored = self.generation.manifest.threshold
+        if min_similarity is not None and np.float32(min_similarity) < np.float32(stored):
+            raise InvalidInput(
+                "min_similarity is below the threshold of this hierarchy",
+                given=min_similarity,
+                expected=f"{stored:g} to 1",
+                hint="no edge below the threshold is stored; search has no such bound",
+            )
+        return min_similarity
+
+    def json(self, fields: dict[str, Any], **ready: bytes) -> Response:
+        """A JSON object with the generation, `fields`, and members that are JSON already."""
+        return self.whole(document({"generation": self.generation.id, **fields}, **ready))
+
+    def whole(self, body: bytes) -> Response:
+        return Response(body, headers=self._headers, media_type=self.media_type)
+
+    def stream(self, chunks: Iterator[bytes], headers: dict[str, str] | None = None) -> Response:
+        """A reply sent as it is made. What fails before its first bytes is answered as an error; what fails later
+        cuts the connection."""
+        first = next(chunks, b"")
+        body = self._held_open(chain([first], chunks))
+        return StreamingResponse(body, headers={**self._headers, **(headers or {})}, media_type=self.media_type)
+
+    def _held_open(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        yield from chunks
+
+
+async def open_reading(request: Request, collection: str, offers: tuple[str, ...]) -> Reading:
+    """Settle media type and generation: the one named, the cursor's, or the current one.
+
+    Raises `NotAcceptable`, `BadRequest` for a cursor, `NotFound`, `Deleted` and `NotModified`.
+    """
+    media_type = negotiate(offers, request.headers.get("accept", "*/*"))
+    library = state_of(request)["library"]
+    generation = _generation_asked_for(request)
+    opened = library.at_hand(collection, generation)
+    if opened is None:
+        opened = await run_in_threadpool(library.get, collection, generation)
+    return Reading(request, opened, media_type)
+
+
+def _generation_asked_for(request: Request) -> str | None:
+    named, cursor = request.query_params.get("generation"), request.query_params.get("cursor")
+    if cursor is None:
+        return named
+    generation = Cursor.decode(cursor).generation
+    if named not in (None, generation):
+        raise BadRequest("this cursor is of another generation", given=named, expected=generation)
+    return generation
+
+
+def _reading(*offers: str) -> Callable[..., Awaitable[Reading]]:
+    async def reading(request: Request, c: CollectionName) -> Reading:
+        return await open_reading(request, c, offers)
+
+    return reading
+
+
+JsonReading = Annotated[Reading, Depends(_reading(JSON))]
+RowsReading = Annotated[Reading, Depends(_reading(*ROWS))]
+SvgReading = Annotated[Reading, Depends(_reading(SVG))]

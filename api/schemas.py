@@ -1,0 +1,194 @@
+"""What replies say, for the OpenAPI. Routes write them without going through these models; tests hold them to it."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from store.records import Histogram, Kind, Manifest
+
+GenerationId = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="Generation id.")]
+Similarity = Annotated[float, Field(gt=0, le=1)]
+NextCursor = Annotated[str | None, Field(description="Where the next page begins; null on the last.")]
+
+
+class Schema(BaseModel):
+    """Every field is always there, and there is no other."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(Schema):
+    """An error (RFC 9457): what was given, what was expected, and what to do."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    given: Any
+    expected: str | None
+    hint: str | None
+
+
+class Item(Schema):
+    """`smiles` null for graphs; `dropped`: similar pairs lost to the cap, null if unknown."""
+
+    id: int
+    smiles: str | None
+    names: list[str]
+    inchikey: str | None
+    properties: dict[str, Any]
+    degree: int
+    dropped: int | None
+
+
+class SimilarItem(Schema):
+    item: Item
+    similarity: Similarity
+
+
+class FromGeneration(Schema):
+    generation: GenerationId
+
+
+class CollectionSummary(Schema):
+    name: str
+    kind: Kind
+    generation: GenerationId
+    items: int
+    edges: int
+    published_at: str
+
+
+class Collections(Schema):
+    collections: list[CollectionSummary]
+
+
+class Histograms(Schema):
+    degree: Histogram
+    similarity: Histogram
+
+
+class CollectionDetail(FromGeneration):
+    """`generations`: ids of all that are published, oldest first."""
+
+    name: str
+    kind: Kind
+    generations: list[GenerationId]
+    manifest: Manifest
+    histograms: Histograms
+
+
+class ItemReply(FromGeneration, Item):
+    pass
+
+
+class ItemsPage(FromGeneration):
+    items: list[Item]
+    next_cursor: NextCursor
+
+
+class NeighborsPage(FromGeneration):
+    """Similarity descending, then id. `capped`: the cap dropped some of its pairs; null if unknown."""
+
+    item: Item
+    neighbors: list[SimilarItem]
+    total: int
+    capped: bool | None
+    next_cursor: NextCursor
+
+
+class SearchQuery(Schema):
+    """What was searched for, standardised; its id if it is stored."""
+
+    smiles: str
+    id: int | None
+
+
+class SearchReply(FromGeneration):
+    """`total` only with min_similarity."""
+
+    query: SearchQuery
+    hits: list[SimilarItem]
+    total: int | None
+
+
+class PolicyReply(Schema):
+    name: str
+    k: int
+    length: int
+    walks: int
+    p: float
+    q: float
+    p_end: float
+    rank: str
+    pad: str
+
+
+class Positive(Schema):
+    """`path`: ids from the anchor to the positive."""
+
+    item: Item
+    similarity: Similarity | None
+    direct: bool
+    visits: int | None
+    path: list[int]
+
+
+class PositivesReply(FromGeneration):
+    anchor: int
+    policy: PolicyReply
+    seed: int
+    epoch: int
+    isolated: bool
+    positives: list[Positive]
+
+
+class PositivesRow(Schema):
+    """`positives` and `visits` are k long, filled up with -1 and 0."""
+
+    anchor: int
+    count: int
+    isolated: bool
+    positives: list[int]
+    visits: list[int]
+
+
+class NegativesRow(Schema):
+    batch: int
+    ids: list[int]
+
+
+class Node(Schema):
+    """`hidden`: neighbours that are not shown."""
+
+    item: Item
+    hop: int
+    hidden: int
+
+
+class Edge(Schema):
+    source: int
+    target: int
+    similarity: Similarity
+
+
+class Subgraph(FromGeneration):
+    nodes: list[Node]
+    edges: list[Edge]
+    truncated: bool
+
+
+class Step(Schema):
+    """An item on a path, and its similarity to the one before; null for the first."""
+
+    id: int
+    similarity: Similarity | None
+
+
+class PathReply(FromGeneration):
+    path: list[Step] | None
+
+
+class Health(Schema):
+    status: str

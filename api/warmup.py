@@ -1,0 +1,44 @@
+"""Compiling the kernels before the first request needs them: seconds on the very first start, nothing afterwards."""
+
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ingest.popcount import common_with
+from store import traverse
+from store.records import Graph
+from store.sampling.policy import Policy
+from store.sampling.snapshot import SnapshotSampler
+
+
+class Warmup:
+    """Runs in the background from its construction on."""
+
+    def __init__(self) -> None:
+        self._thread = threading.Thread(target=_compile_kernels, name="warmup", daemon=True)
+        self._thread.start()
+
+    def done(self) -> bool:
+        return not self._thread.is_alive()
+
+
+def _compile_kernels() -> None:
+    """Run each on a triangle."""
+    indptr, indices = _read_only([0, 2, 4, 6], np.int64), _read_only([1, 2, 0, 2, 0, 1], np.int32)
+    graph = Graph(indptr, indices, _read_only([0.5] * 6, np.float32))
+    traverse.path(graph, 0, 2, 1, np.float32(0.5))
+    sampler = SnapshotSampler(graph, "", threads=1)
+    for name in ("first_order", "random_walk", "second_order"):
+        sampler.explain(0, Policy.of(name), 0, 0)
+    sampler.negatives(0, 0, 0, 1, 1)
+    words = _read_only([[1], [2], [3]], np.uint64)
+    common_with(words, words[0])
+
+
+def _read_only(values: list[Any], dtype: DTypeLike) -> NDArray[Any]:
+    """Numba compiles apart for arrays that cannot be written, as memory-mapped ones are."""
+    array = np.array(values, dtype)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,27 @@
+"""The molecules that benchmarks run on: ZINC250k from ../shared where it lies, else what ships with RDKit."""
+
+import gzip
+from itertools import islice
+from pathlib import Path
+
+from rdkit import RDConfig
+
+_ZINC = Path(__file__).parents[2] / "shared" / "data" / "molecules" / "zinc250k.smiles.gz"
+_NCI = Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"
+
+
+def molecules(count: int) -> tuple[str, list[str]]:
+    """(where from, lines of SMILES): the first `count` molecules, or fewer where only RDKit's own 4,999 are there."""
+    if _ZINC.is_file():
+        with gzip.open(_ZINC, "rt") as file:
+            return "ZINC250k", list(islice(file, count))
+    print(f"../shared/data is missing: falling back to the {_NCI.name} that ships with RDKit")
+    return "NCI", _NCI.read_text().splitlines(keepends=True)[:count]
+
+
+def smiles_file(folder: Path, count: int) -> tuple[str, Path]:
+    """The molecules as a file in `folder`."""
+    source, lines = molecules(count)
+    path = folder / "molecules.smi"
+    path.write_text("".join(lines))
+    return f"{len(lines):,} of {source}", path

@@ -1,0 +1,92 @@
+"""Ingest throughput against the RDKit floor, in one run with the same worker processes.
+
+    python -m benchmarks.ingest [--molecules 20000] [--workers 2] [--repeat 3]
+
+floor: parse + fingerprint alone. RDKit's own: every RDKit call an ingest needs (parse, canonical SMILES, fingerprint,
+weight, rings). Both run in the pool that the ingest uses, on the same chunks. Overhead: what the ingest costs beyond
+RDKit's own, the join and JIT compilation.
+"""
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pyarrow as pa
+from benchmarks.data import smiles_file
+
+from ingest.fingerprints import Fingerprinter
+from ingest.molecules import MoleculeReader
+from ingest.pipeline import IngestOptions, ingest_molecules
+from ingest.readers import ReadOptions, open_source
+from ingest.recipe import Recipe, resolve
+from store import open_store
+
+
+def parse_and_fingerprint(records: pa.RecordBatch) -> int:
+    reader, fingerprinter = MoleculeReader(Recipe()), Fingerprinter(Recipe().fingerprint)
+    return sum(len(fingerprinter.packed(reader.read(text, "smiles"))) for text in records["text"].to_pylist())
+
+
+def every_rdkit_call(records: pa.RecordBatch) -> int:
+    reader, fingerprinter = MoleculeReader(Recipe()), Fingerprinter(Recipe().fingerprint)
+    done = 0
+    for text in records["text"].to_pylist():
+        molecule = reader.read(text, "smiles")
+        fingerprinter.packed(molecule)
+        reader.describe(molecule)
+        done += 1
+    return done
+
+
+def timed_pool(work: Callable[[pa.RecordBatch], int], chunks: list[pa.RecordBatch], workers: int) -> float:
+    """Seconds for `work` over all chunks, the start of the processes included, as in an ingest."""
+    begin = time.perf_counter()
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["ingest.parsing"])
+    with ProcessPoolExecutor(workers, context) as pool:
+        list(pool.map(work, chunks))
+    return time.perf_counter() - begin
+
+
+def timed_ingest(path: Path, workers: int) -> tuple[float, dict[str, float]]:
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store", create=True) as store:
+        begin = time.perf_counter()
+        manifest = ingest_molecules(store, "benchmark", [str(path)], resolve(), IngestOptions(workers=workers))
+        return time.perf_counter() - begin, manifest.times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--molecules", type=int, default=20_000)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        label, path = smiles_file(Path(folder), options.molecules)
+        chunks = list(open_source(str(path), ReadOptions()))
+        records = sum(chunk.num_rows for chunk in chunks)
+        timed_pool(parse_and_fingerprint, chunks[:1], options.workers)  # starts the fork server
+        runs = []
+        for _ in range(options.repeat):
+            floor = timed_pool(parse_and_fingerprint, chunks, options.workers)
+            own = timed_pool(every_rdkit_call, chunks, options.workers)
+            total, stages = timed_ingest(path, options.workers)
+            rest = total - own - stages["join"] - stages["compile"]
+            runs.append((total, floor, own, stages["join"], stages["compile"], rest / own))
+    total, floor, own, join, compiled, overhead = (statistics.median(column) for column in zip(*runs, strict=True))
+    print(f"{label}, {options.workers} workers, median of {options.repeat}")
+    print(f"  ingest                     {total:6.2f} s  {records / total:8,.0f} molecules/s")
+    print(f"  floor: parse + fingerprint {floor:6.2f} s  {records / floor:8,.0f} molecules/s  ingest/floor {total / floor:.2f}")
+    print(f"  RDKit's own                {own:6.2f} s")
+    print(f"  join                       {join:6.2f} s    JIT compilation {compiled:.2f} s")
+    print(f"  everything else            {overhead:6.1%} of RDKit's own")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""`graphkin demo`: real molecules, ingested, served and asked about."""
+
+import json
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from urllib.request import urlopen
+
+import click
+
+_COLLECTION = "nci"
+_ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
+
+
+@click.command()
+@click.option("--store", "store_folder", metavar="DIR", help="Folder of the store.  [default: a temporary one]")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port on 127.0.0.1; 0: any free one.")
+@click.option("--once", is_flag=True, help="Print the answers and exit.")
+def demo(store_folder: str | None, port: int, once: bool) -> None:
+    """Ingest the 4,999 NCI molecules that ship with RDKit, serve them, and print three queries with their answers."""
+    with tempfile.TemporaryDirectory(prefix="graphkin-demo-") as temporary:
+        folder = store_folder or str(Path(temporary) / "store")
+        _ingest(folder)
+        _serve(folder, port, once)
+
+
+def _ingest(folder: str) -> None:
+    from rdkit import RDConfig
+
+    from graphkin.progress import terminal_progress
+    from ingest.pipeline import ingest_molecules
+    from ingest.recipe import resolve
+    from store import open_store
+
+    source = str(Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi")
+    with open_store(folder, create=True) as store:
+        manifest = ingest_molecules(store, _COLLECTION, [source], resolve(), progress=terminal_progress())
+    counts = manifest.counts
+    click.echo(
+        f"{counts.read:,} records: {counts.kept:,} items, {counts.duplicates} duplicates, {counts.rejected} rejected; "
+        f"{manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}"
+    )
+
+
+def _serve(folder: str, port: int, once: bool) -> None:
+    from api.serve import Server
+    from api.settings import Settings
+
+    server = Server(Settings(store=folder, port=port))
+    with server.running() as url:
+        _ask(url)
+        if not once:
+            click.echo(f"serving {url} (documentation: {url}/docs); ctrl-C ends it")
+            threading.Event().wait()
+
+
+def _ask(url: str) -> None:
+    base = f"{url}/v1/collections/{_COLLECTION}"
+    found = _get(f"{base}/items?smiles={quote(_ASPIRIN, safe='')}", "which item is aspirin?")
+    id = found["items"][0]["id"]
+    _get(f"{base}/items/{id}/neighbors?limit=3", "what is most similar to it?")
+    _get(f"{base}/items/{id}/positives?policy=random_walk&k=3&seed=7", "three positives by random walks, replayable")
+
+
+def _get(url: str, question: str) -> Any:
+    click.echo(f"\n# {question}\ncurl '{url}'")
+    with urlopen(url, timeout=60) as reply:  # noqa: S310 - our own server
+        answer = json.load(reply)
+    click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+    return answer

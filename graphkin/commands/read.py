@@ -1,0 +1,234 @@
+"""`graphkin info`, `neighbors`, `search` and `positives`: what a published generation knows."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graphkin import options
+
+if TYPE_CHECKING:
+    from store.base import Collection, Generation, Store
+
+
+def _print_json(answer: Any) -> None:
+    click.echo(json.dumps(answer, ensure_ascii=False))
+
+
+@click.command()
+@options.store
+@click.option("--collection", metavar="NAME", help="Collection.  [default: all]")
+@options.generation
+@click.option("--rejections", is_flag=True, help="List the records that were not kept.")
+@options.as_json
+def info(store_folder: str, collection: str | None, generation: str | None, rejections: bool, as_json: bool) -> None:
+    """Show collections, their generations and where they come from."""
+    from store import open_store
+
+    if not collection and (rejections or generation):
+        raise click.UsageError("--rejections and --generation need --collection")
+    with open_store(store_folder) as store:
+        if not collection:
+            _show_collections(store, as_json)
+            return
+        found = store.collection(collection)
+        with store.open(collection, generation) as opened:
+            if rejections:
+                _show_rejections(opened, as_json)
+            else:
+                _show_generation(found, opened, as_json)
+
+
+def _show_collections(store: "Store", as_json: bool) -> None:
+    answer = []
+    for found in store.collections():
+        with store.open(found.name) as opened:
+            answer.append(
+                {
+                    "name": found.name,
+                    "kind": found.kind,
+                    "generation": opened.id,
+                    "items": opened.size,
+                    "edges": opened.manifest.edges,
+                    "published_at": opened.manifest.published_at,
+                }
+            )
+    if as_json:
+        _print_json({"collections": answer})
+        return
+    for row in answer:
+        click.echo(
+            f"{row['name']}: {row['items']:,} items ({row['kind']}), {row['edges']:,} edges, "
+            f"published {row['published_at']}, generation {row['generation']}"
+        )
+
+
+def _show_generation(found: "Collection", opened: "Generation", as_json: bool) -> None:
+    manifest = opened.manifest
+    if as_json:
+        generations = list(found.generations)
+        _print_json({"name": found.name, "generations": generations, "manifest": manifest.model_dump(mode="json")})
+        return
+    counts = manifest.counts
+    click.echo(f"{found.name} ({found.kind}), generation {opened.id}, published {manifest.published_at}")
+    click.echo(
+        f"  {counts.read:,} records read, {counts.kept:,} kept, {counts.duplicates:,} duplicates, "
+        f"{counts.rejected:,} rejected"
+    )
+    click.echo(f"  {manifest.edges:,} edges; dropped by the cap: {manifest.dropped}")
+    click.echo(f"  recipe {json.dumps(manifest.recipe)}")
+    click.echo(f"  versions {json.dumps(manifest.versions)}")
+    for source in manifest.inputs:
+        click.echo(f"  input {source.name}, {source.bytes:,} bytes, SHA-256 {source.sha256}")
+    for id in found.generations:
+        click.echo(f"  generation {id}{' (current)' if id == found.current else ''}")
+
+
+def _show_rejections(opened: "Generation", as_json: bool) -> None:
+    rows = (row for batch in opened.rejections() for row in batch.to_pylist())
+    if as_json:
+        _print_json({"generation": opened.id, "rejections": list(rows)})
+        return
+    for row in rows:
+        click.echo(f"{row['source']}:{row['line']}: {row['reason']}\t{row['input'].splitlines()[0][:200]}")
+
+
+@click.command()
+@options.reading
+@click.option("--smiles", help="Of the item with this structure.")
+@click.option("--name", help="Of the item with this name.")
+@click.option("--id", "id", type=int, help="Of the item with this id.")
+@options.min_similarity
+@click.option("--limit", type=click.IntRange(1), default=50, help="Neighbours to show.")
+@options.as_json
+def neighbors(
+    store_folder: str,
+    collection: str,
+    generation: str | None,
+    smiles: str | None,
+    name: str | None,
+    id: int | None,
+    min_similarity: float | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Show the stored neighbours of one item, most similar first."""
+    from api.answers import neighbors_of
+    from store import open_store
+
+    with open_store(store_folder) as store, store.open(collection, generation) as opened:
+        answer = neighbors_of(opened, _the_item(opened, smiles, name, id), min_similarity, 0, limit)
+    if as_json:
+        _print_json(answer)
+        return
+    item = answer["item"]
+    click.echo(f"{item['id']}\t{item['smiles']}\t{', '.join(item['names'])}")
+    click.echo(f"{len(answer['neighbors'])} of {answer['total']} neighbours" + (", capped" if answer["capped"] else ""))
+    _show_hits(answer["neighbors"])
+
+
+def _the_item(opened: "Generation", smiles: str | None, name: str | None, id: int | None) -> int:
+    """The id of the one item asked for. Raises `NotFound`, and `InvalidInput` for a name that several items share."""
+    from ingest.query import read_structure
+    from ingest.recipe import Recipe
+    from store.errors import InvalidInput, NotFound
+
+    if sum(given is not None for given in (smiles, name, id)) != 1:
+        raise click.UsageError("give exactly one of --smiles, --name, --id")
+    if id is not None:
+        return id
+    if smiles is not None:
+        canonical = read_structure(Recipe.model_validate(opened.manifest.recipe), smiles=smiles).smiles
+        found = opened.find("smiles", canonical)
+        hint = "`graphkin search` finds what is similar to any structure"
+    else:
+        found = opened.find("name", name or "")
+        hint = "names are matched exactly"
+    if not found:
+        raise NotFound(f"no such item in {opened.collection!r}", given=smiles or name, hint=hint)
+    if len(found) > 1:
+        raise InvalidInput("several items share this name", given=name, expected=f"--id with one of {found}")
+    return found[0]
+
+
+def _show_hits(hits: list[dict[str, Any]]) -> None:
+    for hit in hits:
+        item = hit["item"]
+        click.echo(f"{hit['similarity']:.4f}\t{item['id']}\t{item['smiles']}\t{', '.join(item['names'])}")
+
+
+@click.command()
+@options.reading
+@click.argument("smiles")
+@click.option("--min-similarity", type=float, metavar="X", help="Smallest similarity, above 0 to 1.")
+@click.option("--limit", type=click.IntRange(1), default=10, help="Hits to show.")
+@options.as_json
+def search(
+    store_folder: str,
+    collection: str,
+    generation: str | None,
+    smiles: str,
+    min_similarity: float | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Search the whole collection for what is most similar to SMILES, exactly and uncapped."""
+    from api.answers import hits_of
+    from ingest.query import read_structure
+    from ingest.recipe import Recipe
+    from ingest.search import StructureSearch
+    from store import open_store
+
+    with open_store(store_folder) as store, store.open(collection, generation) as opened:
+        searcher = StructureSearch(opened)
+        query = read_structure(Recipe.model_validate(opened.manifest.recipe), smiles=smiles)
+        answer = hits_of(opened, searcher, query, min_similarity, limit)
+    if as_json:
+        _print_json(answer)
+        return
+    click.echo(f"{answer['query']['smiles']}")
+    _show_hits(answer["hits"])
+
+
+@click.command()
+@options.reading
+@click.option("--id", "anchor", type=int, required=True, help="Anchor.")
+@click.option("--policy", type=click.Choice(["first_order", "random_walk", "second_order"]), required=True)
+@click.option("--k", type=int, help="Positives to draw.  [default: 3; random_walk: 5]")
+@click.option("--length", type=int, help="Steps of a walk.  [default: 2]")
+@click.option("--walks", type=int, help="Walks.  [default: 5]")
+@click.option("--p", type=float, help="node2vec return parameter.  [default: 1]")
+@click.option("--q", type=float, help="node2vec in-out parameter.  [default: 1]")
+@click.option("--p-end", type=float, help="Probability that a walk ends after a step.  [default: 0]")
+@click.option("--rank", type=click.Choice(["top", "count", "exp"]), help="How visits count.  [default: exp]")
+@click.option("--pad", type=click.Choice(["resample", "self"]), help="How short lists fill up.  [default: resample]")
+@click.option("--seed", type=int, default=0, help="Seed, 0 to 2^53 - 1.")
+@click.option("--epoch", type=int, default=0, help="Epoch.")
+@options.as_json
+def positives(
+    store_folder: str,
+    collection: str,
+    generation: str | None,
+    anchor: int,
+    policy: str,
+    seed: int,
+    epoch: int,
+    as_json: bool,
+    **parameters: Any,
+) -> None:
+    """Draw positives of an anchor. The same seed, epoch, policy and generation give the same positives."""
+    from api.answers import policy_of, positives_of
+    from store import open_store
+    from store.sampling.snapshot import SnapshotSampler
+
+    with open_store(store_folder) as store, store.open(collection, generation) as opened:
+        sampler = SnapshotSampler(opened.graph(), opened.id, threads=1)
+        answer = positives_of(opened, sampler, anchor, policy_of(policy, **parameters), seed, epoch)
+    if as_json:
+        _print_json(answer)
+        return
+    if answer["isolated"]:
+        click.echo(f"item {anchor} has no neighbour: no positives")
+    for positive in answer["positives"]:
+        item, path = positive["item"], " > ".join(map(str, positive["path"]))
+        click.echo(f"{item['id']}\t{item['smiles']}\tvisits {positive['visits']}\tpath {path}")

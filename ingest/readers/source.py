@@ -1,0 +1,166 @@
+"""Sources: a file or standard input in any of the known formats, as a stream of record batches."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, BinaryIO, Literal
+
+import pyarrow as pa
+
+from ingest.readers.delimited import read_delimited
+from ingest.readers.lines import read_lines
+from ingest.readers.parquet import ParquetRecords
+from ingest.readers.records import Record, batches
+from ingest.readers.sdf import read_sdf
+from ingest.readers.smi import read_smi
+from ingest.readers.stored import Stored, inflate, readable, skip_bom, spooled
+from store.errors import InvalidInput
+from store.records import Input
+
+TextFormat = Literal["smiles", "molblock"]
+
+FORMATS = ("smi", "csv", "tsv", "sdf", "parquet")
+EXTENSIONS = {
+    ".smi": "smi",
+    ".smiles": "smi",
+    ".txt": "smi",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".sdf": "sdf",
+    ".sd": "sdf",
+    ".parquet": "parquet",
+}
+"""File extension, in any case and with or without a further .gz -> format."""
+
+STDIN = "-"
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read sources. `format` None: by extension. The columns apply to the formats that have them.
+
+    `smiles_column` None: "smiles". `name_column` None: "id" if there is one; in SD files the title line.
+    """
+
+    format: str | None = None
+    smiles_column: str | None = None
+    name_column: str | None = None
+
+
+class Source:
+    """One source being read. Iterating, once, yields batches of `RECORD_SCHEMA` and then closes it.
+
+    `name` is the path as given and `text_format` what the batches' `text` holds. `bytes_total` is None for standard
+    input and pipes. Iterating raises `InvalidInput` where the file turns out to be damaged.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        text_format: TextFormat,
+        bytes_total: int | None,
+        batches: Iterator[pa.RecordBatch],
+        stored: Stored,
+        resources: ExitStack,
+    ) -> None:
+        self.name = name
+        self.text_format = text_format
+        self.bytes_total = bytes_total
+        self._batches = batches
+        self._stored = stored
+        self._resources = resources
+
+    @property
+    def bytes_read(self) -> int:
+        """How many of the stored bytes have been read, for progress."""
+        return self._stored.count
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        with self._resources, readable(self.name, self._stored):
+            yield from self._batches
+            self._stored.read_to(None)
+
+    def digest(self) -> Input:
+        """The size and SHA-256 of the bytes as stored; complete only after the iteration has finished."""
+        return self._stored.digest(self.name)
+
+    def close(self) -> None:
+        """Stop reading early. Harmless after the iteration."""
+        self._resources.close()
+
+
+def open_source(path: str, options: ReadOptions, stdin: BinaryIO | None = None) -> Source:
+    """Open a file, or `stdin` (default: the process's) for "-", and read its header.
+
+    Gzip is recognised by its first bytes whatever the name. Raises `InvalidInput` for a file that cannot be opened, is
+    empty, of no known format or not of the format it should be, and for columns that are missing.
+    """
+    format = _format(path, options.format)
+    with ExitStack() as resources:
+        file = (stdin or sys.stdin.buffer) if path == STDIN else resources.enter_context(_open(path))
+        bytes_total = None if path == STDIN else _size(file)
+        stored = Stored(file)
+        with readable(path, stored):
+            stream, gzipped = inflate(stored)
+            skip_bom(stream)
+            if not stream.peek(1):
+                raise InvalidInput(f"{path} is empty", expected="at least one record or a header")
+            if format == "parquet":
+                seekable = bytes_total is not None and not gzipped
+                content = resources.enter_context(pa.OSFile(path)) if seekable else spooled(stream, resources)
+                parquet = ParquetRecords(path, content, options.smiles_column, options.name_column)
+                read = _followed(batches(parquet), stored, bytes_total, parquet.rows)
+            else:
+                read = batches(_records(path, format, stream, options))
+        text_format: TextFormat = "molblock" if format == "sdf" else "smiles"
+        return Source(path, text_format, bytes_total, read, stored, resources.pop_all())
+
+
+def _format(path: str, given: str | None) -> str:
+    if given is None and path == STDIN:
+        raise InvalidInput("standard input needs a format", hint=f"add --format with one of {', '.join(FORMATS)}")
+    format = given or EXTENSIONS.get(Path(path.lower().removesuffix(".gz")).suffix)
+    if format is None:
+        raise InvalidInput(
+            f"the name of {path} does not tell its format",
+            expected=f"{', '.join(EXTENSIONS)}, with or without .gz",
+            hint=f"rename it, or add --format with one of {', '.join(FORMATS)}",
+        )
+    if format not in FORMATS:
+        raise InvalidInput("no such input format", given=format, expected=f"one of {', '.join(FORMATS)}")
+    return format
+
+
+def _open(path: str) -> BinaryIO:
+    try:
+        return Path(path).open("rb")
+    except OSError as error:
+        raise InvalidInput(f"cannot open {path}", given=error.strerror, expected="a readable file") from error
+
+
+def _size(file: IO[bytes]) -> int | None:
+    status = os.fstat(file.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _followed(
+    batches: Iterator[pa.RecordBatch], stored: Stored, bytes_total: int | None, rows: int
+) -> Iterator[pa.RecordBatch]:
+    """The batches, while the stored bytes are hashed at the pace of the rows."""
+    for batch in batches:
+        yield batch
+        if bytes_total is not None:
+            stored.read_to(bytes_total * batch["line"][-1].as_py() // rows)
+
+
+def _records(path: str, format: str, stream: IO[bytes], options: ReadOptions) -> Iterator[Record]:
+    if format == "sdf":
+        return read_sdf(path, stream, options.name_column)
+    lines = read_lines(stream)
+    if format == "smi":
+        return read_smi(lines)
+    return read_delimited(path, lines, "," if format == "csv" else "\t", options.smiles_column, options.name_column)

@@ -1,0 +1,101 @@
+"""The bytes of a source as they are stored: counted, hashed and inflated while they are read."""
+
+import gzip
+import hashlib
+import io
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import IO, Any
+
+import pyarrow as pa
+
+from store.errors import InvalidInput, StoreError
+from store.records import Input
+
+_BUFFER = 1 << 18
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+
+
+class Stored(io.RawIOBase):
+    """A stream that counts and hashes what passes through it. Closing it leaves the file beneath open."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._hash = hashlib.sha256()
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        self._hash.update(data)
+        self.count += len(data)
+        return len(data)
+
+    def read_to(self, position: int | None) -> None:
+        """Read on, for the hash, until `count` reaches `position` (None: the end)."""
+        buffer = bytearray(_BUFFER)
+        while (position is None or self.count < position) and self.readinto(buffer):
+            pass
+
+    def digest(self, name: str) -> Input:
+        """The size and SHA-256 of what has been read so far."""
+        return Input(name=name, bytes=self.count, sha256=self._hash.hexdigest())
+
+
+def inflate(stored: Stored) -> "tuple[io.BufferedReader[Any], bool]":
+    """The content of a file that may be gzipped, told by its first bytes, and whether it is."""
+    stream = io.BufferedReader(stored, _BUFFER)
+    if stream.peek(2)[:2] != _GZIP:
+        return stream, False
+    return io.BufferedReader(gzip.GzipFile(fileobj=stream), _BUFFER), True
+
+
+def skip_bom(stream: "io.BufferedReader[Any]") -> None:
+    if stream.peek(3)[:3] == _BOM:
+        stream.read(3)
+
+
+@contextmanager
+def readable(name: str, stored: Stored) -> Iterator[None]:
+    """What goes wrong below while bytes are read, as `InvalidInput` saying where."""
+    try:
+        yield
+    except (EOFError, zlib.error, OSError, pa.ArrowException) as error:
+        raise InvalidInput(
+            f"{name} is damaged or cannot be read, about byte {stored.count:,}", given=str(error)
+        ) from error
+
+
+def spooled(stream: IO[bytes], resources: ExitStack) -> IO[bytes]:
+    """A seekable temporary copy. Raises `StoreError` if there is no room for it."""
+    with _room():
+        copy = resources.enter_context(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115 - `resources` closes it
+    while data := stream.read(_BUFFER):
+        with _room():
+            _write(copy, data)
+    copy.seek(0)
+    return copy
+
+
+def _write(file: IO[bytes], data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            "cannot write a temporary copy of the input",
+            given=error.strerror,
+            hint="free some space in the temporary folder, or set TMPDIR to another one",
+        ) from error

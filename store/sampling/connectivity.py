@@ -1,0 +1,47 @@
+"""k-connectivity: loop-free paths of exactly k edges (method.md B)."""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from store.records import Graph, Int32, Int64
+
+
+def connecting_path(graph: Graph, source: int, target: int, edges: int) -> Int32 | None:
+    """(edges + 1,) ids of the loop-free path of exactly `edges` edges that is lowest in id order, None if none exists.
+
+    Depth first, lowest id first, entering a vertex only if a walk of the right length leads on to the target without
+    touching the path so far. Two steps before the target such a walk is a path, so wrong turns are found out soon.
+    """
+    path = _extended(graph, [source], target, edges) if source != target else None
+    return None if path is None else np.array(path, dtype=np.int32)
+
+
+def _extended(graph: Graph, path: list[int], target: int, edges: int) -> list[int] | None:
+    begin, end = graph.indptr[path[-1]], graph.indptr[path[-1] + 1]
+    neighbours = graph.indices[begin:end]
+    leads_on = _ends_of_walks(graph.indptr, graph.indices, np.array(path, dtype=np.int32), target, edges - 1)
+    for vertex in neighbours[leads_on[neighbours]]:
+        if edges == 1:
+            return [*path, target]
+        found = _extended(graph, [*path, int(vertex)], target, edges - 1)
+        if found:
+            return found
+    return None
+
+
+@njit(nogil=True, cache=True)
+def _ends_of_walks(indptr: Int64, indices: Int32, avoided: Int32, target: int, edges: int) -> NDArray[np.bool_]:
+    """(N,) from where a walk of exactly `edges` edges reaches `target` for the first time without an avoided vertex."""
+    blocked = np.zeros(len(indptr) - 1, np.bool_)
+    blocked[avoided] = True
+    blocked[target] = True
+    here = np.zeros(len(blocked), np.bool_)
+    here[target] = True
+    for _ in range(edges):
+        there = np.zeros(len(blocked), np.bool_)
+        for vertex in np.flatnonzero(here):
+            for neighbour in indices[indptr[vertex] : indptr[vertex + 1]]:
+                there[neighbour] = not blocked[neighbour]
+        here = there
+    return here

@@ -1,0 +1,67 @@
+"""Shared negatives: distinct vertices per batch, proportional to degree^0.75 (method.md B, negatives of HO)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from store.records import Float64, Graph, Int32
+from store.sampling.philox import NEGATIVE, uniforms
+from store.sampling.race import arrival, enter
+from store.sampling.transitions import bisect
+from store.sampling.vertex_table import empty_table, slot
+
+_POWER = 0.75
+_TRIES = 4  # draws per negative wanted before the rest is raced for
+
+
+class Popularity(NamedTuple):
+    """The vertices that have neighbours: ids (M,) ascending, weights (M,) degree^0.75, their running sums (M,)."""
+
+    ids: Int32
+    weights: Float64
+    cumulative: Float64
+
+
+def of(graph: Graph) -> Popularity:
+    degrees = graph.degrees()
+    ids = np.flatnonzero(degrees).astype(np.int32)
+    weights = degrees[ids].astype(np.float64) ** _POWER
+    return Popularity(ids, weights, np.cumsum(weights))
+
+
+@njit(nogil=True, cache=True)
+def draw(popularity: Popularity, key: np.uint64, first: int, negatives: Int32) -> None:
+    """Fill negatives (batches, count), each row by successive draws; count must not exceed the eligible vertices.
+
+    Repeats are drawn again. When that takes long (most of the weight is drawn already) the rest is raced for among the
+    vertices left: successive sampling has no memory, so the distribution is the same and the work is bounded.
+    """
+    cumulative, count = popularity.cumulative, negatives.shape[1]
+    table = empty_table(count)
+    times = np.empty(count, np.float64)
+    for row in range(len(negatives)):
+        batch = first + row
+        table[:] = -1
+        drawn = 0
+        for attempt in range(_TRIES * count):
+            level = uniforms(key, batch, attempt, 0, NEGATIVE)[0] * cumulative[-1]
+            vertex = popularity.ids[bisect(cumulative, 0, len(cumulative), level)]
+            place = slot(table, vertex)
+            if table[place] < 0:
+                table[place] = negatives[row, drawn] = vertex
+                drawn += 1
+                if drawn == count:
+                    break
+        if drawn < count:
+            _race(popularity, key, batch, table, times[drawn:], negatives[row, drawn:])
+
+
+@njit(nogil=True, cache=True)
+def _race(popularity: Popularity, key: np.uint64, batch: int, table: Int32, times: Float64, winners: Int32) -> None:
+    entered = 0
+    for candidate in range(len(popularity.ids)):
+        vertex = popularity.ids[candidate]
+        if table[slot(table, vertex)] < 0:
+            time = arrival(key, batch, vertex, popularity.weights[candidate])
+            entered = enter(time, vertex, times, winners, entered)

@@ -1,0 +1,77 @@
+"""From visits to positives: the three readings of "according to frequency" (method.md B, HO: a, c and b)."""
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from store.records import Int32
+from store.sampling.philox import RANK, TIE, uniforms
+from store.sampling.race import enter
+from store.sampling.transitions import bisect
+
+TOP, COUNT, EXP = range(3)
+
+
+@njit(nogil=True, cache=True)
+def tally(trails: Int32, anchor: int, ids: Int32, counts: Int32) -> int:
+    """Count visits with multiplicity over all walks, the anchor's own left out; -1 in trails is no visit.
+
+    ids (ascending) and counts have room for every visit; returns how many distinct vertices they now hold.
+    """
+    visited = 0
+    for vertex in trails.flat:
+        if vertex >= 0 and vertex != anchor:
+            ids[visited] = vertex
+            visited += 1
+    ids[:visited].sort()
+    distinct = 0
+    for visit in range(visited):
+        if distinct > 0 and ids[distinct - 1] == ids[visit]:
+            counts[distinct - 1] += 1
+        else:
+            ids[distinct], counts[distinct] = ids[visit], 1
+            distinct += 1
+    return distinct
+
+
+@njit(nogil=True, cache=True)
+def most_visited(
+    key: np.uint64, anchor: int, pad_self: bool, ids: Int32, counts: Int32, positives: Int32, visits: NDArray[np.uint16]
+) -> None:
+    """rank=top: the k most visited, distinct, ties in a keyed random order; a short list cycles or the anchor pads."""
+    best, keys = np.empty(len(positives), np.int32), np.empty(len(positives), np.float64)
+    entered = 0
+    for candidate in range(len(ids)):
+        tie, _ = uniforms(key, anchor, ids[candidate], 0, TIE)
+        entered = enter(tie - counts[candidate], candidate, keys, best, entered)
+    for slot in range(len(positives)):
+        if slot < entered or not pad_self:
+            chosen = best[slot % entered]
+            positives[slot], visits[slot] = ids[chosen], counts[chosen]
+        else:
+            positives[slot] = anchor
+
+
+@njit(nogil=True, cache=True)
+def by_visits(
+    key: np.uint64,
+    anchor: int,
+    exponential: bool,
+    ids: Int32,
+    counts: Int32,
+    positives: Int32,
+    visits: NDArray[np.uint16],
+) -> None:
+    """rank=count and rank=exp: independent draws with replacement, proportional to the visits or to e^visits."""
+    most = counts.max()
+    sums = np.empty(len(ids), np.float64)
+    level = 0.0
+    for candidate in range(len(ids)):
+        level += math.exp(counts[candidate] - most) if exponential else float(counts[candidate])
+        sums[candidate] = level
+    for slot in range(len(positives)):
+        uniform, _ = uniforms(key, anchor, slot, 0, RANK)
+        chosen = bisect(sums, 0, len(sums), uniform * level)
+        positives[slot], visits[slot] = ids[chosen], counts[chosen]

@@ -1,0 +1,130 @@
+"""The `snapshot` engine: exact draws by numba kernels over the CSR arrays of one generation."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from store.errors import InvalidInput, NotFound
+from store.records import Graph, Int32
+from store.sampling import connectivity, first_order, negatives, second_order, transitions, walks
+from store.sampling.base import Positive, PositiveSets, Sampler
+from store.sampling.philox import replay_key
+from store.sampling.policy import Policy
+
+_CHUNK = 1024  # rows a thread takes at a time; a request for no more is served by the caller's own thread
+_MAX_CONNECTING_EDGES = 8
+_BATCHES = 2**32  # batch numbers are one word of the counter
+
+
+class SnapshotSampler(Sampler):
+    """Draws over one graph held in memory or mapped. `generation` is its id and part of every replay key.
+
+    `threads` (default: one per core) share large requests; what is drawn does not depend on how many there are.
+    Construction takes one pass over the edges and keeps a running sum (8 bytes) per directed edge.
+    """
+
+    engine = "snapshot"
+
+    def __init__(self, graph: Graph, generation: str, threads: int | None = None) -> None:
+        self._graph = graph
+        self._generation = generation
+        self._transitions = transitions.of(graph)
+        self._popularity = negatives.of(graph)
+        self._pool = ThreadPoolExecutor(threads or os.cpu_count(), thread_name_prefix="sampler")
+
+    def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
+        wanted = self._require(anchors)
+        key = replay_key(seed, self._generation, policy.canonical(), epoch)
+        drawn = np.full((len(wanted), policy.k), -1, dtype=np.int32)
+        visits = np.zeros(drawn.shape, dtype=np.uint16)
+
+        def draw(begin: int, end: int) -> None:
+            rows = slice(begin, end)
+            if policy.name == "random_walk":
+                walks.draw(self._transitions, wanted[rows], key, walks.of(policy), drawn[rows], visits[rows])
+            else:
+                kernel = first_order.draw if policy.name == "first_order" else second_order.draw
+                kernel(self._transitions, wanted[rows], key, policy.pad == "self", drawn[rows])
+
+        self._share(len(wanted), draw)
+        isolated = self._graph.indptr[wanted] == self._graph.indptr[wanted + 1]
+        return PositiveSets(wanted, np.where(isolated, 0, policy.k).astype(np.uint16), isolated, drawn, visits)
+
+    def explain(self, anchor: int, policy: Policy, seed: int, epoch: int) -> list[Positive]:
+        sets = self.positives(np.array([anchor]), policy, seed, epoch)
+        if sets.isolated[0]:
+            return []
+        trails = self._trails(anchor, policy, seed, epoch)
+        return [
+            self._explained(anchor, id, visits, trails)
+            for id, visits in zip(sets.positives[0].tolist(), sets.visits[0].tolist(), strict=True)
+        ]
+
+    def negatives(self, seed: int, epoch: int, first: int, batches: int, count: int) -> Int32:
+        eligible = len(self._popularity.ids)
+        if count > eligible:
+            raise InvalidInput(
+                "more negatives asked for than there are items with a neighbour",
+                given=count,
+                expected=f"at most {eligible}",
+            )
+        if not 0 <= first <= first + batches <= _BATCHES:
+            raise InvalidInput("batch out of range", given=first, expected=f"0 to {_BATCHES - batches}")
+        key = replay_key(seed, self._generation, "negatives", epoch)
+        drawn = np.empty((batches, count), dtype=np.int32)
+        self._share(batches, lambda begin, end: negatives.draw(self._popularity, key, first + begin, drawn[begin:end]))
+        return drawn
+
+    def connecting_path(self, source: int, target: int, edges: int) -> Int32 | None:
+        if not 1 <= edges <= _MAX_CONNECTING_EDGES:
+            raise InvalidInput("path length out of range", given=edges, expected=f"1 to {_MAX_CONNECTING_EDGES}")
+        self._require(np.array([source, target]))
+        return connectivity.connecting_path(self._graph, source, target, edges)
+
+    def _require(self, ids: Int32) -> Int32:
+        """The ids as int32. Raises `NotFound` naming one that no item has."""
+        strangers = ids[(ids < 0) | (ids >= self._graph.nodes)]
+        if len(strangers):
+            id = int(strangers[0])
+            raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {self._graph.nodes - 1}")
+        return ids.astype(np.int32)
+
+    def _share(self, rows: int, work: Callable[[int, int], None]) -> None:
+        """Do rows [begin, end) of some work, all of them, in chunks that the pool's threads share."""
+        if rows <= _CHUNK:
+            work(0, rows)
+            return
+        begins = range(0, rows, _CHUNK)
+        for _ in self._pool.map(work, begins, [min(begin + _CHUNK, rows) for begin in begins]):
+            pass  # the results are in place; iterating raises what a chunk raised
+
+    def _trails(self, anchor: int, policy: Policy, seed: int, epoch: int) -> Int32 | None:
+        """(walks, length) the walks behind the positives, None for policies that do not walk."""
+        if policy.name != "random_walk":
+            return None
+        key = replay_key(seed, self._generation, policy.canonical(), epoch)
+        trails = np.empty((policy.walks, policy.length), dtype=np.int32)
+        walks.wander(self._transitions, anchor, key, walks.of(policy), trails)
+        return trails
+
+    def _explained(self, anchor: int, id: int, visits: int, trails: Int32 | None) -> Positive:
+        edge = transitions.find(self._transitions, anchor, id)
+        return Positive(
+            id=id,
+            similarity=self._graph.similarity[edge] if edge >= 0 else None,
+            direct=edge >= 0,
+            visits=None if trails is None else visits,
+            path=self._path(anchor, id, edge >= 0, trails),
+        )
+
+    def _path(self, anchor: int, id: int, direct: bool, trails: Int32 | None) -> tuple[int, ...]:
+        if id == anchor:
+            return (anchor,)
+        if trails is not None:
+            walk, step = np.argwhere(trails == id)[0]  # row by row: the lowest walk, its first arrival
+            return (anchor, *trails[walk, : step + 1].tolist())
+        if direct:
+            return (anchor, id)
+        return (anchor, second_order.between(self._transitions, anchor, id), id)

@@ -1,0 +1,210 @@
+"""Items, their columns and names, rejections and fingerprints, as they were handed over."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from store.base import Generation, Store
+from store.errors import Conflict, NotFound
+from store.records import ITEM_SCHEMA, REJECTION_SCHEMA
+
+
+def _degree(hierarchy: Any, id: int) -> int:
+    return sum(id in pair for pair in hierarchy.pairs)
+
+
+def test_items_come_back_as_they_were_given(published: Generation, molecules: Any) -> None:
+    expected = [
+        {
+            "id": id,
+            **row,
+            "properties": json.loads(row["properties"]),
+            "degree": _degree(molecules, id),
+            "dropped": molecules.dropped[id],
+        }
+        for id, row in enumerate(molecules.rows)
+    ]
+    assert published.items(range(10)) == expected
+
+
+def test_items_in_the_order_asked_for(published: Generation) -> None:
+    asked = [9, 0, 3, 3, 0]
+    assert [item["id"] for item in published.items(asked)] == asked
+    assert [item["id"] for item in published.items(np.array(asked, np.int32))] == asked
+    assert published.items([]) == []
+
+
+def test_graphs_have_no_smiles_and_dropped_may_be_unknown(published_graphs: Generation) -> None:
+    assert published_graphs.items([0, 1]) == [
+        {
+            "id": 0,
+            "smiles": None,
+            "inchikey": None,
+            "names": ["a"],
+            "properties": {"size": 3},
+            "degree": 1,
+            "dropped": None,
+        },
+        {
+            "id": 1,
+            "smiles": None,
+            "inchikey": None,
+            "names": [],
+            "properties": {"size": 4},
+            "degree": 0,
+            "dropped": None,
+        },
+    ]
+    assert published_graphs.find("name", "a") == [0, 2]
+    assert published_graphs.find("smiles", "C") == []
+
+
+@pytest.mark.parametrize("id", [-1, 10, 2**31, -(2**31)])
+def test_unknown_ids_are_named(published: Generation, id: int) -> None:
+    for ask in (
+        lambda: published.items([0, id]),
+        lambda: published.neighbors(id),
+        lambda: published.subgraph(id, 1, 10, 10),
+        lambda: published.path(0, id, 6),
+        lambda: published.path(id, 0, 6),
+    ):
+        with pytest.raises(NotFound, match=f"{id}"):
+            ask()
+
+
+def test_scan_reads_all_in_id_order(published: Generation, molecules: Any) -> None:
+    batches = list(published.scan())
+    table = pa.Table.from_batches(batches)
+    assert table.schema.field("id").type == pa.int32()
+    assert table.schema.names == ["id", *ITEM_SCHEMA.names]
+    assert table["id"].to_pylist() == list(range(10))
+    assert table.drop_columns("id").to_pylist() == [{**row} for row in molecules.rows]
+
+
+def test_scan_of_some_ids_keeps_their_order(published: Generation, molecules: Any) -> None:
+    ids = np.array([4, 9, 0, 4], np.int32)
+    rows = [row for batch in published.scan(ids) for row in batch.to_pylist()]
+    assert rows == [{"id": id, **molecules.rows[id]} for id in ids.tolist()]
+    assert [batch for batch in published.scan(np.empty(0, np.int32)) if batch.num_rows] == []
+
+
+@pytest.mark.parametrize("ids", [[0, 10], [-1, 3]])
+def test_scan_of_unknown_ids(published: Generation, ids: list[int]) -> None:
+    with pytest.raises(NotFound):
+        list(published.scan(np.array(ids, np.int32)))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "ids"),
+    [
+        ("name", "alcohol", [0, 1, 3]),
+        ("name", "Alcohol", []),
+        ("name", "alcoho", []),
+        ("name", "alcohol ", []),
+        ("name", "padded", []),
+        ("name", "  padded  ", [6]),
+        ("name", "", [6]),
+        ("name", "%", [9]),
+        ("name", "[1, 2]", [7]),
+        ("name", "null", [8]),
+        ("name", "line\nbreak\ttab", [5]),
+        ("name", "Zürich 東京 🧪", [3]),
+        ("name", 'O\'Brien "x" \\ ; DROP TABLE items; --', [4]),
+        ("smiles", "CCO", [0]),
+        ("smiles", "OCC", []),
+        ("smiles", "CC/C=C\\C", [9]),
+        ("smiles", "", []),
+        ("inchikey", "BDERNNFJNOPAEC-UHFFFAOYSA-N", [1]),
+        ("inchikey", "BDERNNFJNOPAEC", []),
+    ],
+)
+def test_find_is_exact(published: Generation, field: Any, value: str, ids: list[int]) -> None:
+    assert published.find(field, value) == ids
+
+
+def test_find_pages_by_id(published: Generation) -> None:
+    assert published.find("name", "alcohol", limit=2) == [0, 1]
+    assert published.find("name", "alcohol", after=1, limit=2) == [3]
+    assert published.find("name", "alcohol", after=3) == []
+
+
+def test_find_by_inchikey_needs_inchikeys(store: Store, molecules: Any) -> None:
+    replace(molecules, recipe={"threshold": 0.4, "inchikey": False}).publish(store, "without")
+    with store.open("without") as generation, pytest.raises(Conflict):
+        generation.find("inchikey", "BDERNNFJNOPAEC-UHFFFAOYSA-N")
+
+
+def test_numeric_column_is_nan_where_an_item_lacks_it(published: Generation) -> None:
+    nan = np.nan
+    column = published.column("logP")
+    assert column.dtype == np.float64
+    np.testing.assert_array_equal(column, [-0.3, 0.25, nan, nan, nan, 2.0, nan, 1e-7, nan, nan])
+
+
+@pytest.mark.parametrize("name", ["note", "logp", ""])
+def test_other_columns_are_not_found_and_the_numeric_ones_named(published: Generation, name: str) -> None:
+    with pytest.raises(NotFound, match="logP"):
+        published.column(name)
+
+
+def test_rejections_in_input_order(published: Generation, molecules: Any) -> None:
+    batches = list(published.rejections())
+    assert all(batch.schema == REJECTION_SCHEMA for batch in batches)
+    assert [row for batch in batches for row in batch.to_pylist()] == list(molecules.rejections)
+
+
+def test_without_rejections(published_graphs: Generation) -> None:
+    assert sum(batch.num_rows for batch in published_graphs.rejections()) == 0
+
+
+def test_fingerprints_and_their_popcounts(published: Generation, molecules: Any) -> None:
+    prints = published.fingerprints()
+    assert (prints.words.dtype, prints.popcounts.dtype) == (np.uint64, np.int32)
+    assert np.array_equal(prints.words, molecules.words)
+    assert prints.popcounts.tolist() == [sum(int(word).bit_count() for word in row) for row in molecules.words]
+
+
+def test_whole_generation_checks_out(published: Generation) -> None:
+    assert published.check() == []
+
+
+@pytest.fixture
+def many(store: Store, hierarchy: Any) -> Iterator[Generation]:
+    """5,000 items, 4,500 rejections, no edge."""
+    rows = [
+        {"smiles": f"C{id}", "inchikey": None, "names": [f"n{id % 7}", f"own{id}"], "properties": f'{{"x": {id}}}'}
+        for id in range(5000)
+    ]
+    rejections = [{"source": "f", "line": line, "input": "x", "reason": "y"} for line in range(4500)]
+    hierarchy(rows, {}, rejections, properties={"x": "number"}).publish(store, "many", batch=1234)
+    with store.open("many") as generation:
+        yield generation
+
+
+def test_many_items_at_once(many: Generation) -> None:
+    ids = np.random.default_rng(0).permutation(5000)[:1500].astype(np.int32)
+    items = many.items(ids)
+    assert [(item["id"], item["names"][1]) for item in items] == [(id, f"own{id}") for id in ids.tolist()]
+    scanned = [row for batch in many.scan(ids) for row in batch.to_pylist()]
+    assert [row["smiles"] for row in scanned] == [f"C{id}" for id in ids.tolist()]
+    assert many.column("x").tolist() == list(range(5000))
+    assert [line for batch in many.rejections() for line in batch["line"].to_pylist()] == list(range(4500))
+    assert many.find("name", "n3") == list(range(3, 5000, 7))
+    assert many.find("name", "n3", limit=5) == [3, 10, 17, 24, 31]
+    assert many.edges is not None
+    assert list(many.edges()) == []
+
+
+def test_threads_may_share_a_reader(many: Generation) -> None:
+    def ask(start: int) -> list[int]:
+        return [item["id"] for item in many.items(range(start, 5000, 8))] + many.find("name", f"n{start % 7}", limit=3)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(ask, range(8)))
+    assert answers == [[*range(start, 5000, 8), *range(start % 7, 21, 7)] for start in range(8)]

@@ -1,0 +1,269 @@
+"""Stores, commands and the saboteur that strikes them."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rdkit import RDConfig
+
+from store import open_store
+from store.base import Generation
+
+COMMAND = Path(sys.executable).with_name("graphkin")
+DEADLINE = 60  # seconds until a process counts as hung
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What befalls a process: see `saboteur.c`. Without `at` its operations are only traced."""
+
+    library: Path
+    trace: Path
+    store: Path
+    kind: str = "any"
+    at: int = 0
+    action: int = signal.SIGKILL
+
+    def __str__(self) -> str:
+        return f"{self.store} {self.trace} {self.kind} {self.at} {int(self.action)}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"LD_PRELOAD": str(self.library), "SABOTAGE": str(self)}
+
+    def operations(self) -> list[tuple[str, Path]]:
+        """(kind, path) of every operation up to the strike, that one included."""
+        lines = self.trace.read_text().splitlines()
+        return [(kind, Path(path)) for kind, path in (line.split(" ", 1) for line in lines)]
+
+
+class Saboteur:
+    """The compiled saboteur, and plans for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.library = folder / "saboteur.so"
+        self._traces = (folder / f"{number}.trace" for number in count())
+        source = Path(__file__).with_name("saboteur.c")
+        compiler = shutil.which("cc")
+        assert compiler, "the fault tests need a C compiler: install gcc and libc6-dev"
+        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", self.library, source, "-ldl"], check=True)
+
+    def plan(self, store: Path, **strike: Any) -> Plan:
+        return Plan(self.library, next(self._traces), store, **strike)
+
+
+@pytest.fixture(scope="session")
+def saboteur(tmp_path_factory: pytest.TempPathFactory) -> Saboteur:
+    return Saboteur(tmp_path_factory.mktemp("saboteur"))
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a fork ended (0 or minus a signal) and, if it lived, what it said."""
+
+    status: int
+    said: dict[str, Any]
+
+
+class Forks:
+    """`forks.py` running: store operations on prepared molecules, in milliseconds each."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def __call__(self, operation: str, store: Path, *, batch: int = 1, plan: Plan | None = None) -> Ended:
+        assert self._process.stdin
+        assert self._process.stdout
+        request = {"operation": operation, "store": str(store), "batch": batch, "sabotage": plan and str(plan)}
+        print(json.dumps(request), file=self._process.stdin, flush=True)
+        answer = json.loads(self._process.stdout.readline())
+        return Ended(answer, {}) if isinstance(answer, int) else Ended(int(self._process.stdout.readline()), answer)
+
+
+@pytest.fixture(scope="session")
+def forks(saboteur: Saboteur) -> Iterator[Forks]:
+    script = Path(__file__).with_name("forks.py")
+    with subprocess.Popen(
+        [sys.executable, script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "LD_PRELOAD": str(saboteur.library)},
+    ) as process:
+        yield Forks(process)
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything a store publishes: generations, oldest first, the current one, and all that readers see of them."""
+
+    generations: tuple[str, ...]
+    current: str
+    contents: dict[str, tuple[bytes, ...]]
+
+
+@pytest.fixture(scope="session")
+def read_back() -> Callable[[Path], State | None]:
+    """Reads what is published in a store of at most one collection (None: nothing), and fails on any damage."""
+
+    def read(folder: Path) -> State | None:
+        with open_store(folder) as store:
+            if not store.collections():
+                return None
+            (collection,) = store.collections()
+            contents = {id: _contents(store.open(collection.name, id)) for id in collection.generations}
+            return State(collection.generations, collection.current, contents)
+
+    return read
+
+
+def _contents(generation: Generation) -> tuple[bytes, ...]:
+    with generation:
+        assert generation.check() == []
+        graph, forest = generation.graph(), generation.forest()
+        arrays = (graph.indptr, graph.indices, graph.similarity, generation.fingerprints().words, forest.source)
+        return (json.dumps(generation.items(range(generation.size))).encode(), *(array.tobytes() for array in arrays))
+
+
+@pytest.fixture(scope="session")
+def leftovers() -> Callable[[Path], set[str]]:
+    """Names below the collections that no published generation accounts for."""
+
+    def find(folder: Path) -> set[str]:
+        with open_store(folder) as store:
+            published = {id for collection in store.collections() for id in collection.generations}
+        return {path.name for path in folder.glob("collections/*/*")} - published
+
+    return find
+
+
+class Ingest:
+    """The real command, `graphkin ingest molecules`, in a session of its own."""
+
+    def arguments(self, file: Path | str, store: Path) -> list[str]:
+        return [
+            *(str(COMMAND), "ingest", "molecules", str(file), "--format", "smi"),
+            *("--store", str(store), "--collection", "nci", "--workers", "2"),
+        ]
+
+    def __call__(
+        self, file: Path, store: Path, *, within: Sequence[str] = (), plan: Plan | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*within, *self.arguments(file, store)],
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            env={**os.environ, **(plan.environment if plan else {})},
+        )
+
+    @contextmanager
+    def waiting(self, store: Path, records: str) -> Iterator["Session"]:
+        """An ingest of standard input that was given these records and is kept waiting for more."""
+        with subprocess.Popen(
+            self.arguments("-", store),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as process:
+            try:
+                process.stdin.write(records)
+                process.stdin.flush()
+                yield Session(process)
+            finally:
+                process.kill()
+
+
+class Session:
+    """A command and all its descendants."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+
+    def said(self, stage: str) -> None:
+        """Return when the command has reported this stage."""
+        assert any(line.startswith(f"{stage}:") for line in self.process.stderr)
+
+    def members(self) -> set[int]:
+        """Process ids, zombies excluded."""
+        return {pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if self._running(pid)}
+
+    def _running(self, pid: int) -> bool:
+        try:
+            status = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            return False
+        state, _, _, session, *_ = status.rpartition(")")[2].split()
+        return int(session) == self.process.pid and state != "Z"
+
+    def grown(self, size: int) -> set[int]:
+        """The members once there are at least `size` of them."""
+        return self._members_when(lambda members: len(members) >= size)
+
+    def ended(self) -> None:
+        """Return when no member is left."""
+        self._members_when(lambda members: not members)
+
+    def _members_when(self, wanted: Callable[[set[int]], bool]) -> set[int]:
+        end = time.monotonic() + DEADLINE
+        while not wanted(members := self.members()):
+            assert time.monotonic() < end, f"{len(members)} processes after {DEADLINE} s"
+            time.sleep(0.01)
+        return members
+
+
+@pytest.fixture(scope="session")
+def ingest() -> Ingest:
+    return Ingest()
+
+
+@pytest.fixture(scope="session")
+def molecules(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two disjoint files of 300 real molecules each."""
+    lines = (Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi").read_text().splitlines(keepends=True)
+    folder = tmp_path_factory.mktemp("molecules")
+    files = folder / "first.smi", folder / "second.smi"
+    for file, start in zip(files, (0, 300), strict=True):
+        file.write_text("".join(lines[start : start + 300]))
+    return files
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """Two ingests into one store as they should go: the store after the first (copy it), and what it publishes then
+    and after the second, whose operations are traced."""
+
+    store: Path
+    first: State
+    second: State
+    operations: list[tuple[str, Path]]
+
+
+@pytest.fixture(scope="session")
+def undisturbed(
+    tmp_path_factory: pytest.TempPathFactory,
+    ingest: Ingest,
+    molecules: tuple[Path, Path],
+    saboteur: Saboteur,
+    read_back: Callable[[Path], State],
+) -> Undisturbed:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    store, copy = folder / "first", folder / "second"
+    ingest(molecules[0], store).check_returncode()
+    shutil.copytree(store, copy)
+    plan = saboteur.plan(copy)
+    ingest(molecules[1], copy, plan=plan).check_returncode()
+    return Undisturbed(store, read_back(store), read_back(copy), plan.operations())

@@ -1,0 +1,91 @@
+"""Operations of the embedded store, each in a fork of this process that `saboteur.c` may strike.
+
+Standard input: one JSON request a line. Standard output: for each what the operation said, if it lived, then how the
+fork ended as `os.waitstatus_to_exitcode` gives it. A fork starts in milliseconds, so every operation can be struck.
+"""
+
+import ctypes
+import json
+import os
+import sys
+import tempfile
+
+import numpy as np
+import pyarrow as pa
+
+from store import open_store
+from store.errors import GraphkinError
+from store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Counts, Edges, Histogram, Provenance
+
+COLLECTION = "molecules"
+
+
+def create(store, batch):
+    with open_store(store, create=True):
+        return None
+
+
+def publish(store, batch):
+    """Publish the alkanes up to length 40 * batch, their neighbours being 1 to 3 carbons longer or shorter."""
+    size = 40 * batch
+    smiles = ["C" * length for length in range(1, size + 1)]
+    step = np.repeat(np.arange(1, 4, dtype=np.int32), size)
+    source = np.tile(np.arange(size, dtype=np.int32), 3)
+    inside = source + step < size
+    edges = Edges(source[inside], (source + step)[inside], (1 - step / 10).astype(np.float32)[inside])
+    with open_store(store, create=True) as opened, opened.draft(COLLECTION, "molecule") as draft:
+        names = [[f"{text}-{copy}" for copy in range(8)] for text in smiles]
+        draft.append_items(pa.record_batch([smiles, [None] * size, names, ["{}"] * size], schema=ITEM_SCHEMA))
+        draft.append_rejections(pa.record_batch([["-"], [9], ["x"], ["no molecule"]], schema=REJECTION_SCHEMA))
+        draft.append_fingerprints(np.random.default_rng(batch).integers(0, 2**63, (size, 32), np.uint64))
+        draft.append_edges(edges)
+        draft.write_dropped(np.zeros(size, np.int32))
+        draft.write_forest(Edges(edges.source[: size - 1], edges.target[: size - 1], edges.similarity[: size - 1]))
+        return draft.publish(_provenance(size, len(edges))).generation
+
+
+def _provenance(size, edges):
+    return Provenance(
+        kind="molecule",
+        recipe={"threshold": 0.7},
+        versions={"rdkit": "none"},
+        inputs=[],
+        counts=Counts(read=size + 1, kept=size, duplicates=0, rejected=1),
+        edges=edges,
+        dropped=0,
+        properties={},
+        histograms={"degree": Histogram(edges=[0, 6], counts=[size])},
+        times={},
+    )
+
+
+def delete(store, batch):
+    """Delete the current generation."""
+    with open_store(store) as opened:
+        opened.delete(COLLECTION, opened.collection(COLLECTION).current)
+
+
+OPERATIONS = {operation.__name__: operation for operation in (create, publish, delete)}
+
+
+def run(operation, store, batch, sabotage):
+    if sabotage is not None:
+        ctypes.CDLL(None).sabotage(sabotage.encode())
+    try:
+        said = {"generation": OPERATIONS[operation](store, batch)}
+    except GraphkinError as error:
+        said = {"error": type(error).__name__}
+    except KeyboardInterrupt:
+        said = {"error": "interrupted"}
+    print(json.dumps(said), flush=True)
+    os._exit(0)
+
+
+with tempfile.TemporaryDirectory() as folder:  # so that forks need neither import nor compile anything
+    publish(folder, 1)
+for line in sys.stdin:
+    fork = os.fork()
+    if not fork:
+        run(**json.loads(line))
+    _, status = os.waitpid(fork, 0)
+    print(os.waitstatus_to_exitcode(status), flush=True)

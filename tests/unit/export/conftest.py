@@ -1,0 +1,103 @@
+"""A generation in memory, with items and edges that are hard to export."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from store.base import Generation, rounded
+from store.records import ITEM_SCHEMA, Counts, Edges, Int32, Manifest
+
+SCANNED = pa.schema([pa.field("id", pa.int32(), nullable=False), *ITEM_SCHEMA])
+
+
+class MemoryGeneration(Generation):
+    """The store port as far as exports need it: `manifest`, `scan` in batches of two, `edges` in blocks of two.
+
+    `items` are dicts with smiles, names, inchikey and properties; `edges` are (source, target, similarity). Everything
+    else of the port is out of bounds for an export and raises `AssertionError`.
+    """
+
+    def __init__(self, items: list[dict], edges: list[tuple], kind: str = "molecule", inchikey: bool = False) -> None:
+        self.collection = "memory"
+        self._items = items
+        self._edges = sorted(edges)
+        kept = len(items)
+        given = {name: value for item in items for name, value in item.get("properties", {}).items()}
+        self.manifest = Manifest(
+            kind=kind,
+            recipe={"threshold": 0.4, "inchikey": inchikey},
+            versions={},
+            inputs=[],
+            counts=Counts(read=kept, kept=kept, duplicates=0, rejected=0),
+            edges=len(edges),
+            dropped=None,
+            properties={name: "text" if isinstance(value, str) else "number" for name, value in given.items()},
+            histograms={},
+            times={},
+            generation="0" * 64,
+            published_at="2020-01-01T00:00:00Z",
+        )
+
+    def scan(self, ids: Int32 | None = None) -> Iterator[pa.RecordBatch]:
+        wanted = list(range(self.size)) if ids is None else [int(id) for id in ids]
+        for start in range(0, len(wanted), 2):
+            yield pa.RecordBatch.from_pylist([self._row(id) for id in wanted[start : start + 2]], SCANNED)
+
+    def _row(self, id: int) -> dict[str, Any]:
+        item = {"smiles": None, "names": [], "inchikey": None, "properties": {}, **self._items[id]}
+        return {**item, "id": id, "properties": json.dumps(item["properties"], sort_keys=True, ensure_ascii=False)}
+
+    def edges(self, min_similarity: float | None = None) -> Iterator[Edges]:
+        kept = [edge for edge in self._edges if np.float32(edge[2]) >= rounded(min_similarity)]
+        for start in range(0, len(kept), 2):
+            source, target, similarity = zip(*kept[start : start + 2], strict=True)
+            yield Edges(np.array(source, np.int32), np.array(target, np.int32), np.array(similarity, np.float32))
+
+    def close(self) -> None:
+        pass
+
+
+def _out_of_bounds(name: str) -> Callable:
+    def refuse(self: MemoryGeneration, *args: Any, **kwargs: Any) -> None:
+        raise AssertionError(f"an export called {name}()")
+
+    return refuse
+
+
+for _name in MemoryGeneration.__abstractmethods__:
+    setattr(MemoryGeneration, _name, _out_of_bounds(_name))
+MemoryGeneration.__abstractmethods__ = frozenset()
+
+ITEMS: list[dict] = [
+    {"smiles": "CCO", "names": ["ethanol", 'the "spirit"'], "properties": {"logP": -0.31, "note": "plain", "id": 5}},
+    {"smiles": "[Na+].[Cl-]", "names": ["=1+1"], "properties": {"note": "two\nlines,\n\nand one\r\n$$$$\rend"}},
+    {"smiles": "C[C@H](N)C(=O)O", "names": [], "properties": {"logP": 7, "note": "-5", "=sum": "@cmd", "names": "n"}},
+    {"smiles": "c1ccccc1", "names": ["a\tb", "  "], "properties": {"note": "<&> ]]> \x01\x0b é\ud7ff\U0001f600"}},
+    {"smiles": "CC", "names": ["$$$$\n> <note>"], "properties": {"logP": 1e-7, "note": "\ttab", "<i>\n\"d'": "+1"}},
+]
+EDGES = [(0, 1, 0.7), (0, 4, 1.0), (1, 2, 0.4), (2, 3, 1 / 3), (2, 4, 0.05), (3, 4, 0.123456789)]
+
+
+@pytest.fixture
+def generation() -> MemoryGeneration:
+    return MemoryGeneration(ITEMS, EDGES)
+
+
+@pytest.fixture
+def items() -> list[dict]:
+    return ITEMS
+
+
+@pytest.fixture
+def edges() -> list[tuple]:
+    return EDGES
+
+
+@pytest.fixture
+def make() -> type[MemoryGeneration]:
+    """make(items, edges, kind=, inchikey=) -> a generation."""
+    return MemoryGeneration

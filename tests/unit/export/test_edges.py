@@ -1,0 +1,127 @@
+"""Exported edges, read back by the csv module, pyarrow and networkx."""
+
+import io
+import itertools
+from collections.abc import Callable, Iterator
+
+import networkx as nx
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from api.export import MEDIA_TYPES, export_edges
+from store.base import Generation
+from store.errors import InvalidInput, NotFound
+from store.records import EDGE_SCHEMA
+
+
+def read_arrow(pieces: Iterator[bytes]) -> pa.Table:
+    return pa.ipc.open_stream(b"".join(pieces)).read_all()
+
+
+def read_parquet(pieces: Iterator[bytes]) -> pa.Table:
+    return pq.read_table(io.BytesIO(b"".join(pieces)))
+
+
+def read_graphml(pieces: Iterator[bytes]) -> nx.Graph:
+    return nx.read_graphml(io.BytesIO(b"".join(pieces)))
+
+
+def test_csv_prints_the_shortest_float32(generation: Generation) -> None:
+    assert b"".join(export_edges(generation, "csv")).decode() == (
+        "source,target,similarity\n0,1,0.7\n0,4,1.0\n1,2,0.4\n2,3,0.33333334\n2,4,0.05\n3,4,0.12345679\n"
+    )
+
+
+def test_csv_similarities_round_trip(make: Callable) -> None:
+    similarities = np.random.default_rng(1).random(2000, dtype=np.float32)
+    similarities = np.concatenate([similarities, np.float32([1e-7, 2**-24, 1 - 2**-24, 1 / 49, 48 / 49])])
+    edges = [(at, at + 1, float(value)) for at, value in enumerate(similarities)]
+    lines = b"".join(export_edges(make([{}] * (len(edges) + 1), edges), "csv")).decode().splitlines()[1:]
+    texts = [line.split(",")[2] for line in lines]
+    assert (np.array(texts, dtype=np.float32) == similarities).all()
+    assert all(len(text) <= len(np.format_float_positional(value, unique=True)) or "e" in text
+               for text, value in zip(texts, similarities, strict=True))  # fmt: skip
+
+
+@pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
+def test_columns(generation: Generation, edges: list[tuple], format: str, read: Callable) -> None:
+    table = read(export_edges(generation, format))
+    assert table.schema == EDGE_SCHEMA
+    assert list(zip(*(table[name].to_pylist() for name in ("source", "target")), strict=True)) == [e[:2] for e in edges]
+    assert np.array_equal(table["similarity"], np.float32([edge[2] for edge in edges]))
+
+
+def test_graphml_opens_in_networkx(generation: Generation, items: list[dict], edges: list[tuple]) -> None:
+    graph = read_graphml(export_edges(generation, "graphml"))
+    assert not graph.is_directed()
+    assert list(graph) == ["n0", "n1", "n2", "n3", "n4"]
+    assert [graph.nodes[node]["smiles"] for node in graph] == [item["smiles"] for item in items]
+    assert graph.nodes["n0"] == {
+        "smiles": "CCO",
+        "names": '["ethanol", "the \\"spirit\\""]',
+        "property.id": 5.0,
+        "logP": -0.31,
+        "note": "plain",
+    }
+    assert graph.nodes["n1"]["note"] == items[1]["properties"]["note"]
+    assert graph.nodes["n2"]["=sum"] == "@cmd"
+    assert graph.nodes["n3"]["note"] == "<&> ]]>  é\ud7ff\U0001f600"
+    assert graph.nodes["n4"]["<i>\n\"d'"] == "+1"
+    assert graph.nodes["n4"]["logP"] == 1e-7
+    found = {(int(a[1:]), int(b[1:])): similarity for a, b, similarity in graph.edges(data="similarity")}
+    assert {tuple(sorted(pair)) for pair in found} == {edge[:2] for edge in edges}
+    assert found[0, 1] == 0.7
+
+
+@pytest.mark.parametrize("threshold", [0.05, 1 / 3, 0.7, 0.71, 1.0])
+def test_min_similarity_is_inclusive(generation: Generation, edges: list[tuple], threshold: float) -> None:
+    expected = [edge[:2] for edge in edges if np.float32(edge[2]) >= np.float32(threshold)]
+    for format, read in (("arrow", read_arrow), ("parquet", read_parquet)):
+        table = read(export_edges(generation, format, min_similarity=threshold))
+        assert [(row["source"], row["target"]) for row in table.to_pylist()] == expected
+    assert b"".join(export_edges(generation, "csv", threshold)).count(b"\n") == 1 + len(expected)
+    graph = read_graphml(export_edges(generation, "graphml", threshold))
+    assert (len(graph), graph.number_of_edges()) == (5, len(expected))
+
+
+@pytest.mark.parametrize("chosen", [[], [2], [4, 0, 2], [3, 2, 3], [0, 1, 2, 3, 4]])
+def test_selection_is_the_induced_subgraph(generation: Generation, edges: list[tuple], chosen: list[int]) -> None:
+    whole = nx.Graph([edge[:2] for edge in edges])
+    expected = {tuple(sorted(edge)) for edge in whole.subgraph(chosen).edges}
+    ids = np.array(chosen, np.int32)
+    table = read_arrow(export_edges(generation, "arrow", ids=ids))
+    assert [(row["source"], row["target"]) for row in table.to_pylist()] == sorted(expected)
+    assert read_parquet(export_edges(generation, "parquet", ids=ids)) == table
+    graph = read_graphml(export_edges(generation, "graphml", ids=ids))
+    assert set(graph) == {f"n{id}" for id in chosen}
+    assert graph.number_of_edges() == len(expected)
+
+
+@pytest.mark.parametrize("format", MEDIA_TYPES["edges"])
+def test_no_edges_and_ids_out_of_range(make: Callable, generation: Generation, format: str) -> None:
+    readers = {"csv": lambda pieces: b"".join(pieces).splitlines()[1:], "graphml": lambda p: read_graphml(p).edges}
+    read = {**readers, "arrow": read_arrow, "parquet": read_parquet}[format]
+    assert len(read(export_edges(make([{"smiles": "C"}], []), format))) == 0
+    with pytest.raises(NotFound, match="no item 5"):
+        export_edges(generation, format, ids=np.array([5], np.int32))
+
+
+def test_formats_that_are_not_offered(generation: Generation) -> None:
+    with pytest.raises(InvalidInput, match=r"(?s)edges are not exported.*sdf.*one of csv, parquet, arrow, graphml"):
+        export_edges(generation, "sdf")
+
+
+def test_exports_are_lazy(make: Callable) -> None:
+    """The first piece comes before the last edge has been read."""
+    generation = make([{"smiles": "C"}] * 6, [(at, at + 1, 0.5) for at in range(5)])
+    blocks = generation.edges()
+    generation.edges = lambda min_similarity=None: itertools.chain([next(blocks)], _unreached())
+    pieces = export_edges(generation, "csv")
+    assert [next(pieces), next(pieces)] == [b"source,target,similarity\n", b"0,1,0.5\n1,2,0.5\n"]
+
+
+def _unreached() -> Iterator[None]:
+    raise AssertionError("read ahead")
+    yield

@@ -1,0 +1,196 @@
+"""Exported items, read back by the csv module, pyarrow and RDKit."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rdkit import Chem
+
+from api.export import MEDIA_TYPES, export_items, media_type
+from ingest.readers import ReadOptions, open_source
+from store.base import Generation
+from store.errors import Conflict, InvalidInput, NotFound
+
+TITLES = ["id", "smiles", "names", "<i>\n\"d'", "=sum", "property.id", "logP", "property.names", "note"]
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+
+
+def read_csv(pieces: Iterator[bytes]) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(b"".join(pieces).decode(), newline="")))
+
+
+def read_sdf(pieces: Iterator[bytes]) -> list[Chem.Mol]:
+    content = b"".join(pieces).decode()
+    supplier = Chem.SDMolSupplier()
+    supplier.SetData(content)
+    return list(supplier) if content else []
+
+
+def read_arrow(pieces: Iterator[bytes]) -> pa.Table:
+    return pa.ipc.open_stream(b"".join(pieces)).read_all()
+
+
+def read_parquet(pieces: Iterator[bytes]) -> pa.Table:
+    return pq.read_table(io.BytesIO(b"".join(pieces)))
+
+
+def test_csv(generation: Generation) -> None:
+    header, *rows = read_csv(export_items(generation, "csv"))
+    assert header == [*TITLES[:4], "'=sum", *TITLES[5:]]
+    assert [row[:2] for row in rows] == [
+        ["0", "CCO"],
+        ["1", "[Na+].[Cl-]"],
+        ["2", "C[C@H](N)C(=O)O"],
+        ["3", "c1ccccc1"],
+        ["4", "CC"],
+    ]
+    assert rows[0][2:] == ['["ethanol", "the \\"spirit\\""]', "", "", "5", "-0.31", "", "plain"]
+    assert rows[1][2:] == ['["=1+1"]', "", "", "", "", "", "two\nlines,\n\nand one\r\n$$$$\rend"]
+    assert rows[2][2:] == ["[]", "", "'@cmd", "", "7", "n", "'-5"]
+    assert rows[4][3:] == ["'+1", "", "", "1e-07", "", "'\ttab"]
+
+
+def test_csv_lines_end_with_a_line_feed(make: Callable) -> None:
+    content = b"".join(export_items(make([{"smiles": "C", "names": ["a"]}], []), "csv"))
+    assert content == b'id,smiles,names\n0,C,"[""a""]"\n'
+
+
+@pytest.mark.parametrize("first", list("=+-@\t\r"))
+def test_csv_text_that_a_spreadsheet_would_run(make: Callable, first: str) -> None:
+    generation = make([{"smiles": "-C", "properties": {f"{first}h": f"{first}v", "z": -1}}], [])
+    header, row = read_csv(export_items(generation, "csv"))
+    assert dict(zip(header, row, strict=True)) == {
+        "id": "0", "smiles": "-C", "names": "[]", f"'{first}h": f"'{first}v", "z": "-1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
+def test_typed_columns(generation: Generation, items: list[dict], format: str, read: Callable) -> None:
+    table = read(export_items(generation, format))
+    assert table.schema.names == TITLES
+    assert table.schema.types == [
+        pa.int32(), pa.string(), pa.list_(pa.string()), pa.string(), pa.string(), pa.float64(), pa.float64(),
+        pa.string(), pa.string(),
+    ]  # fmt: skip
+    assert table["id"].to_pylist() == list(range(5))
+    assert table["names"].to_pylist() == [item["names"] for item in items]
+    for title in ("logP", "note", "=sum"):
+        assert table[title].to_pylist() == [item["properties"].get(title) for item in items]
+    assert table["property.id"].to_pylist() == [5.0, None, None, None, None]
+
+
+@pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
+def test_inchikeys_where_the_recipe_asked_for_them(make: Callable, format: str, read: Callable) -> None:
+    generation = make([{"smiles": "C", "inchikey": "VNWKTOKETHGBQD-UHFFFAOYSA-N"}], [], inchikey=True)
+    assert read(export_items(generation, format)).to_pylist() == [
+        {"id": 0, "smiles": "C", "names": [], "inchikey": "VNWKTOKETHGBQD-UHFFFAOYSA-N"}
+    ]
+    assert read_csv(export_items(generation, "csv"))[0] == ["id", "smiles", "names", "inchikey"]
+    assert read_sdf(export_items(generation, "sdf"))[0].GetProp("inchikey") == "VNWKTOKETHGBQD-UHFFFAOYSA-N"
+
+
+def test_property_called_like_a_prefixed_one(make: Callable) -> None:
+    own = {"id": "a", "property.id": "b", "inchikey": "c"}
+    header, row = read_csv(export_items(make([{"smiles": "C", "properties": own}], []), "csv"))
+    assert header[3:] == ["property.id", "property.inchikey", "property.property.id"]
+    assert row[3:] == ["a", "c", "b"]
+
+
+def test_sdf(generation: Generation, items: list[dict]) -> None:
+    molecules = read_sdf(export_items(generation, "sdf"))
+    assert [Chem.MolToSmiles(molecule) for molecule in molecules] == [
+        Chem.CanonSmiles(item["smiles"]) for item in items
+    ]
+    assert [molecule.GetProp("_Name") for molecule in molecules[:4]] == ["ethanol", "=1+1", "2", "a\tb"]
+    assert molecules[4].GetProp("_Name").strip() == "$$$$ > <note>"
+    assert [molecule.GetProp("smiles") for molecule in molecules] == [item["smiles"] for item in items]
+    assert [json.loads(molecule.GetProp("names")) for molecule in molecules] == [item["names"] for item in items]
+    assert [molecule.GetProp("id") for molecule in molecules] == list("01234")
+    assert molecules[1].GetProp("note") == "two\nlines,\nand one\n $$$$\nend"
+    assert molecules[2].GetPropsAsDict()["logP"] == 7
+    assert molecules[2].GetProp("property.names") == "n"
+    assert not molecules[1].HasProp("logP")
+    conformer = molecules[2].GetConformer()
+    assert not conformer.Is3D()
+    assert np.ptp(conformer.GetPositions()[:, :2], axis=0).min() > 1  # laid out, not all at the origin
+
+
+def test_sdf_of_a_large_molecule(make: Callable) -> None:
+    smiles = "C" * 1000  # more atoms than a V2000 block can count
+    [molecule] = read_sdf(export_items(make([{"smiles": smiles}], []), "sdf"))
+    assert molecule.GetNumAtoms() == 1000
+
+
+@given(names=st.lists(TEXT, max_size=2), label=TEXT, value=TEXT)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+def test_sdf_holds_any_text(make: Callable, names: list[str], label: str, value: str) -> None:
+    item = {"smiles": "CO", "names": names, "properties": {label: value}}
+    pieces = list(export_items(make([item, item], []), "sdf"))
+    source = open_source("-", ReadOptions(format="sdf"), io.BytesIO(b"".join(pieces)))
+    texts = [text for batch in source for text in batch["text"].to_pylist()]
+    assert [Chem.MolToSmiles(Chem.MolFromMolBlock(text)) for text in texts] == ["CO", "CO"]
+    assert [Chem.MolToSmiles(molecule) for molecule in read_sdf(iter(pieces))] == ["CO", "CO"]
+
+
+@given(properties=st.dictionaries(TEXT, TEXT, max_size=3), names=st.lists(TEXT, max_size=3))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_csv_holds_any_text(make: Callable, properties: dict, names: list[str]) -> None:
+    header, row = read_csv(export_items(make([{"smiles": "C", "names": names, "properties": properties}], []), "csv"))
+    assert json.loads(row[2]) == names
+    unquoted = [cell[1:] if cell[:1] == "'" and cell[1:2] in ("=", "+", "-", "@", "\t", "\r") else cell for cell in row]
+    assert unquoted[3:] == [
+        value[1:] if value[:1] == "'" and value[1:2] in ("=", "+", "-", "@", "\t", "\r") else value
+        for _, value in sorted(properties.items())
+    ]
+    assert len(header) == len(row)
+    assert not any(cell[:1] in ("=", "+", "-", "@", "\t", "\r") for cell in header + row if cell)
+
+
+@pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
+def test_selection_keeps_its_order(generation: Generation, format: str, read: Callable) -> None:
+    ids = np.array([4, 0, 3], np.int32)
+    assert read(export_items(generation, format, ids))["id"].to_pylist() == [4, 0, 3]
+    assert [row[0] for row in read_csv(export_items(generation, "csv", ids))[1:]] == ["4", "0", "3"]
+    assert [molecule.GetProp("id") for molecule in read_sdf(export_items(generation, "sdf", ids))] == ["4", "0", "3"]
+
+
+@pytest.mark.parametrize("format", MEDIA_TYPES["items"])
+def test_empty_selection_and_ids_out_of_range(generation: Generation, format: str) -> None:
+    readers = {"csv": read_csv, "arrow": read_arrow, "parquet": read_parquet, "sdf": read_sdf}
+    content = readers[format](export_items(generation, format, np.array([], np.int32)))
+    assert len(content) == (1 if format == "csv" else 0)
+    for id in (-1, 5):
+        with pytest.raises(NotFound, match=f"no item {id}"):
+            export_items(generation, format, np.array([0, id], np.int32))
+
+
+def test_parquet_is_written_in_bounded_pieces(make: Callable) -> None:
+    items = [{"smiles": "C", "properties": {"x": f"{at} " * 200_000}} for at in range(60)]
+    pieces = list(export_items(make(items, []), "parquet"))
+    metadata = pq.ParquetFile(io.BytesIO(b"".join(pieces))).metadata
+    assert metadata.num_rows == 60
+    assert metadata.num_row_groups == len(pieces) - 1 > 2
+
+
+def test_graphs_have_no_sdf(make: Callable) -> None:
+    generation = make([{"names": ["g"]}], [], kind="graph")
+    assert read_csv(export_items(generation, "csv")) == [["id", "smiles", "names"], ["0", "", '["g"]']]
+    with pytest.raises(Conflict, match="holds no molecules"):
+        export_items(generation, "sdf")
+
+
+def test_formats_that_are_not_offered(generation: Generation) -> None:
+    with pytest.raises(InvalidInput, match=r"(?s)items are not exported.*graphml.*one of csv, parquet, arrow, sdf"):
+        export_items(generation, "graphml")
+    with pytest.raises(InvalidInput, match=r"(?s)edges.*sdf.*one of csv, parquet, arrow, graphml"):
+        media_type("edges", "sdf")
+    with pytest.raises(InvalidInput, match="one of items, edges"):
+        media_type("walks", "csv")
+    assert media_type("items", "sdf") == "chemical/x-mdl-sdfile"

@@ -1,0 +1,44 @@
+"""Writing small source files and reading them back as rows."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.readers import RECORD_SCHEMA, ReadOptions, open_source
+
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, bytes], str]:
+    """write(name, content) -> the path of a new file."""
+
+    def write(name: str, content: bytes) -> str:
+        path = tmp_path / name
+        path.write_bytes(content)
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def rows() -> Callable[..., Rows]:
+    """rows(path, **options) -> every record as a dict, its properties as a dict."""
+
+    def rows(path: str, **options: Any) -> Rows:
+        found: Rows = []
+        for batch in open_source(path, ReadOptions(**options)):
+            assert batch.schema == RECORD_SCHEMA
+            batch.validate(full=True)
+            found += [{**row, "properties": dict(row["properties"])} for row in batch.to_pylist()]
+        return found
+
+    return rows
+
+
+@pytest.fixture
+def read(write: Callable[[str, bytes], str], rows: Callable[..., Rows]) -> Callable[..., Rows]:
+    """read(name, content, **options) -> the records of a new file."""
+    return lambda name, content, **options: rows(write(name, content), **options)

@@ -1,0 +1,220 @@
+"""Sources: formats, compression, checksums, bounds, and the errors of files that cannot be read."""
+
+import gzip
+import hashlib
+import io
+import os
+import threading
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ingest.readers import EXTENSIONS, ReadOptions, open_source
+from store.errors import InvalidInput
+from store.records import Input
+
+MOLBLOCK = b"\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n    0.0       0.0       0.0    C   0  0\nM  END\n"
+CONTENT = {"smi": b"C 1\nCC 2\n", "csv": b"smiles,id\nC,1\n", "tsv": b"smiles\tid\nC\t1\n", "sdf": MOLBLOCK}
+
+
+@pytest.fixture(params=[*CONTENT, "parquet"])
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A small file of each format, larger than one read."""
+    path = tmp_path / f"a.{request.param}"
+    if request.param == "parquet":
+        pq.write_table(pa.table({"smiles": [os.urandom(100).hex() for _ in range(5000)]}), path)
+    else:
+        first, _, rest = CONTENT[request.param].partition(b"\n")
+        repeated = (rest + b"$$$$\n") * 5000 if request.param == "sdf" else (rest[:-1] + b"x" * 80 + b"\n") * 8000
+        path.write_bytes(first + b"\n" + repeated)
+    return path
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS)
+@pytest.mark.parametrize("zipped", [False, True])
+def test_extension_tells_the_format(tmp_path: Path, extension: str, zipped: bool) -> None:
+    path = tmp_path / f"some.name{extension.upper()}{'.gz' if zipped else ''}"
+    if extension == ".parquet":
+        pq.write_table(pa.table({"smiles": ["C"]}), path)
+    else:
+        path.write_bytes(CONTENT[EXTENSIONS[extension]])
+    if zipped:
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    source = open_source(str(path), ReadOptions())
+    assert source.text_format == ("molblock" if extension in (".sdf", ".sd") else "smiles")
+    assert source.name == str(path)
+    assert next(iter(source))["fault"].null_count > 0
+
+
+def test_gzip_is_recognised_by_its_bytes(read: Callable) -> None:
+    plain = read("a.smi", CONTENT["smi"])
+    assert read("b.smi", gzip.compress(CONTENT["smi"])) == plain
+    assert read("c.smi.gz", CONTENT["smi"]) == plain
+    assert read("d.smi.gz", gzip.compress(b"\xef\xbb\xbfC 1\n") + gzip.compress(b"CC 2\n")) == plain
+
+
+def test_digest_and_progress(file: Path) -> None:
+    source = open_source(str(file), ReadOptions())
+    assert source.bytes_total == file.stat().st_size
+    seen = [source.bytes_read for _ in source]
+    assert seen == sorted(seen)
+    assert seen[0] < seen[-1] <= source.bytes_read == source.bytes_total
+    expected = hashlib.sha256(file.read_bytes()).hexdigest()
+    assert source.digest() == Input(name=str(file), bytes=source.bytes_total, sha256=expected)
+
+
+def test_digest_is_of_the_compressed_bytes(file: Path) -> None:
+    content = gzip.compress(file.read_bytes()) + bytes(512)  # zero padding after the last member is allowed
+    file.write_bytes(content)
+    source = open_source(str(file), ReadOptions())
+    records = sum(batch.num_rows for batch in source)
+    assert records >= 5000
+    digest = source.digest()
+    assert (digest.bytes, digest.sha256) == (len(content), hashlib.sha256(content).hexdigest())
+
+
+def test_standard_input(file: Path) -> None:
+    stdin = io.BytesIO(file.read_bytes())
+    source = open_source("-", ReadOptions(format=file.suffix[1:]), stdin)
+    piped = pa.Table.from_batches(source)
+    assert piped == pa.Table.from_batches(open_source(str(file), ReadOptions()))
+    assert (source.name, source.bytes_total) == ("-", None)
+    assert source.digest() == Input(name="-", bytes=stdin.tell(), sha256=hashlib.sha256(stdin.getvalue()).hexdigest())
+    assert not stdin.closed
+
+
+@pytest.mark.parametrize("format", ["smi", "parquet"])
+def test_a_named_pipe(tmp_path: Path, format: str) -> None:
+    pipe = tmp_path / f"pipe.{format}"
+    os.mkfifo(pipe)
+    content = io.BytesIO(CONTENT["smi"])
+    if format == "parquet":
+        pq.write_table(pa.table({"smiles": ["C", "CC"]}), content)
+    writer = threading.Thread(target=pipe.write_bytes, args=(content.getvalue(),))
+    writer.start()
+    source = open_source(str(pipe), ReadOptions())
+    assert [text for batch in source for text in batch["text"].to_pylist()] == ["C", "CC"]
+    assert source.bytes_total is None
+    writer.join()
+
+
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", gzip.compress(b"")])
+@pytest.mark.parametrize("format", [*CONTENT, "parquet"])
+def test_an_empty_file(write: Callable, content: bytes, format: str) -> None:
+    path = write(f"a.{format}", content)
+    with pytest.raises(InvalidInput, match=r"is empty|not a Parquet file"):
+        open_source(path, ReadOptions())
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "message"),
+    [
+        ("-", {}, "--format"),
+        ("a.xyz", {}, r"(?s)\.smi.*--format"),
+        ("a", {}, "--format"),
+        (".gz", {}, "--format"),
+        ("a.smi", {"format": "mol2"}, "one of smi, csv, tsv, sdf, parquet"),
+        ("absent.smi", {}, "(?s)cannot open absent.smi.*No such file"),
+        (".", {"format": "smi"}, "Is a directory"),
+    ],
+)
+def test_what_cannot_be_opened(path: str, options: dict, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        open_source(path, ReadOptions(**options))
+
+
+def test_format_overrides_the_extension(read: Callable) -> None:
+    assert read("a.xyz", b"smiles\tid\nC\tx\n", format="tsv")[0]["name"] == "x"
+
+
+@pytest.mark.parametrize("kept", [11, 60, 500_000, -9, -1])
+def test_a_truncated_gzip_file(file: Path, kept: int) -> None:
+    content = gzip.compress(file.read_bytes())
+    file.write_bytes(content[: min(kept, len(content) - 1)])
+    with pytest.raises(InvalidInput, match=rf"a\.{file.suffix[1:]} is damaged or cannot be read, about byte \d"):
+        list(open_source(str(file), ReadOptions()))
+
+
+@pytest.mark.parametrize("place", [0.5, 1.0])
+def test_a_corrupt_gzip_file(file: Path, place: float) -> None:
+    content = bytearray(gzip.compress(file.read_bytes()))
+    at = int((len(content) - 8) * place)
+    content[at : at + 4] = bytes(byte ^ 0xFF for byte in content[at : at + 4])
+    file.write_bytes(content)
+    with pytest.raises(InvalidInput, match="is damaged or cannot be read"):
+        list(open_source(str(file), ReadOptions()))
+
+
+def test_bytes_after_the_end_of_a_gzip_file(write: Callable) -> None:
+    path = write("a.smi", gzip.compress(CONTENT["smi"]) + b"C 3")
+    with pytest.raises(InvalidInput, match="is damaged or cannot be read"):
+        list(open_source(path, ReadOptions()))
+
+
+def test_a_binary_file_is_all_faults(read: Callable) -> None:
+    content = b"\x7fELF" + os.urandom(100_000)
+    rows = read("a.smi", content)
+    assert len(rows) == content.count(b"\n") + (not content.endswith(b"\n"))
+    assert sum(row["fault"] is not None for row in rows) > 0.5 * len(rows)
+
+
+def test_batches_are_bounded(write: Callable) -> None:
+    short = open_source(write("short.smi", b"C\n" * 2500), ReadOptions())
+    assert [batch.num_rows for batch in short] == [1000, 1000, 500]
+    long = open_source(write("long.smi", (b"C" * 900_000 + b"\n") * 12), ReadOptions())
+    assert [batch.num_rows for batch in long] == [5, 5, 2]
+    wide = open_source(write("wide.csv", b"smiles,x\n" + (b"C," + b"x" * 900_000 + b"\n") * 6), ReadOptions())
+    assert [batch.num_rows for batch in wide] == [5, 1]
+
+
+def test_stopping_early_closes_the_file(file: Path) -> None:
+    before = sorted(Path("/dev/fd").iterdir())
+    source = open_source(str(file), ReadOptions())
+    next(iter(source))
+    source.close()
+    source.close()
+    assert sorted(Path("/dev/fd").iterdir()) == before
+
+
+class Repeated(io.RawIOBase):
+    """A long stream that takes no memory: `start`, then `block` over and over, `size` bytes in all, in short reads."""
+
+    def __init__(self, start: bytes, block: bytes, size: int) -> None:
+        self._next, self._block, self._left = start, block, size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        piece = self._next[: min(len(buffer), self._left)]
+        buffer[: len(piece)] = piece
+        self._next = self._next[len(piece) :] or self._block
+        self._left -= len(piece)
+        return len(piece)
+
+
+@pytest.mark.parametrize(
+    ("format", "start", "block"),
+    [
+        ("smi", b"", b"C" * 9999),  # one line
+        ("smi", b"", b"CCCCCCC " + b"x" * 100 + b"\n"),
+        ("csv", b"smiles,x\n", b"C" * 9999),
+        ("csv", b'smiles,x\nC,"', (b"x" * 99 + b"\n") * 99),  # one quoted cell
+        ("sdf", b"", (b"x" * 99 + b"\n") * 99),  # one record
+        ("sdf", b"", MOLBLOCK + b"> <a>\n" + b"x" * 1000 + b"\n\n$$$$\n"),
+    ],
+)
+def test_memory_does_not_grow_with_the_input(format: str, start: bytes, block: bytes) -> None:
+    peaks = []
+    for size in (3_000_000, 6_000_000):
+        stdin = io.BufferedReader(Repeated(start, block, size))
+        tracemalloc.start()
+        read = sum(batch.num_rows for batch in open_source("-", ReadOptions(format=format), stdin))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert read > 0
+    assert peaks[1] < peaks[0] + 500_000

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from store import csr
+from store.errors import InvalidInput
+from store.records import Edges
+from store.sampling.snapshot import SnapshotSampler
+
+# Degrees 3, 2, 2, 1, and two vertices without neighbours.
+TOY = {(0, 1): 0.5, (0, 2): 0.5, (1, 2): 0.5, (0, 4): 0.5}
+WEIGHTS = {0: 3**0.75, 1: 2**0.75, 2: 2**0.75, 4: 1.0}
+
+
+@pytest.fixture(scope="module")
+def toy_sampler(graph_of):
+    return SnapshotSampler(graph_of(6, TOY), "toy")
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_batches_follow_successive_sampling_by_degree(toy_sampler, follows, successive, count):
+    follows(toy_sampler.negatives(0, 0, 0, 40_000, count), successive(WEIGHTS, count))
+
+
+def test_drawing_nearly_everything_follows_the_same_law():
+    """The last vertices are slow to turn up by drawing until there is no repeat: the way out of that must not show.
+
+    Of two vertices the heavier comes first with probability w_i / (w_i + w_j), in successive sampling of all.
+    """
+    ends = [(hub, other) for hub in range(3) for other in range(3, 60)] + [(other, other + 1) for other in range(3, 30)]
+    source, target = np.array(ends, dtype=np.int32).T
+    graph = csr.build(Edges(source, target, np.full(len(ends), 0.5, np.float32)), 60)
+    weights = graph.degrees() ** 0.75
+    batches = SnapshotSampler(graph, "hubs").negatives(0, 0, 0, 20_000, 60)
+    assert (np.sort(batches, axis=1) == np.arange(60)).all()
+    place = np.argsort(batches, axis=1)
+    for heavy, light in [(0, 59), (10, 59), (1, 12), (0, 1), (40, 50)]:
+        share = weights[heavy] / (weights[heavy] + weights[light])
+        earlier = int((place[:, heavy] < place[:, light]).sum())
+        assert stats.binomtest(earlier, len(batches), share).pvalue > 1e-3
+
+
+def test_frequencies_follow_degree_to_three_quarters(random_graph):
+    drawn = SnapshotSampler(random_graph, "g").negatives(1, 2, 0, 200_000, 1)
+    weights = random_graph.degrees() ** 0.75
+    observed = np.bincount(drawn[:, 0], minlength=len(weights))
+    assert observed[weights == 0].sum() == 0
+    kept = weights > 0
+    assert stats.chisquare(observed[kept], 200_000 * weights[kept] / weights.sum()).pvalue > 1e-3
+
+
+def test_a_batch_holds_distinct_vertices_with_neighbours(random_graph):
+    drawn = SnapshotSampler(random_graph, "g").negatives(0, 0, 0, 64, 255)
+    assert drawn.shape == (64, 255)
+    assert drawn.dtype == np.int32
+    assert (np.diff(np.sort(drawn, axis=1)) > 0).all()
+    assert (random_graph.degrees()[drawn] > 0).all()
+
+
+def test_a_batch_depends_on_its_number_alone(random_graph):
+    sampler = SnapshotSampler(random_graph, "g")
+    many = sampler.negatives(5, 6, 10, 3000, 7)
+    assert (SnapshotSampler(random_graph, "g", threads=3).negatives(5, 6, 10, 3000, 7) == many).all()
+    assert (sampler.negatives(5, 6, 1500, 20, 7) == many[1490:1510]).all()
+    for other in (sampler.negatives(4, 6, 10, 5, 7), sampler.negatives(5, 7, 10, 5, 7)):
+        assert (other != many[:5]).any(axis=1).all()
+    assert len(np.unique(many, axis=0)) == 3000
+
+
+def test_too_few_eligible_vertices(toy_sampler, graph_of):
+    with pytest.raises(InvalidInput, match="at most 4"):
+        toy_sampler.negatives(0, 0, 0, 1, 5)
+    with pytest.raises(InvalidInput, match="at most 0"):
+        SnapshotSampler(graph_of(3, {}), "empty").negatives(0, 0, 0, 1, 1)
+
+
+@pytest.mark.parametrize("first", [-1, 2**32])
+def test_a_batch_number_out_of_range(toy_sampler, first):
+    with pytest.raises(InvalidInput, match="batch out of range"):
+        toy_sampler.negatives(0, 0, first, 1, 1)

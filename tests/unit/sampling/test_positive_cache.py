@@ -1,0 +1,333 @@
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from store.errors import InvalidInput, NotFound, StoreBusy
+from store.positives import PositiveCache
+from store.sampling.policy import Policy
+from store.sampling.snapshot import SnapshotSampler
+
+SIZE = 3000
+POLICY = Policy.of("random_walk")
+ENTRY = SIZE * (7 + 6 * 5)  # bytes of one entry's arrays; its headers and key take less than 4,096 more
+
+
+@pytest.fixture(scope="module")
+def sampler(random_graph):
+    return SnapshotSampler(random_graph, "g")
+
+
+@pytest.fixture
+def cache_of(tmp_path):
+    """cache_of(entries): a cache over one folder with room for so many entries; all are closed in the end."""
+    opened = []
+
+    def cache(entries=4, **options):
+        opened.append(PositiveCache(tmp_path / "cache", int(entries * (ENTRY + 4096)), **options))
+        return opened[-1]
+
+    yield cache
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture
+def entries(tmp_path):
+    """entries(): the names of what lies in the folder, locks apart."""
+    return lambda: {path.name for path in (tmp_path / "cache").iterdir() if path.is_dir()}
+
+
+def same(one, other):
+    return all(np.array_equal(getattr(one, part.name), getattr(other, part.name)) for part in fields(one))
+
+
+def drawn(sampler, policy=POLICY, seed=0, epoch=0):
+    return sampler.positives(np.arange(SIZE, dtype=np.int32), policy, seed, epoch)
+
+
+class Gated(SnapshotSampler):
+    """Draws one block and then waits at the gate: `inside` says it is there, `gate` lets it on."""
+
+    def __init__(self, graph):
+        super().__init__(graph, "g")
+        self.inside, self.gate = threading.Event(), threading.Event()
+
+    def positives(self, anchors, policy, seed, epoch):
+        if anchors[0] > 0:
+            self.inside.set()
+            assert self.gate.wait(60)
+        return super().positives(anchors, policy, seed, epoch)
+
+
+@pytest.mark.parametrize("policy", [POLICY, Policy.of("first_order", k=2), Policy.of("second_order", pad="self")])
+def test_what_is_read_back_is_what_the_sampler_draws(cache_of, sampler, policy):
+    cache = cache_of(block=700)
+    built = cache.build(sampler, "g", SIZE, policy, 1, 2)
+    expected = drawn(sampler, policy, 1, 2)
+    assert same(built, expected)
+    assert same(cache.get(sampler, "g", SIZE, policy, 1, 2), expected)
+    for part in fields(built):
+        column = getattr(built, part.name)
+        assert column.dtype == getattr(expected, part.name).dtype
+        assert isinstance(column.base, np.memmap)
+        assert not column.flags.writeable
+
+
+def test_no_anchors(cache_of, graph_of):
+    sets = cache_of().build(SnapshotSampler(graph_of(0, {}), "none"), "none", 0, POLICY, 0, 0)
+    assert sets.positives.shape == (0, 5)
+
+
+def test_every_part_of_the_key_has_its_own_entry(cache_of, sampler, entries):
+    cache = cache_of(9)
+    requests = [
+        ("g", POLICY, 0, 0), ("h", POLICY, 0, 0), ("g", Policy.of("random_walk", q=2), 0, 0),
+        ("g", POLICY, 1, 0), ("g", POLICY, 0, 1),
+    ]  # fmt: skip
+    for generation, policy, seed, epoch in requests:
+        cache.build(sampler, generation, SIZE, policy, seed, epoch)
+    assert len(entries()) == len(requests)
+    cache.build(sampler, "g", SIZE, POLICY, 0, 0)
+    assert len(entries()) == len(requests)
+
+
+def test_get_builds_in_the_background_and_says_how_far_it_is(cache_of, random_graph):
+    cache, sampler = cache_of(block=1000), Gated(random_graph)
+    with pytest.raises(StoreBusy, match="building positive sets: 0 of 3000") as busy:
+        cache.get(sampler, "g", SIZE, POLICY, 0, 0)
+    assert busy.value.retry_after == 1
+    assert sampler.inside.wait(60)
+    for epoch in (0, 1):  # another key waits for its turn
+        with pytest.raises(StoreBusy, match="1000 of 3000"):
+            cache.get(sampler, "g", SIZE, POLICY, 0, epoch)
+    sampler.gate.set()
+    first = cache.build(sampler, "g", SIZE, POLICY, 0, 0)  # waits for the background to finish
+    assert same(cache.get(sampler, "g", SIZE, POLICY, 0, 0), first)
+    assert same(first, drawn(sampler))
+
+
+def test_many_threads_get_the_same_entry(cache_of, sampler, entries):
+    cache = cache_of(block=100)
+
+    def persist(number):
+        while True:
+            try:
+                return cache.get(sampler, "g", SIZE, POLICY, number % 2, 0)
+            except StoreBusy:
+                continue
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(persist, range(16)))
+    assert all(same(sets, drawn(sampler, seed=number % 2)) for number, sets in enumerate(results))
+    assert len(entries()) == 2
+
+
+def test_a_failed_build_is_logged_and_raised_once(cache_of, sampler, entries, caplog):
+    cache = cache_of()
+
+    def outcome():
+        while True:
+            try:
+                return cache.get(sampler, "g", SIZE + 5, POLICY, 0, 0)
+            except StoreBusy:
+                continue
+            except NotFound as error:
+                return error
+
+    with pytest.raises(StoreBusy):
+        cache.get(sampler, "g", SIZE + 5, POLICY, 0, 0)
+    assert "no item 3000" in str(outcome())
+    assert entries() == set()
+    assert [record.exc_info[0] for record in caplog.records] == [NotFound]
+    with pytest.raises(StoreBusy, match="0 of 3005"):
+        cache.get(sampler, "g", SIZE + 5, POLICY, 0, 0)
+    with pytest.raises(NotFound):
+        cache.build(sampler, "g", SIZE + 5, POLICY, 0, 0)
+
+
+def test_the_oldest_entries_make_room(cache_of, sampler, entries, tmp_path):
+    cache = cache_of(3)
+    first = cache.build(sampler, "g", SIZE, POLICY, 0, 0)
+    for epoch in range(1, 6):
+        cache.build(sampler, "g", SIZE, POLICY, 0, epoch)
+        assert sum(file.stat().st_size for file in (tmp_path / "cache").rglob("*.*")) <= 3 * (ENTRY + 4096)
+        assert len(entries()) == min(epoch + 1, 3)
+    for epoch in (3, 4, 5):
+        assert same(cache.get(sampler, "g", SIZE, POLICY, 0, epoch), drawn(sampler, epoch=epoch))
+    with pytest.raises(StoreBusy):
+        cache.get(sampler, "g", SIZE, POLICY, 0, 2)
+    assert same(first, drawn(sampler)), "sets that were handed out stay readable"
+
+
+def test_entries_survive_a_restart_and_keep_their_age(cache_of, sampler, graph_of, entries):
+    first = cache_of(2)
+    for epoch in (0, 1):
+        first.build(sampler, "g", SIZE, POLICY, 0, epoch)
+    first.close()
+    again = cache_of(2)
+    silent = SnapshotSampler(graph_of(SIZE, {}), "g")  # would draw nothing, so what comes was kept
+    assert same(again.get(silent, "g", SIZE, POLICY, 0, 0), drawn(sampler))
+    before = entries()
+    again.build(sampler, "g", SIZE, POLICY, 0, 2)
+    assert len(entries() & before) == 1
+    assert same(again.get(silent, "g", SIZE, POLICY, 0, 1), drawn(sampler, epoch=1))
+
+
+def test_a_smaller_bound_evicts_at_start(cache_of, sampler, entries):
+    cache = cache_of(3)
+    for epoch in range(3):
+        cache.build(sampler, "g", SIZE, POLICY, 0, epoch)
+    smaller = cache_of(1.5)
+    assert len(entries()) == 1
+    assert same(smaller.get(sampler, "g", SIZE, POLICY, 0, 2), drawn(sampler, epoch=2))
+    cache_of(0.5)
+    assert entries() == set()
+
+
+@pytest.mark.parametrize("victim", ["key.json", "positives.npy", "anchors.npy"])
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut"])
+def test_a_damaged_entry_is_built_again(cache_of, sampler, tmp_path, victim, damage):
+    cache_of().build(sampler, "g", SIZE, POLICY, 0, 0)
+    (path,) = (tmp_path / "cache").glob(f"*/{victim}")
+    if damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[: 0 if damage == "empty" else path.stat().st_size // 2])
+    assert same(cache_of().build(sampler, "g", SIZE, POLICY, 0, 0), drawn(sampler))
+
+
+def test_sets_that_cannot_fit_are_refused_with_the_numbers(cache_of, sampler, entries):
+    cache = cache_of(0.9, setting="GRAPHKIN_CACHE_BYTES")
+    for ask in (cache.get, cache.build):
+        with pytest.raises(InvalidInput) as refused:
+            ask(sampler, "g", SIZE, POLICY, 0, 0)
+        for word in (
+            str(ENTRY + 4096),
+            "3000 anchors",
+            "k = 5",
+            str(int(0.9 * (ENTRY + 4096))),
+            "GRAPHKIN_CACHE_BYTES",
+        ):
+            assert word in str(refused.value)
+    assert entries() == set()
+    assert cache.build(sampler, "g", SIZE, Policy.of("random_walk", k=1), 0, 0).positives.shape == (SIZE, 1)
+
+
+def test_drop_removes_one_generation(cache_of, sampler, entries):
+    cache = cache_of()
+    cache.build(sampler, "g", SIZE, POLICY, 0, 0)
+    kept = entries()
+    dropped = cache.build(sampler, "h", SIZE, POLICY, 0, 0)
+    cache.drop("h")
+    assert entries() == kept
+    assert same(dropped, drawn(sampler))
+
+
+def test_drop_stops_what_is_being_built(cache_of, random_graph, entries):
+    cache, sampler = cache_of(block=1000), Gated(random_graph)
+    with pytest.raises(StoreBusy):
+        cache.get(sampler, "g", SIZE, POLICY, 0, 0)
+    assert sampler.inside.wait(60)
+    assert len(entries()) == 1
+    cache.drop("g")
+    sampler.gate.set()
+    cache.close()
+    assert entries() == set()
+
+
+def test_close_stops_the_build(cache_of, random_graph, entries):
+    cache, sampler = cache_of(block=1000), Gated(random_graph)
+    with pytest.raises(StoreBusy):
+        cache.get(sampler, "g", SIZE, POLICY, 0, 0)
+    assert sampler.inside.wait(60)
+    closer = threading.Thread(target=cache.close)
+    closer.start()
+    detail = ""
+    while "shutting down" not in detail:
+        with pytest.raises(StoreBusy) as busy:
+            cache.build(sampler, "g", SIZE, Policy.of("random_walk", k=1), 0, 0)
+        detail = busy.value.detail
+    sampler.gate.set()
+    closer.join()
+    assert entries() == set()
+
+
+def python(script, *arguments):
+    return subprocess.run(
+        [sys.executable, "-c", PREAMBLE + script, *map(str, arguments)], capture_output=True, text=True
+    )
+
+
+PREAMBLE = """
+import os, resource, signal, sys
+from pathlib import Path
+import numpy as np
+from store.errors import StoreError
+from store.positives import PositiveCache
+from store.records import Graph
+from store.sampling.policy import Policy
+from store.sampling.snapshot import SnapshotSampler
+ends = np.arange(4000, dtype=np.int32) ^ 1
+graph = Graph(np.arange(4001, dtype=np.int64), ends, np.full(4000, 0.5, np.float32))
+folder, policy = Path(sys.argv[1]), Policy.of("first_order", k=1)
+"""
+
+
+def test_processes_share_a_folder(tmp_path, graph_of):
+    there = python("PositiveCache(folder, 10**6).build(SnapshotSampler(graph, 'g'), 'g', 4000, policy, 0, 0)", tmp_path)
+    assert there.returncode == 0, there.stderr
+    silent = SnapshotSampler(graph_of(4000, {}), "g")
+    with closing(PositiveCache(tmp_path, 10**6)) as cache:
+        sets = cache.get(silent, "g", 4000, Policy.of("first_order", k=1), 0, 0)
+        assert np.array_equal(sets.positives[:, 0], np.arange(4000) ^ 1)
+
+
+def test_what_a_killed_builder_left_is_removed(tmp_path, random_graph):
+    script = """
+class Dying(SnapshotSampler):
+    def positives(self, anchors, policy, seed, epoch):
+        if anchors[0] > 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().positives(anchors, policy, seed, epoch)
+PositiveCache(folder, 10**6, block=1000).build(Dying(graph, "g"), "g", 4000, policy, 0, 0)
+"""
+    assert python(script, tmp_path).returncode == -9
+    assert len(list(tmp_path.glob("*.partial"))) == 1
+    with closing(PositiveCache(tmp_path, 10**6)):
+        assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+
+
+def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path):
+    script = """
+cache = PositiveCache(folder, 10**6)
+sampler = SnapshotSampler(graph, "g")
+cache.build(sampler, "g", 400, policy, 0, 0)
+resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
+try:
+    cache.build(sampler, "g", 4000, policy, 0, 0)
+except StoreError as error:
+    print(error.detail, error.hint)
+print(len([path for path in folder.iterdir() if path.is_dir()]))
+"""
+    there = python(script, tmp_path)
+    assert there.returncode == 0, there.stderr
+    assert "cannot write the positive-set cache" in there.stdout
+    assert "free space" in there.stdout
+    assert there.stdout.split()[-1] == "1"
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    script = """
+try:
+    PositiveCache(folder / "file" / "cache", 10**6)
+except StoreError as error:
+    print(error.detail)
+"""
+    assert "cannot write the positive-set cache" in python(script, tmp_path).stdout

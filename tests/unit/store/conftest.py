@@ -1,0 +1,66 @@
+"""A small published generation of the embedded store, and what is needed to write another."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from store import open_store
+from store.base import Draft, Store
+from store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Counts, Edges, Manifest, Provenance
+
+_EDGES = Edges(np.array([0, 1], np.int32), np.array([1, 2], np.int32), np.array([0.7, 0.5], np.float32))
+
+
+def _write(draft: Draft, items: int = 5) -> Provenance:
+    rows = [{"smiles": "C" * n, "inchikey": None, "names": [f"n{n}"], "properties": "{}"} for n in range(1, items + 1)]
+    draft.append_items(pa.RecordBatch.from_pylist(rows, schema=ITEM_SCHEMA))
+    rejected = [{"source": "f", "line": 1, "input": "x", "reason": "y"}]
+    draft.append_rejections(pa.RecordBatch.from_pylist(rejected, schema=REJECTION_SCHEMA))
+    draft.append_fingerprints(np.arange(2 * items, dtype=np.uint64).reshape(-1, 2))
+    draft.append_edges(_EDGES)
+    draft.write_dropped(np.zeros(items, np.int32))
+    draft.write_forest(_EDGES)
+    return Provenance(
+        kind="molecule",
+        recipe={"threshold": 0.4},
+        versions={"rdkit": "1"},
+        inputs=[],
+        counts=Counts(read=items + 1, kept=items, duplicates=0, rejected=1),
+        edges=2,
+        dropped=0,
+        properties={},
+        histograms={},
+        times={},
+    )
+
+
+@pytest.fixture
+def write() -> Callable[..., Provenance]:
+    """write(draft, items=5) appends everything a publication needs and returns its provenance."""
+    return _write
+
+
+@pytest.fixture
+def publish() -> Callable[..., Manifest]:
+    """publish(store, collection="c", items=5)."""
+
+    def publish(store: Store, collection: str = "c", items: int = 5) -> Manifest:
+        with store.draft(collection, "molecule") as draft:
+            return draft.publish(_write(draft, items))
+
+    return publish
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the store is; nothing is there yet."""
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def store(folder: Path) -> Iterator[Store]:
+    with open_store(folder, create=True) as store:
+        yield store

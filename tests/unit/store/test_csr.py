@@ -1,0 +1,80 @@
+"""CSR arrays against dense matrices."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from store import csr
+from store.records import Edges
+
+SIZE = 8
+pairs = st.dictionaries(
+    st.sampled_from(list(combinations(range(SIZE), 2))), st.floats(2**-10, 1, width=32), max_size=20
+)
+
+
+def _edges(pairs: dict[tuple[int, int], float]) -> Edges:
+    ends = np.array(list(pairs), np.int32).reshape(-1, 2)
+    return Edges(ends[:, 0].copy(), ends[:, 1].copy(), np.array(list(pairs.values()), np.float32))
+
+
+def _dense(pairs: dict[tuple[int, int], float]) -> np.ndarray:
+    dense = np.zeros((SIZE, SIZE), np.float32)
+    for (a, b), similarity in pairs.items():
+        dense[a, b] = dense[b, a] = similarity
+    return dense
+
+
+@given(pairs)
+def test_build(pairs: dict[tuple[int, int], float]) -> None:
+    graph, dense = csr.build(_edges(pairs), SIZE), _dense(pairs)
+    assert (graph.indptr.dtype, graph.indices.dtype, graph.similarity.dtype) == (np.int64, np.int32, np.float32)
+    rows, columns = np.nonzero(dense)
+    assert graph.indices.tolist() == columns.tolist()
+    assert np.array_equal(graph.similarity, dense[rows, columns])
+    assert np.diff(graph.indptr).tolist() == (dense > 0).sum(axis=1).tolist()
+    assert (graph.nodes, graph.edges) == (SIZE, len(pairs))
+
+
+def test_build_without_nodes_or_edges() -> None:
+    assert csr.build(_edges({}), 0).indptr.tolist() == [0]
+    assert csr.build(_edges({}), 3).indptr.tolist() == [0, 0, 0, 0]
+
+
+@given(pairs, st.lists(st.integers(0, SIZE - 1), max_size=10), st.floats(0, 1, width=32))
+def test_rows(pairs: dict[tuple[int, int], float], ids: list[int], threshold: float) -> None:
+    graph, dense = csr.build(_edges(pairs), SIZE), _dense(pairs)
+    owner, neighbour, similarity = csr.rows(graph, np.array(ids, np.int32), np.float32(threshold))
+    expected = [(a, b, dense[a, b]) for a in ids for b in range(SIZE) if dense[a, b] and dense[a, b] >= threshold]
+    assert list(zip(owner, neighbour, similarity, strict=True)) == expected
+
+
+@given(pairs, st.floats(0, 1, width=32))
+def test_edge_blocks(pairs: dict[tuple[int, int], float], threshold: float) -> None:
+    blocks = csr.edge_blocks(csr.build(_edges(pairs), SIZE), np.float32(threshold))
+    found = [row for e in blocks for row in zip(e.source, e.target, e.similarity, strict=True)]
+    assert found == [(a, b, np.float32(s)) for (a, b), s in sorted(pairs.items()) if s >= threshold]
+
+
+@pytest.mark.parametrize("nodes", [1448, 1449, 1600])  # 2^20 / 1448 / 1447 = 0.5: around a block's end
+def test_edge_blocks_of_a_graph_of_several_blocks(nodes: int) -> None:
+    source, target = (ends.astype(np.int32) for ends in np.triu_indices(nodes, 1))
+    similarity = np.random.default_rng(nodes).random(len(source), np.float32)
+    shuffled = np.random.default_rng(0).permutation(len(source))
+    graph = csr.build(Edges(source[shuffled], target[shuffled], similarity[shuffled]), nodes)
+    blocks = list(csr.edge_blocks(graph, np.float32(0)))
+    assert len(blocks) > 1
+    assert np.array_equal(np.concatenate([block.source for block in blocks]), source)
+    assert np.array_equal(np.concatenate([block.target for block in blocks]), target)
+    assert np.array_equal(np.concatenate([block.similarity for block in blocks]), similarity)
+
+
+def test_edge_blocks_of_a_row_longer_than_a_block() -> None:
+    nodes = (1 << 20) + 5
+    leaves = np.arange(1, nodes, dtype=np.int32)
+    star = Edges(np.zeros(nodes - 1, np.int32), leaves, np.full(nodes - 1, 0.5, np.float32))
+    blocks = list(csr.edge_blocks(csr.build(star, nodes), np.float32(0)))
+    assert np.array_equal(np.concatenate([block.target for block in blocks]), leaves)

@@ -1,0 +1,215 @@
+"""Folders and files that are not, or no longer, what the embedded store writes."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from store import open_store
+from store.base import Store
+from store.errors import NotFound, StoreError, StoreFormat
+from store.records import Manifest
+
+
+def _generation(folder: Path) -> Path:
+    (found,) = (folder / "collections" / "c").iterdir()
+    return found
+
+
+@pytest.fixture
+def whole(store: Store, folder: Path, publish: Callable[..., Manifest]) -> Path:
+    """The folder of a published generation."""
+    publish(store)
+    return _generation(folder)
+
+
+def test_missing_store(folder: Path) -> None:
+    with pytest.raises(NotFound, match="no store"):
+        open_store(folder)
+    folder.mkdir()
+    with pytest.raises(NotFound, match="no store"):
+        open_store(folder)
+    assert list(folder.iterdir()) == []
+
+
+def test_create_makes_missing_parents_and_opens_what_is_there(tmp_path: Path, publish: Callable[..., Manifest]) -> None:
+    folder = tmp_path / "a" / "b"
+    with open_store(folder, create=True) as store:
+        manifest = publish(store)
+    for create in (False, True):
+        with open_store(str(folder), create=create) as store:
+            assert store.collection("c").current == manifest.generation
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_folder_of_something_else(folder: Path, create: bool) -> None:
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("precious")
+    with pytest.raises(StoreFormat, match="no graphkin store"):
+        open_store(folder, create=create)
+    assert [entry.name for entry in folder.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_catalog_that_is_no_database(folder: Path, create: bool) -> None:
+    folder.mkdir()
+    (folder / "catalog.sqlite").write_bytes(b"not a database\n" * 500)
+    with pytest.raises(StoreFormat, match="not a graphkin store"):
+        open_store(folder, create=create)
+    assert (folder / "catalog.sqlite").read_bytes() == b"not a database\n" * 500
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_database_of_something_else(folder: Path, create: bool) -> None:
+    folder.mkdir()
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as database:
+        database.execute("CREATE TABLE collections (title TEXT)")
+    before = (folder / "catalog.sqlite").read_bytes()
+    with pytest.raises(StoreFormat, match="something else"):
+        open_store(folder, create=create)
+    assert (folder / "catalog.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_newer_schema(whole: Path, folder: Path, create: bool) -> None:
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as database:
+        database.execute("PRAGMA user_version = 2")
+    with pytest.raises(StoreFormat, match="schema version 2") as error:
+        open_store(folder, create=create)
+    assert error.value.hint == "upgrade graphkin"
+
+
+def test_store_that_crashed_while_being_made_is_made_again(folder: Path, publish: Callable[..., Manifest]) -> None:
+    folder.mkdir()
+    (folder / "catalog.sqlite").touch()
+    (folder / "catalog.sqlite-journal").touch()
+    with open_store(folder, create=True) as store:
+        assert store.collections() == []
+        publish(store)
+
+
+@pytest.mark.parametrize("damage", ["corrupt", "remove"])
+def test_catalog_damaged_while_the_store_is_open(store: Store, whole: Path, folder: Path, damage: str) -> None:
+    catalog = folder / "catalog.sqlite"
+    if damage == "remove":
+        catalog.unlink()
+    else:
+        data = catalog.read_bytes()
+        catalog.write_bytes(data[:100] + b"\xff" * (len(data) - 100))
+    for ask in (store.collections, lambda: store.open("c"), lambda: store.open("c", whole.name)):
+        with pytest.raises(StoreError):
+            ask()
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_file_in_the_place_of_the_store(folder: Path, create: bool) -> None:
+    folder.write_text("a file")
+    for place in (folder, folder / "below"):
+        with pytest.raises((StoreError, NotFound)):
+            open_store(place, create=create)
+
+
+def test_unwritable_place_is_said_with_nothing_published(
+    store: Store, folder: Path, publish: Callable[..., Manifest]
+) -> None:
+    (folder / "collections").write_text("a file in the way")
+    with pytest.raises(StoreError, match="cannot write the store"):
+        publish(store)
+    assert store.collections() == []
+    (folder / "collections").unlink()
+    publish(store)
+
+
+def test_missing_file_is_damage_at_opening(store: Store, whole: Path) -> None:
+    for name in [path.name for path in whole.iterdir()]:
+        (whole / name).rename(whole / "elsewhere")
+        with pytest.raises(StoreFormat, match="damaged"):
+            store.open("c")
+        (whole / "elsewhere").rename(whole / name)
+    with store.open("c") as generation:
+        assert generation.check() == []
+
+
+def test_missing_folder_is_damage_at_opening(store: Store, whole: Path) -> None:
+    shutil.rmtree(whole)
+    with pytest.raises(StoreFormat, match="damaged"):
+        store.open("c")
+
+
+@pytest.mark.parametrize("keep", [0, 1, 60, -1])
+def test_truncated_array_is_damage_at_opening(store: Store, whole: Path, keep: int) -> None:
+    arrays = [path for path in whole.glob("*.npy") if path.stat().st_size > 128]
+    assert len(arrays) == 9
+    for path in arrays:
+        data = path.read_bytes()
+        path.write_bytes(data[:keep])
+        with pytest.raises(StoreFormat, match="damaged"):
+            store.open("c")
+        path.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", ["indptr", "indices", "similarity", "fingerprints", "popcounts", "dropped"])
+def test_arrays_of_the_wrong_length_are_damage_at_opening(store: Store, whole: Path, name: str) -> None:
+    path = whole / f"{name}.npy"
+    array = np.load(path)
+    for wrong in (array[:-1], np.concatenate([array, array[:1]]), array[:0]):
+        np.save(path, wrong)
+        with pytest.raises(StoreFormat, match="damaged"):
+            store.open("c")
+
+
+def test_any_byte_that_changes_is_found(store: Store, whole: Path) -> None:
+    """At opening or by check(), whichever file and place it is in."""
+    random = np.random.default_rng(0)
+    for path in sorted(whole.iterdir()):
+        data = path.read_bytes()
+        places = {*random.integers(0, len(data), 40).tolist(), *random.integers(0, min(len(data), 128), 20).tolist()}
+        for place in places:
+            changed = bytearray(data)
+            changed[place] ^= int(random.integers(1, 256))
+            path.write_bytes(changed)
+            try:
+                with store.open("c") as generation:
+                    problems = generation.check()
+                assert any(path.name in problem for problem in problems)
+            except StoreFormat:
+                pass
+        path.write_bytes(data)
+    with store.open("c") as generation:
+        assert generation.check() == []
+
+
+def test_file_lost_while_reading_is_found_by_check(store: Store, whole: Path) -> None:
+    with store.open("c") as generation:
+        (whole / "dropped.npy").unlink()
+        assert any("dropped.npy" in problem for problem in generation.check())
+
+
+def test_items_that_are_not_what_the_id_says_are_found(store: Store, whole: Path, folder: Path) -> None:
+    """Files and checksums agree, but belong to other content."""
+    other = "f" * 64
+    whole.rename(whole.with_name(other))
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as database, database:
+        database.execute(
+            "UPDATE generations SET generation = ?, manifest = replace(manifest, ?, ?)", (other, whole.name, other)
+        )
+        database.execute("UPDATE collections SET current = ?", (other,))
+    with store.open("c") as generation:
+        assert generation.id == other
+        assert any("content hash" in problem for problem in generation.check())
+
+
+def test_damaged_generation_can_be_replaced(store: Store, whole: Path, publish: Callable[..., Manifest]) -> None:
+    """As the error hints: delete it, then ingest again."""
+    (whole / "indices.npy").unlink()
+    with pytest.raises(StoreFormat) as error:
+        store.open("c")
+    assert "delete" in str(error.value.hint)
+    store.delete("c", whole.name)
+    assert publish(store).generation == whole.name
+    with store.open("c") as generation:
+        assert generation.check() == []
