@@ -76,11 +76,11 @@ class _Worker:
     def __init__(self) -> None:
         self._process: Process | None = None
 
-    async def ask(self, function: str, seconds: float, **arguments: Any) -> Any:
+    async def ask(self, function: str, limit: float, **arguments: Any) -> Any:
         """What a function of `api.depict` returns. Raises `TimeoutError`, and `StoreError` if it fails."""
         process = self._process or await self._start()
         try:
-            answer = await asyncio.wait_for(_exchange(process, json.dumps([function, arguments])), seconds)
+            answer = await asyncio.wait_for(_exchange(process, json.dumps([function, arguments])), limit)
         except BaseException:
             await self.stop()
             raise
@@ -90,7 +90,14 @@ class _Worker:
 
     async def _start(self) -> Process:
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "api.depict", stdin=PIPE, stdout=PIPE, limit=_LONGEST_REPLY, start_new_session=True
+            sys.executable,
+            "-P",
+            "-m",
+            "api.depict",
+            stdin=PIPE,
+            stdout=PIPE,
+            limit=_LONGEST_REPLY,
+            start_new_session=True,
         )
         await _exchange(self._process, "[]")  # imports take longer than some limits
         return self._process

@@ -1,19 +1,48 @@
 """GET /v1/collections and GET /v1/collections/{c}: what there is, and how it was made."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from cachetools import LRUCache, cached
-from cachetools.keys import hashkey
 from fastapi import APIRouter, Query, Request
+from pydantic_core import to_json
 from starlette.responses import Response
 
-from api.library import Library
 from api.openapi import problems
 from api.queries import GenerationQuery, NoQuery
-from api.reading import JsonReading
-from api.reply import JSON, content_tagged, document, negotiate
+from api.reading import CollectionName, reply_by_content
 from api.schemas import CollectionDetail, Collections
 from api.state import state_of
-from store.base import Collection
 
-router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=problems(400, 404, 406, 422, 500, 503))
+router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=problems(400, 406, 422, 500, 503))
+
+
+@router.get("", response_model=Collections)
+def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
+    """Every collection with its current generation, by name."""
+    summaries = [
+        {
+            "name": listed.name,
+            "kind": listed.kind,
+            "generation": listed.current,
+            "items": manifest.counts.kept,
+            "edges": manifest.edges,
+            "published_at": manifest.published_at,
+        }
+        for listed, manifest in state_of(request)["library"].overview()
+    ]
+    return reply_by_content(request, to_json({"collections": summaries}))
+
+
+@router.get("/{c}", response_model=CollectionDetail, responses=problems(404, 410))
+def collection(request: Request, c: CollectionName, query: Annotated[GenerationQuery, Query()]) -> Response:
+    """One generation's provenance, and the ids of all generations, oldest first."""
+    library = state_of(request)["library"]
+    generation = library.get(c, query.generation).generation
+    body = {
+        "name": c,
+        "kind": generation.manifest.kind,
+        "generation": generation.id,
+        "generations": library.store.collection(c).generations,
+        "manifest": generation.manifest,
+        "histograms": generation.manifest.histograms,
+    }
+    return reply_by_content(request, to_json(body))

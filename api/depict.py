@@ -5,10 +5,11 @@ Run as a module it answers questions on standard input, one line of JSON each: s
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 from xml.sax.saxutils import escape
 
-from rdkit import Chem, RDLogger
+from rdkit import Chem, rdBase
 from rdkit.Chem import rdFMCS
 from rdkit.Chem.Draw import rdMolDraw2D
 
@@ -58,7 +59,7 @@ def _text(text: str) -> str:
     return escape(printable).encode("ascii", "xmlcharrefreplace").decode()
 
 
-_FUNCTIONS = {"draw": draw, "shared_atoms": shared_atoms}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"draw": draw, "shared_atoms": shared_atoms}
 
 
 def _answer(question: list[Any]) -> dict[str, Any]:
@@ -72,6 +73,6 @@ def _answer(question: list[Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    RDLogger.DisableLog("rdApp.*")
+    rdBase.DisableLog("rdApp.*")
     for line in sys.stdin:
         print(json.dumps(_answer(json.loads(line))), flush=True)

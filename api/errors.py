@@ -3,7 +3,7 @@
 import logging
 import reprlib
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -26,7 +26,8 @@ _SHOWN = 200  # characters of what was given
 _LISTED = 3  # validation errors in one detail
 
 _log = logging.getLogger(__name__)
-_brief = reprlib.Repr(maxlevel=2, maxlist=8, maxdict=8, maxstring=_SHOWN, maxother=_SHOWN)
+_brief = reprlib.Repr()
+_brief.maxlevel, _brief.maxstring, _brief.maxother = 2, _SHOWN, _SHOWN
 
 
 class BadRequest(GraphkinError):
@@ -100,13 +101,11 @@ def _shown(given: Any) -> Any:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
-async def _on_graphkin_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, GraphkinError)
+async def _on_graphkin_error(request: Request, error: GraphkinError) -> Response:
     return answer(error, request.scope)
 
 
-async def _on_invalid_request(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
+async def _on_invalid_request(request: Request, error: RequestValidationError) -> Response:
     return answer(_validation_error(error), request.scope)
 
 
@@ -132,9 +131,8 @@ def _complaint(error: Mapping[str, Any]) -> str:
     return f"{where}: {error['msg'].removeprefix('Value error, ')}"
 
 
-async def _on_http_exception(request: Request, error: Exception) -> Response:
+async def _on_http_exception(request: Request, error: HTTPException) -> Response:
     """What the framework raises itself: no such route, method not allowed, a body that is no JSON at all."""
-    assert isinstance(error, HTTPException)
     match error.status_code:
         case HTTPStatus.NOT_FOUND:
             return answer(NotFound("no such route", given=request.url.path, hint="/docs lists them"), request.scope)
@@ -166,7 +164,7 @@ async def _on_bug(request: Request, error: Exception) -> Response:
     return _problem(request.scope, status, title, said, instance=f"urn:uuid:{number}")
 
 
-HANDLERS: dict[int | type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
+HANDLERS: dict[Any, Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {
     GraphkinError: _on_graphkin_error,
     RequestValidationError: _on_invalid_request,
     HTTPException: _on_http_exception,

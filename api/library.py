@@ -3,6 +3,7 @@
 import threading
 import weakref
 from collections.abc import Iterable
+from contextlib import suppress
 
 from cachetools import LRUCache, TTLCache
 from pydantic_core import to_json
@@ -11,9 +12,11 @@ from ingest.recipe import Recipe
 from ingest.search import StructureSearch
 from store.base import Collection, Generation, Store
 from store.errors import Conflict, NotFound
+from store.records import Manifest
 from store.sampling.snapshot import SnapshotSampler
 
 _OPEN = 8  # generations
+_MANIFESTS = 1024
 _FRESH = 0.4  # seconds for which the catalogue is believed; a publish is seen within a second
 _TEXTS = 50_000  # items of a generation whose JSON is remembered: about 20 MB
 
@@ -81,6 +84,7 @@ class Library:
         self._lock = threading.Lock()
         self._listed: TTLCache[str, Collection] = TTLCache(1024, _FRESH)
         self._opened: LRUCache[tuple[str, str], Opened] = LRUCache(_OPEN)
+        self._manifests: LRUCache[tuple[str, str], Manifest] = LRUCache(_MANIFESTS)
 
     def at_hand(self, collection: str, generation: str | None) -> Opened | None:
         """As `get`, but only what needs neither the store nor waiting; else None."""
@@ -102,6 +106,22 @@ class Library:
                 opened = Opened(self.store.open(*key))
                 self._opened[key] = opened
             return opened
+
+    def overview(self) -> list[tuple[Collection, Manifest]]:
+        """Every collection with the manifest of its current generation."""
+        found = []
+        for listed in self.store.collections():
+            with suppress(NotFound):  # deleted meanwhile
+                found.append((listed, self._manifest(listed.name, listed.current)))
+        return found
+
+    def _manifest(self, collection: str, generation: str) -> Manifest:
+        key = (collection, generation)
+        with self._lock:
+            if key not in self._manifests:
+                with self.store.open(*key) as opened:
+                    self._manifests[key] = opened.manifest
+            return self._manifests[key]
 
     def _list(self, collection: str, generation: str | None) -> Collection:
         """Read the catalogue again, and let go of what it no longer lists."""

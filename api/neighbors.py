@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
+from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
@@ -19,9 +20,7 @@ router = APIRouter(
 )
 
 
-@router.get(
-    "/items/{id}/neighbors", response_model=NeighborsPage, openapi_extra=query_parameters(NeighborsQuery)
-)
+@router.get("/items/{id}/neighbors", response_model=NeighborsPage, openapi_extra=query_parameters(NeighborsQuery))
 async def neighbors(request: Request, c: CollectionName, id: ItemId) -> Response:
     """Neighbours in the stored hierarchy: similarity descending, then id.
 
@@ -46,7 +45,7 @@ def _page(read: Reading, id: int, query: NeighborsQuery) -> Response:
     found = read.generation.neighbors(id, threshold, begin, query.limit)
     end = begin + len(found.ids)
     item, *texts = read.opened.item_texts([id, *found.ids.tolist()])
-    (dropped,) = [each["dropped"] for each in read.generation.items([id])]
+    dropped = from_json(item)["dropped"]
     return read.json(
         {
             "total": found.total,

@@ -36,7 +36,10 @@ def replies(*media_types: str, row: type[BaseModel] | None = None) -> Responses:
     return {
         200: {
             "description": "Successful reply.",
-            "content": {each: {"schema": schema if "json" in each else {"type": "string", "format": "binary"}} for each in media_types},
+            "content": {
+                each: {"schema": schema if "json" in each else {"type": "string", "format": "binary"}}
+                for each in media_types
+            },
         }
     }
 

@@ -33,10 +33,18 @@ class NotModified(Exception):
         self.headers = headers
 
 
-async def on_not_modified(_: Request, error: Exception) -> Response:
+async def on_not_modified(_: Request, error: NotModified) -> Response:
     """For the application: the answer to `NotModified`."""
-    assert isinstance(error, NotModified)
     return Response(status_code=304, headers=error.headers)
+
+
+def reply_by_content(request: Request, body: bytes) -> Response:
+    """A JSON reply that changes with the catalogue: its entity tag is of its bytes."""
+    negotiate((JSON,), request.headers.get("accept", "*/*"))
+    headers = {"Vary": "Accept", "Cache-Control": "no-cache", "ETag": entity_tag(JSON, body.decode())}
+    if headers["ETag"] in request.headers.get("if-none-match", ""):
+        raise NotModified(headers)
+    return Response(body, headers=headers, media_type=JSON)
 
 
 class Reading:

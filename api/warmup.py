@@ -14,14 +14,18 @@ from store.sampling.snapshot import SnapshotSampler
 
 
 class Warmup:
-    """Runs in the background from its construction on."""
+    """Runs once, in the background."""
 
     def __init__(self) -> None:
-        self._thread = threading.Thread(target=_compile_kernels, name="warmup", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="warmup", daemon=True)
+        self.done = False
+
+    def start(self) -> None:
         self._thread.start()
 
-    def done(self) -> bool:
-        return not self._thread.is_alive()
+    def _run(self) -> None:
+        _compile_kernels()
+        self.done = True
 
 
 def _compile_kernels() -> None:

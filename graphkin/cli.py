@@ -51,15 +51,16 @@ def graphkin() -> None:
 
 
 def main() -> None:
-    """Run the command line; exit as the epilog says."""
-    sys.exit(_run())
+    """The console script."""
+    sys.exit(run(sys.argv[1:]))
 
 
-def _run() -> int:
+def run(arguments: list[str]) -> int:
+    """Run the command line and say on standard error what went wrong; returns the exit code, as in the epilog."""
     from store.errors import GraphkinError
 
     try:
-        code = graphkin.main(standalone_mode=False)
+        code = graphkin.main(arguments, prog_name="graphkin", standalone_mode=False)
         sys.stdout.flush()
     except GraphkinError as error:
         click.echo(f"error: {error}", err=True)

@@ -54,7 +54,8 @@ class MoleculeReader:
         with rdkit_messages() as messages:
             molecule = _parse(text, text_format)
             if molecule is None:
-                raise Rejected("; ".join(dict.fromkeys(messages)) or f"RDKit cannot read this {text_format}")
+                said = "; ".join(line for line in dict.fromkeys(messages) if line != text.strip())
+                raise Rejected(said or f"RDKit cannot read this {text_format}")
             self._check_atoms(molecule)
             try:
                 return _standardise(molecule, self._recipe.standardise)

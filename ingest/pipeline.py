@@ -4,7 +4,7 @@ import csv
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -73,8 +73,9 @@ def ingest_molecules(
     """
     options = options or IngestOptions()
     clock = _Clock(progress or Progress())
-    sources = [open_source(file, options.read) for file in files]
-    with store.draft(collection, "molecule") as draft:
+    with ExitStack() as stack:
+        sources = [stack.enter_context(closing(open_source(file, options.read))) for file in files]
+        draft = stack.enter_context(store.draft(collection, "molecule"))
         with clock.stage("compile"):
             _compile_kernels()
         table = _parse(sources, recipe, options, draft, clock)

@@ -257,3 +257,15 @@ def require_collection_name(name: str) -> None:
             given=name,
             expected="1 to 63 of the characters a-z 0-9 . _ -, the first a letter or digit",
         )
+
+
+def require_stored_threshold(generation: Generation, min_similarity: float | None) -> None:
+    """Raises `InvalidInput` if a caller's threshold is no similarity or lies below the stored τ (both as float32)."""
+    stored = generation.manifest.threshold
+    if min_similarity is not None and not np.float32(stored) <= np.float32(min_similarity) <= 1:
+        raise InvalidInput(
+            "min_similarity is below the threshold of this hierarchy, or above 1",
+            given=min_similarity,
+            expected=f"{stored:g} to 1",
+            hint="no edge below the threshold is stored; search has no such bound",
+        )

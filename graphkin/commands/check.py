@@ -1,7 +1,6 @@
 """`graphkin recall` and `graphkin verify`: how complete, and how sound, a hierarchy is."""
 
 import json
-import sys
 from typing import Any
 
 import click
@@ -73,7 +72,8 @@ def verify(store_folder: str, collection: str | None, generation: str | None, sa
             click.echo(f"{name} {id}: {'whole' if not problems else f'{len(problems)} problems'}")
             for problem in problems:
                 click.echo(f"  {problem}")
-    sys.exit(any(problems for *_, problems in checked))
+    if any(problems for *_, problems in checked):
+        raise click.exceptions.Exit(1)
 
 
 def _problems(store: Any, collection: str, generation: str, sample: int, verify_generation: Any) -> list[str]:

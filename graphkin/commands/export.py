@@ -41,8 +41,13 @@ def export(
     from api.export import export_edges, export_items
     from graphkin.output import whole_file
     from store import open_store
+    from store.base import require_stored_threshold
 
-    with open_store(store_folder) as store, store.open(collection, generation) as opened, whole_file(output) as file:
+    if what == "items" and min_similarity is not None:
+        raise click.UsageError("--min-similarity applies to edges")
+    with open_store(store_folder) as store, store.open(collection, generation) as opened:
+        require_stored_threshold(opened, min_similarity)
         blocks = export_items(opened, format) if what == "items" else export_edges(opened, format, min_similarity)
-        for block in blocks:
-            file.write(block)
+        with whole_file(output) as file:
+            for block in blocks:
+                file.write(block)

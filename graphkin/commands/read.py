@@ -90,7 +90,8 @@ def _show_rejections(opened: "Generation", as_json: bool) -> None:
         _print_json({"generation": opened.id, "rejections": list(rows)})
         return
     for row in rows:
-        click.echo(f"{row['source']}:{row['line']}: {row['reason']}\t{row['input'].splitlines()[0][:200]}")
+        first_line = row["input"].partition("\n")[0]
+        click.echo(f"{row['source']}:{row['line']}: {row['reason']}\t{first_line[:200]}")
 
 
 @click.command()
@@ -113,11 +114,11 @@ def neighbors(
     as_json: bool,
 ) -> None:
     """Show the stored neighbours of one item, most similar first."""
-    from api.answers import neighbors_of
+    from graphkin.answers import neighbors_of
     from store import open_store
 
     with open_store(store_folder) as store, store.open(collection, generation) as opened:
-        answer = neighbors_of(opened, _the_item(opened, smiles, name, id), min_similarity, 0, limit)
+        answer = neighbors_of(opened, _the_item(opened, smiles, name, id), min_similarity, limit)
     if as_json:
         _print_json(answer)
         return
@@ -173,7 +174,7 @@ def search(
     as_json: bool,
 ) -> None:
     """Search the whole collection for what is most similar to SMILES, exactly and uncapped."""
-    from api.answers import hits_of
+    from graphkin.answers import hits_of
     from ingest.query import read_structure
     from ingest.recipe import Recipe
     from ingest.search import StructureSearch
@@ -217,7 +218,7 @@ def positives(
     **parameters: Any,
 ) -> None:
     """Draw positives of an anchor. The same seed, epoch, policy and generation give the same positives."""
-    from api.answers import policy_of, positives_of
+    from graphkin.answers import policy_of, positives_of
     from store import open_store
     from store.sampling.snapshot import SnapshotSampler
 

@@ -43,7 +43,7 @@ class Catalog:
                     database.execute(statement)
 
     def exists(self) -> bool:
-        """Whether there is a database here, of whatever kind. An empty file is none: a `create` that died leaves one."""
+        """Whether there is a database here, of whatever kind. An empty file is none: `create` leaves it if it dies."""
         if not self._path.is_file():
             return False
         with self._reading() as database:

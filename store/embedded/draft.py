@@ -146,7 +146,10 @@ class EmbeddedDraft(Draft):
         if not self._open:
             return
         self._open = False
-        for clean in (*self._closers, self._sweep):
-            with suppress(OSError, StoreError):  # the disk may be full or gone; the next draft sweeps
-                clean()
+        for close in self._closers:
+            with suppress(OSError):  # the disk may be full; what was buffered is thrown away anyway
+                close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        with suppress(OSError, StoreError):  # a failing disk may not tell what is published; the next draft sweeps
+            self._sweep()
         self._lock.release()

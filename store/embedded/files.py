@@ -68,8 +68,12 @@ def map_array(path: Path) -> NDArray[Any]:
     """A read-only memory map as a plain array. Raises `StoreFormat` if the file is cut short or not an array."""
     try:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (ValueError, EOFError) as error:
-        raise StoreFormat(f"{path.name} is damaged: {error}", given=str(path), hint="run `graphkin verify`") from error
+    except OSError:
+        raise
+    except Exception as error:  # numpy lets through whatever its parsers raise on a damaged header
+        raise StoreFormat(
+            f"{path.name} is damaged: {error}", given=str(path), hint="delete this generation, then ingest again"
+        ) from error
 
 
 def sync(path: Path) -> None:

@@ -44,7 +44,7 @@ class EmbeddedGeneration(Generation):
         return StoreFormat(
             f"generation {self.id[:12]} of {self.collection!r} is damaged: {what}",
             given=str(self._folder),
-            hint="run `graphkin verify`, then ingest again",
+            hint="delete this generation, then ingest again",
         )
 
     def _check_sizes(self) -> None:
@@ -136,20 +136,22 @@ class EmbeddedGeneration(Generation):
         return self._fingerprints
 
     def check(self) -> list[str]:
-        problems = [
-            f"{name}: its SHA-256 differs from the manifest's"
-            for name, digest in sorted(self.manifest.files.items())
-            if sha256(self._folder / name) != digest
-        ]
+        found = {name: self._damage(name, digest) for name, digest in sorted(self.manifest.files.items())}
+        problems = [f"{name}: {damage}" for name, damage in found.items() if damage]
+        if problems:
+            return problems
         content = ContentHash()
-        try:
-            for batch in self.scan():
-                content.update(batch.select(ITEM_SCHEMA.names))
-        except (sqlite3.DatabaseError, pa.ArrowInvalid, ValueError) as error:
-            return [*problems, f"items.sqlite: cannot be read back: {error}"]
+        for batch in self.scan():
+            content.update(batch.select(ITEM_SCHEMA.names))
         if content.hexdigest(self.manifest.recipe, self.manifest.versions["rdkit"]) != self.id:
             problems.append("items.sqlite: the content hash of its items differs from the generation id")
         return problems
+
+    def _damage(self, name: str, digest: str) -> str | None:
+        try:
+            return None if sha256(self._folder / name) == digest else "its SHA-256 differs from the manifest's"
+        except OSError as error:
+            return f"cannot be read: {error.strerror}"
 
     def close(self) -> None:
         self._items.close()

@@ -72,7 +72,7 @@ class EmbeddedStore(Store):
             raise StoreFormat(
                 f"generation {generation[:12]} of {collection!r} is damaged: a file is missing",
                 given=str(error.filename),
-                hint="ingest again",
+                hint="delete this generation, then ingest again",
             ) from error
 
     def draft(self, collection: str, kind: Kind) -> Draft:

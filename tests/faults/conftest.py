@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -102,6 +103,15 @@ def forks(saboteur: Saboteur) -> Iterator[Forks]:
         env={**os.environ, "LD_PRELOAD": str(saboteur.library)},
     ) as process:
         yield Forks(process)
+
+
+@pytest.fixture(scope="session")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder on a file system in memory, where syncing costs nothing, if there is one."""
+    shared = Path("/dev/shm")
+    parent = shared if os.access(shared, os.W_OK) else tmp_path_factory.getbasetemp()
+    with TemporaryDirectory(prefix="graphkin-faults-", dir=parent) as folder:
+        yield Path(folder)
 
 
 @dataclass(frozen=True)

@@ -229,8 +229,9 @@ def test_drop_removes_one_generation(cache_of, sampler, entries):
     assert same(dropped, drawn(sampler))
 
 
-def test_drop_stops_what_is_being_built(cache_of, random_graph, entries):
-    cache, sampler = cache_of(block=1000), Gated(random_graph)
+@pytest.mark.parametrize("block", [500, 1500], ids=["midway", "in its last block"])
+def test_drop_stops_what_is_being_built(cache_of, random_graph, entries, block):
+    cache, sampler = cache_of(block=block), Gated(random_graph)
     with pytest.raises(StoreBusy):
         cache.get(sampler, "g", SIZE, POLICY, 0, 0)
     assert sampler.inside.wait(60)

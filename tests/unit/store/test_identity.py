@@ -3,6 +3,7 @@
 import hashlib
 import json
 import struct
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def test_equals_the_reference(rows: list[Row]) -> None:
 def test_does_not_depend_on_batches(rows: list[Row], cuts: list[int]) -> None:
     table = _table(rows)
     bounds = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
-    slices = [table.slice(begin, end - begin) for begin, end in zip(bounds, bounds[1:], strict=False)]
+    slices = [table.slice(begin, end - begin) for begin, end in pairwise(bounds)]
     copies = [_table(part.to_pylist()) for part in slices]
     assert _id(*slices) == _id(*copies) == _id(table)
 

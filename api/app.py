@@ -1,0 +1,60 @@
+"""The application: routes by subject behind one gate."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from api import (
+    collections,
+    depiction,
+    exports,
+    health,
+    hierarchy,
+    items,
+    negatives,
+    neighbors,
+    openapi,
+    positives,
+    search,
+)
+from api.errors import HANDLERS
+from api.guard import Guard
+from api.metrics import Meter, Metrics
+from api.reading import NotModified, on_not_modified
+from api.settings import Settings
+from api.state import State, opened
+
+_SUBJECTS = (collections, items, neighbors, search, positives, negatives, hierarchy, depiction, exports, health)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The ASGI application. What it holds (`State`) is opened when it starts and closed when it ends."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[State]:
+        async with opened(settings) as state:
+            state["warmup"].start()
+            yield state
+
+    metrics = Metrics()
+    app = FastAPI(
+        title="graphkin",
+        summary="What is similar to this, and how are they related?",
+        version=version("graphkin"),
+        lifespan=lifespan,
+        redirect_slashes=False,
+        redoc_url=None,
+        middleware=[
+            Middleware(Meter, metrics=metrics),
+            Middleware(Guard, allowed_hosts=settings.allowed_hosts),
+        ],
+        exception_handlers={**HANDLERS, NotModified: on_not_modified},
+    )
+    app.state.metrics = metrics
+    for subject in _SUBJECTS:
+        app.include_router(subject.router)
+    openapi.complete(app)
+    return app

@@ -1,0 +1,35 @@
+"""/livez, /readyz and /metrics: for whoever keeps the server running."""
+
+from fastapi import APIRouter, Request
+from prometheus_client.exposition import choose_encoder
+from starlette.responses import Response
+
+from api.openapi import problems
+from api.schemas import Health
+from api.state import state_of
+from store.errors import StoreBusy
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/livez", response_model=Health)
+async def livez() -> dict[str, str]:
+    """The process answers."""
+    return {"status": "alive"}
+
+
+@router.get("/readyz", response_model=Health, responses=problems(503))
+def readyz(request: Request) -> dict[str, str]:
+    """Requests will be answered: the store can be read, and the kernels are compiled."""
+    state = state_of(request)
+    state["library"].store.collections()
+    if not state["warmup"].done:
+        raise StoreBusy("still compiling", hint="seconds, and only on the first start")
+    return {"status": "ready"}
+
+
+@router.get("/metrics", response_class=Response)
+def metrics(request: Request) -> Response:
+    """Request counts and latencies, in Prometheus' text format."""
+    encode, content_type = choose_encoder(request.headers.get("accept", ""))
+    return Response(encode(request.app.state.metrics.registry), headers={"Content-Type": content_type})

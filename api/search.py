@@ -1,0 +1,34 @@
+"""POST search: any structure against a whole collection."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
+
+from api.body import require_json
+from api.openapi import problems
+from api.queries import GenerationQuery, SearchBody
+from api.reading import JsonReading
+from api.reply import similar_items
+from api.schemas import SearchReply
+from ingest.query import read_structure
+
+router = APIRouter(
+    prefix="/v1/collections/{c}",
+    tags=["search"],
+    dependencies=[Depends(require_json)],
+    responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
+)
+
+
+@router.post("/search", response_model=SearchReply)
+def search(read: JsonReading, body: SearchBody, _: Annotated[GenerationQuery, Query()]) -> Response:
+    """The most similar items, exactly: the whole collection, whatever the hierarchy's threshold and cap."""
+    query = read_structure(read.opened.recipe, smiles=body.smiles, inchi=body.inchi, molblock=body.molblock)
+    hits = read.opened.search().search(query, body.min_similarity, body.limit)
+    stored = read.generation.find("smiles", query.smiles, limit=1)
+    texts = read.opened.item_texts(hits.ids.tolist())
+    return read.json(
+        {"query": {"smiles": query.smiles, "id": stored[0] if stored else None}, "total": hits.total},
+        hits=similar_items(texts, hits.similarity),
+    )

@@ -1,0 +1,85 @@
+"""Serving the application: in the foreground until a signal, or in the background while something else runs."""
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from api.app import create_app
+from api.settings import Settings
+from api.state import opened
+from store.errors import InvalidInput
+
+_PATIENCE = 10  # seconds that replies get to end when the server is told to
+
+
+class Server:
+    """One process that listens from its construction on, so its URL is known before it answers.
+
+    Raises `InvalidInput` if it cannot listen there, and what opening the store and the caches raises.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        asyncio.run(_try_out(settings))
+        self._socket = _listen(settings.host, settings.port)
+        config = uvicorn.Config(
+            create_app(settings),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=_PATIENCE,
+        )
+        self._server = uvicorn.Server(config)
+        host, port = self._socket.getsockname()[:2]
+        self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    def run(self) -> None:
+        """Serve until SIGINT or SIGTERM; then let replies end, for a while, and return."""
+        signals = (signal.SIGINT, signal.SIGTERM)
+        before = [signal.signal(each, signal.SIG_IGN) for each in signals]  # uvicorn takes them over, then raises them
+        try:
+            self._serve()
+        finally:
+            for each, handler in zip(signals, before, strict=True):
+                signal.signal(each, handler)
+
+    @contextmanager
+    def running(self) -> Iterator[str]:
+        """Serve in the background; gives the URL."""
+        thread = threading.Thread(target=self._serve, name="server")
+        thread.start()
+        try:
+            yield self.url
+        finally:
+            self._server.should_exit = True
+            thread.join()
+
+    def _serve(self) -> None:
+        with self._socket:
+            self._server.run(sockets=[self._socket])
+
+
+def serve(settings: Settings) -> None:
+    """Serve until a signal. Raises as `Server` does."""
+    Server(settings).run()
+
+
+async def _try_out(settings: Settings) -> None:
+    """Open and close everything once: what fails later, inside uvicorn, ends as a traceback in its log."""
+    async with opened(settings):
+        pass
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host.strip("[]"), port), family=family)
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot listen there: {error.strerror or error}", given=f"{host}:{port}", hint="choose another --port"
+        ) from error

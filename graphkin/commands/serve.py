@@ -1,0 +1,20 @@
+"""`graphkin serve`: the REST API."""
+
+import click
+
+from graphkin import options
+
+
+@click.command()
+@options.store
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port; 0: any free one.")
+def serve(store_folder: str, host: str, port: int) -> None:
+    """Serve the store over REST until ctrl-C. Documentation is at /docs.
+
+    Further settings come from the environment: see docs/operating.md.
+    """
+    from api.serve import serve as serve_api
+    from api.settings import Settings
+
+    serve_api(Settings(store=store_folder, host=host, port=port))

@@ -1,0 +1,212 @@
+"""`graphkin ingest molecules`: good input, bad input, the second run."""
+
+import csv
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+MOLECULES = ["CCO", "CCN", "CCCO", "c1ccccc1", "c1ccccc1O", "CC(=O)O", "CC(=O)OC", "CCCCCC", "CCCCCN", "OCCO"]
+SMI = "".join(f"{smiles}\tm{number}\n" for number, smiles in enumerate(MOLECULES))
+
+
+def manifest(outcome: object) -> dict:
+    assert outcome.code == 0, outcome.err
+    return json.loads(outcome.out)
+
+
+def generation(outcome: object) -> str:
+    return manifest(outcome)["generation"]
+
+
+def test_every_format_gives_the_same_generation(ingest: Callable[..., Any], tmp_path: Path) -> None:
+    """File name, compression, line ends and format do not enter the id; nor do workers."""
+    wanted = generation(ingest(SMI, "--json"))
+    as_csv = "smiles,id\n" + "".join(f"{smiles},m{number}\n" for number, smiles in enumerate(MOLECULES))
+    same = [
+        ingest(SMI, "--json", "--workers", 1),
+        ingest(SMI.replace("\n", "\r\n"), "--json", name="windows.txt"),
+        ingest(b"\xef\xbb\xbf" + SMI.encode(), "--json", name="bom.smi"),
+        ingest(gzip.compress(SMI.encode()), "--json", name="molecules.smi.gz"),
+        ingest(as_csv, "--json", name="molecules.csv"),
+        ingest(b"\xef\xbb\xbf" + as_csv.replace("\n", "\r\n").encode(), "--json", name="bom.csv"),
+        ingest(as_csv.replace(",", "\t").replace("smiles", "SMILES"), "--json", name="molecules.tsv"),
+    ]
+    pq.write_table(pa.table({"Smiles": MOLECULES, "ID": [f"m{n}" for n in range(10)]}), tmp_path / "m.parquet")
+    same.append(ingest(tmp_path / "m.parquet", "--json"))
+    assert [generation(outcome) for outcome in same] == [wanted] * len(same)
+
+
+def test_standard_input(graphkin: Callable[..., Any], ingest: Callable[..., Any], tmp_path: Path) -> None:
+    wanted = generation(ingest(SMI, "--json"))
+    command = ("ingest", "molecules", "-", "--store", tmp_path / "other", "--collection", "c", "--json")
+    assert generation(graphkin(*command, "--format", "smi", stdin=SMI.encode())) == wanted
+    without = graphkin(*command, stdin=SMI.encode())
+    assert without.code == 2
+    assert "--format" in without.err
+
+
+def test_an_id_already_published_becomes_current_again(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
+) -> None:
+    first = generation(ingest(SMI, "--json"))
+    second = generation(ingest(SMI, "--json", "--threshold", 0.6))
+    assert first != second
+    assert generation(ingest(SMI, "--json")) == first
+    shown = json.loads(graphkin("info", "--store", tmp_path / "store", "--json").out)
+    assert shown["collections"][0]["generation"] == first
+
+
+def test_duplicates_collapse_and_keep_every_name(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
+) -> None:
+    counts = manifest(ingest("OCC ethanol\nCCN amine\nCCO alcohol\nC(O)C ethanol\n", "--json"))["counts"]
+    assert counts == {"read": 4, "kept": 2, "duplicates": 2, "rejected": 0}
+    where = ("--store", tmp_path / "store", "--collection", "c")
+    item = json.loads(graphkin("neighbors", *where, "--smiles", "OCC", "--json").out)["item"]
+    assert item["names"] == ["ethanol", "alcohol"]
+
+
+@pytest.mark.parametrize("text", ["", "\ufeff"])
+@pytest.mark.parametrize("name", ["a.smi", "a.csv", "a.tsv", "a.sdf", "a.parquet", "a.smi.gz"])
+def test_empty_file(ingest: Callable[..., Any], text: str, name: str, tmp_path: Path) -> None:
+    outcome = ingest(text, name=name)
+    assert outcome.code == 2
+    assert "is empty" in outcome.err
+    assert name in outcome.err
+
+
+def test_header_alone_is_no_molecule(ingest: Callable[..., Any]) -> None:
+    outcome = ingest("smiles,id\n", name="a.csv")
+    assert outcome.code == 2
+    assert "no record" in outcome.err
+
+
+def test_binary_file(ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path) -> None:
+    outcome = ingest(bytes(range(256)) * 40, name="picture.smi")
+    assert outcome.code == 2
+    assert "were rejected; nothing was published" in outcome.err
+    assert graphkin("info", "--store", tmp_path / "store", "--json").out == '{"collections": []}\n'
+
+
+def test_wrong_column_names_the_columns_there_are(ingest: Callable[..., Any]) -> None:
+    outcome = ingest("structure,id\nCCO,1\n", name="a.csv")
+    assert outcome.code == 2
+    assert "structure, id" in outcome.err
+    assert ingest("structure,id\nCCO,1\n", "--smiles-column", "structure", name="a.csv").code == 0
+
+
+def test_rejections_are_kept_with_reason_and_line(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
+) -> None:
+    lines = [*MOLECULES, "notamolecule bad", "", "CC\0O", "C" * 5_000 + " long"]
+    outcome = ingest("\n".join(lines) + "\n", "--max-rejected", 0.3, "--json")
+    assert manifest(outcome)["counts"] == {"read": 14, "kept": 10, "duplicates": 0, "rejected": 4}
+    assert "SMILES Parse Error" not in outcome.err  # captured, not printed
+    where = ("--store", tmp_path / "store", "--collection", "c")
+    listed = json.loads(graphkin("info", *where, "--rejections", "--json").out)["rejections"]
+    assert [row["line"] for row in listed] == [11, 12, 13, 14]
+    reasons = [row["reason"] for row in listed]
+    assert "SMILES Parse Error" in reasons[0]
+    assert reasons[1:] == ["empty record", "contains a NUL byte", "5000 atoms, more than 1000"]
+    assert all(row["source"].endswith("molecules.smi") for row in listed)
+    text = graphkin("info", *where, "--rejections").out
+    assert text.count("\n") == 4
+
+
+def test_a_share_of_garbage_above_the_limit_fails_and_leaves_the_rejections(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
+) -> None:
+    garbage = "".join("CCO\n" if number % 5 else "garbage\n" for number in range(100))
+    outcome = ingest(garbage)
+    assert outcome.code == 2
+    assert "20 of 100 records (20.0%) were rejected; nothing was published" in outcome.err
+    with (tmp_path / "c.rejections.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["line"]) for row in rows] == list(range(1, 101, 5))
+    assert graphkin("info", "--store", tmp_path / "store", "--collection", "c").code == 3
+    assert ingest(garbage, "--max-rejected", 0.2).code == 0
+
+
+def test_exactly_a_tenth_of_garbage_is_let_through(ingest: Callable[..., Any]) -> None:
+    outcome = ingest(
+        "".join(f"{'C' * (number + 1)}\n" if number % 10 else "garbage\n" for number in range(100)), "--json"
+    )
+    assert manifest(outcome)["counts"]["rejected"] == 10
+
+
+@pytest.mark.parametrize("threshold", ["0", "-0.1", "1.1", "nan", "inf"])
+def test_threshold_out_of_range(ingest: Callable[..., Any], threshold: str) -> None:
+    outcome = ingest(SMI, "--threshold", threshold)
+    assert outcome.code == 2
+    assert "threshold" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--fingerprint", "rdkit", "--radius", 3), "radius applies to the morgan fingerprint only"),
+        (("--bits", 100), "multiple of 64"),
+        (("--fingerprint", "maccs", "--bits", 2048), "maccs has 167 bits"),
+        (("--top-k", -1), "top_k"),
+        (("--fingerprint", "ecfp"), "--fingerprint"),
+        (("--name-column", "nothere"), None),
+    ],
+)
+def test_options_that_do_not_fit(ingest: Callable[..., Any], options: tuple[object, ...], said: str | None) -> None:
+    outcome = ingest(SMI, *options)
+    if said is None:
+        assert outcome.code in (0, 2)
+    else:
+        assert outcome.code == 2
+        assert said in outcome.err
+
+
+@pytest.mark.parametrize("name", ["Upper", "../x", "", "a/b", "x" * 64, "-a"])
+def test_collection_names(graphkin: Callable[..., Any], tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.smi").write_text(SMI)
+    outcome = graphkin("ingest", "molecules", "a.smi", "--store", "store", f"--collection={name}")
+    assert outcome.code == 2
+    assert "collection name" in outcome.err
+
+
+def test_a_foreign_folder_is_left_alone(graphkin: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "letter.txt").write_text("dear")
+    (tmp_path / "a.smi").write_text(SMI)
+    outcome = graphkin("ingest", "molecules", "a.smi", "--store", "home", "--collection", "c")
+    assert outcome.code == 4
+    assert "no graphkin store" in outcome.err
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["letter.txt"]
+
+
+def test_missing_file(ingest: Callable[..., Any], tmp_path: Path) -> None:
+    outcome = ingest(tmp_path / "absent.smi")
+    assert outcome.code == 2
+    assert "absent.smi" in outcome.err
+
+
+def test_presets(ingest: Callable[..., Any]) -> None:
+    paper = manifest(ingest(SMI, "--preset", "paper", "--json"))["recipe"]
+    assert (paper["fingerprint"]["name"], paper["candidates"], paper["threshold"], paper["top_k"], paper["ties"]) == (
+        "rdkit", "window", 0.36, 0, "hash",
+    )  # fmt: skip
+    rc = manifest(ingest(SMI, "--preset", "rc", "--threshold", 0.5, "--json"))["recipe"]
+    assert (rc["ties"], rc["threshold"]) == ("index", 0.5)
+
+
+def test_standardised_duplicates_collapse(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
+) -> None:
+    salts = "CC(=O)[O-].[Na+] acetate\nCC(=O)O acid\nCCO ethanol\n"
+    steps = ("--standardise", "largest_fragment", "--standardise", "uncharge")
+    assert manifest(ingest(salts, *steps, "--json"))["counts"]["kept"] == 2
+    where = ("--store", tmp_path / "store", "--collection", "c")
+    found = json.loads(graphkin("search", *where, "[K+].CC(=O)[O-]", "--json").out)
+    assert found["query"] == {"smiles": "CC(=O)O", "id": 0}
+    assert found["hits"][0]["similarity"] == 1.0

@@ -1,0 +1,170 @@
+"""`info`, `neighbors`, `search`, `positives`, `export`, `recall`, `verify`, `delete`: on a small real collection."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+from rdkit import Chem, DataStructs, RDConfig
+from rdkit.Chem import rdFingerprintGenerator
+
+NCI = Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from ingest.pipeline import ingest_molecules
+    from ingest.recipe import resolve
+    from store import open_store
+
+    folder = tmp_path_factory.mktemp("reading")
+    source = folder / "nci.smi"
+    source.write_text(
+        "".join(NCI.read_text().splitlines(keepends=True)[:300]) + "CCO 1\n"
+    )  # 1 is the name of the first molecule, too
+    with open_store(folder / "store", create=True) as opened:
+        ingest_molecules(opened, "nci", [str(source)], resolve())
+    return folder / "store"
+
+
+@pytest.fixture
+def where(store: Path) -> tuple[str, ...]:
+    return ("--store", str(store), "--collection", "nci")
+
+
+def _connected(graphkin: Callable[..., Any], where: tuple[str, ...]) -> int:
+    """The id of an item that has a neighbour."""
+    edges = graphkin("export", "edges", *where, "--format", "csv", "--output", "-").out
+    return int(next(csv.DictReader(io.StringIO(edges)))["source"])
+
+
+def test_neighbors_agree_with_rdkit(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
+    asked = ("neighbors", *where, "--id", _connected(graphkin, where), "--limit", 5, "--json")
+    answer = json.loads(graphkin(*asked).out)
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    anchor = generator.GetFingerprint(Chem.MolFromSmiles(answer["item"]["smiles"]))
+    assert answer["item"]["degree"] == answer["total"] > 0
+    similarities = [hit["similarity"] for hit in answer["neighbors"]]
+    assert similarities == sorted(similarities, reverse=True)
+    for hit in answer["neighbors"]:
+        bits = generator.GetFingerprint(Chem.MolFromSmiles(hit["item"]["smiles"]))
+        assert DataStructs.TanimotoSimilarity(anchor, bits) == pytest.approx(hit["similarity"], abs=1e-6)
+
+
+def test_a_shared_name_lists_the_ids(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
+    outcome = graphkin("neighbors", *where, "--name", "1")
+    assert outcome.code == 2
+    ethanol = json.loads(graphkin("neighbors", *where, "--smiles", "OCC", "--json").out)["item"]["id"]
+    assert f"[0, {ethanol}]" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        (("--id", 10_000_000), 3),
+        (("--id", -1), 3),
+        (("--name", "nobody"), 3),
+        (("--smiles", "CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC"), 3),
+        (("--smiles", "not a molecule"), 2),
+        ((), 2),
+        (("--id", 1, "--name", "2"), 2),
+        (("--id", 1, "--min-similarity", 0.1), 2),
+        (("--id", 1, "--limit", 0), 2),
+    ],
+)
+def test_neighbors_asked_wrongly(
+    graphkin: Callable[..., Any], where: tuple[str, ...], asked: tuple[object, ...], code: int
+) -> None:
+    outcome = graphkin("neighbors", *where, *asked)
+    assert outcome.code == code
+    assert outcome.out == ""
+    assert "Traceback" not in outcome.err
+
+
+def test_search_ranks_the_whole_collection(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
+    aspirin = "CC(=O)Oc1ccccc1C(=O)O"
+    answer = json.loads(graphkin("search", *where, aspirin, "--min-similarity", 0.2, "--limit", 1000, "--json").out)
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    query = generator.GetFingerprint(Chem.MolFromSmiles(aspirin))
+    items = csv.DictReader(io.StringIO(graphkin("export", "items", *where, "--format", "csv", "--output", "-").out))
+    expected = {
+        int(item["id"])
+        for item in items
+        if DataStructs.TanimotoSimilarity(query, generator.GetFingerprint(Chem.MolFromSmiles(item["smiles"]))) >= 0.2
+    }
+    assert {hit["item"]["id"] for hit in answer["hits"]} == expected
+    assert answer["total"] == len(expected)
+
+
+def test_positives_replay(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
+    anchor = _connected(graphkin, where)
+    asked = ("positives", *where, "--id", anchor, "--policy", "random_walk", "--k", 3, "--seed", 7, "--json")
+    once, again = graphkin(*asked), graphkin(*asked)
+    assert once.out == again.out
+    answer = json.loads(once.out)
+    assert len(answer["positives"]) == 3
+    assert answer["policy"]["k"] == 3
+    assert answer["seed"] == 7
+    assert all(
+        positive["path"][0] == anchor and positive["path"][-1] == positive["item"]["id"]
+        for positive in answer["positives"]
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong", [("--k", 10**9), ("--length", 0), ("--p", 0), ("--p-end", 1), ("--seed", -1), ("--seed", 2**53)]
+)
+def test_positives_asked_wrongly(
+    graphkin: Callable[..., Any], where: tuple[str, ...], wrong: tuple[object, ...]
+) -> None:
+    outcome = graphkin("positives", *where, "--id", 1, "--policy", "random_walk", *wrong)
+    assert outcome.code == 2
+    assert wrong[0][2:].replace("-", "_") in outcome.err
+
+
+def test_exports_are_whole_files(graphkin: Callable[..., Any], where: tuple[str, ...], tmp_path: Path) -> None:
+    for what, format in [("edges", "graphml"), ("edges", "parquet"), ("items", "sdf"), ("items", "parquet")]:
+        assert graphkin("export", what, *where, "--format", format, "--output", tmp_path / f"{what}.{format}").code == 0
+    exported = nx.read_graphml(tmp_path / "edges.graphml")
+    stored = csv.DictReader(io.StringIO(graphkin("export", "edges", *where, "--format", "csv", "--output", "-").out))
+    assert {frozenset(pair) for pair in exported.edges} == {
+        frozenset((f"n{row['source']}", f"n{row['target']}")) for row in stored
+    }
+    assert sum(1 for _ in Chem.SDMolSupplier(str(tmp_path / "items.sdf"))) == len(exported)
+    refused = graphkin("export", "items", *where, "--format", "graphml", "--output", tmp_path / "x")
+    assert refused.code == 2
+    assert not (tmp_path / "x").exists()
+    assert graphkin("export", "edges", *where, "--format", "csv", "--output", tmp_path / "no" / "x").code == 2
+
+
+def test_recall_and_verify(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
+    stored = json.loads(graphkin("recall", *where, "--json").out)
+    assert stored["recall"] == 1.0
+    window = json.loads(graphkin("recall", *where, "--rule", "window", "--sample", 100, "--json").out)
+    assert (window["rule"], window["sample"]) == ("window", 100)
+    assert 0 < window["recall"] < 1
+    assert graphkin("recall", *where, "--threshold", 0.1).code == 2
+    assert graphkin("verify", *where).code == 0
+
+
+def test_unknown_places(graphkin: Callable[..., Any], store: Path) -> None:
+    assert graphkin("info", "--store", "nowhere").code == 3
+    outcome = graphkin("neighbors", "--store", store, "--collection", "absent", "--id", 1)
+    assert outcome.code == 3
+    assert "one of nci" in outcome.err
+    assert graphkin("neighbors", "--store", store, "--collection", "nci", "--generation", "f" * 64, "--id", 1).code == 3
+
+
+def test_delete_then_gone(ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path) -> None:
+    first = json.loads(ingest("CCO\nCCN\n", "--json").out)["generation"]
+    second = json.loads(ingest("CCO\nCCN\nCCC\n", "--json").out)["generation"]
+    where = ("--store", tmp_path / "store", "--collection", "c")
+    assert graphkin("delete", *where, "--generation", second).code == 0
+    assert json.loads(graphkin("info", *where, "--json").out)["manifest"]["generation"] == first
+    gone = graphkin("neighbors", *where, "--generation", second, "--id", 0)
+    assert gone.code == 3
+    assert "was deleted" in gone.err
