@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench check-long clean
+.PHONY: demo test lint bench check-long docs clean
 
 demo: $(VENV)/.run ## ingest real molecules, serve them, print three example queries
 	$(BIN)/graphkin demo $(DEMO)
@@ -24,6 +24,9 @@ lint: $(VENV)/.dev ## format, lint, types, who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(VENV)/.dev ## docs/cli.md from the commands' own help
+	$(BIN)/python docs/regenerate.py
 
 clean:
 	rm -rf $(VENV)

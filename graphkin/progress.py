@@ -13,14 +13,14 @@ from ingest.progress import Progress
 
 class _Bars(Progress):
     @contextmanager
-    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
         with tqdm(total=total, desc=name, unit=unit or "it", unit_scale=True, file=sys.stderr, leave=True) as bar:
-            yield lambda done: bar.update(done) and None
+            yield bar.update
 
 
 class _Lines(Progress):
     @contextmanager
-    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
         begin = time.perf_counter()
         yield lambda _: None
         size = "" if total is None else f" {total:,} {unit}"

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from rdkit import DataStructs
-from rdkit.Chem import MACCSkeys, Mol, rdFingerprintGenerator
+from rdkit.Chem import Mol, rdFingerprintGenerator, rdMolDescriptors
 
 from ingest.recipe import FingerprintRecipe
 from store.records import UInt64
@@ -35,6 +35,7 @@ class Fingerprinter:
 def _generator(recipe: FingerprintRecipe) -> Callable[[Mol], BitVector]:
     match recipe.name:
         case "morgan":
+            assert recipe.radius is not None
             return rdFingerprintGenerator.GetMorganGenerator(
                 radius=recipe.radius, fpSize=recipe.bits, includeChirality=recipe.chirality
             ).GetFingerprint
@@ -49,4 +50,4 @@ def _generator(recipe: FingerprintRecipe) -> Callable[[Mol], BitVector]:
                 fpSize=recipe.bits, includeChirality=recipe.chirality
             ).GetFingerprint
         case "maccs":
-            return MACCSkeys.GenMACCSKeys
+            return rdMolDescriptors.GetMACCSKeysFingerprint

@@ -17,7 +17,7 @@ def maximum_spanning_forest(edges: Edges, nodes: int) -> Edges:
 
 
 @njit(nogil=True, cache=True)
-def _kruskal(source: Int32, target: Int32, nodes: int) -> np.ndarray:  # type: ignore[type-arg]
+def _kruskal(source: Int32, target: Int32, nodes: int) -> np.ndarray:
     parent = np.arange(nodes)
     joins = np.zeros(len(source), np.bool_)
     for edge in range(len(source)):
@@ -29,7 +29,7 @@ def _kruskal(source: Int32, target: Int32, nodes: int) -> np.ndarray:  # type: i
 
 
 @njit(nogil=True, cache=True)
-def _root(parent: np.ndarray, node: int) -> int:  # type: ignore[type-arg]
+def _root(parent: np.ndarray, node: int) -> int:
     while parent[node] != node:
         parent[node] = parent[parent[node]]
         node = parent[node]

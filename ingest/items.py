@@ -77,7 +77,9 @@ class ItemTable:
         fragments = {name: _fragments(name, kept[name].cast(pa.string()), numeric=True) for name in COMPUTED}
         self.property_types = dict.fromkeys(COMPUTED, "number")
         for name, values in _source_columns(kept["properties"]):
-            given = f"source.{name}" if name in COMPUTED else name
+            given = name
+            while given in fragments:
+                given = f"source.{given}"
             numeric = _numeric(values)
             fragments[given] = _fragments(given, values, numeric=numeric)
             self.property_types[given] = "number" if numeric else "text"
@@ -87,7 +89,7 @@ class ItemTable:
         return pc.binary_join_element_wise("{", body, "}", "")
 
 
-def _fixed(column: pa.ChunkedArray, dtype: str) -> np.ndarray:  # type: ignore[type-arg]
+def _fixed(column: pa.ChunkedArray, dtype: str) -> np.ndarray:
     """A fixed-size binary column without nulls as one flat array."""
     width = column.type.byte_width
     parts = [

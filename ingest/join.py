@@ -33,7 +33,7 @@ class Pairs:
 
 
 def similar_pairs(
-    words: UInt64, threshold: float, threads: int, advance: Callable[[int], None] = lambda _: None
+    words: UInt64, threshold: float, threads: int, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[Pairs]:
     """Every pair of rows with similarity c / (a + b - c) ≥ threshold, decided in float64; both empty counts as 0.
 
@@ -53,11 +53,11 @@ def similar_pairs(
         return left, right, shared
 
     with ThreadPoolExecutor(threads) as pool:
-        for left, right, shared in pool.map(task, starts):
+        for start, (left, right, shared) in zip(starts, pool.map(task, starts), strict=True):
             similarity = shared / (popcounts[left] + popcounts[right] - shared)
             a, b = order[left], order[right]
             yield Pairs(np.minimum(a, b), np.maximum(a, b), similarity)
-            advance(_ROWS_PER_TASK)
+            advance(min(_ROWS_PER_TASK, len(words) - start))
 
 
 def _reach(popcounts: Int64, least: Int64) -> Int64:

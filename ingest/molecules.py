@@ -19,7 +19,7 @@ TextFormat = Literal["smiles", "molblock", "inchi"]
 MAX_ATOMS = 1_000
 MAX_RECORD_BYTES = 1_000_000
 _BYTES_PER_ATOM = 10  # of SMILES or InChI text; generous: drug-like SMILES need about two
-_TIMESTAMP = re.compile(r"^\[\d\d:\d\d:\d\d\]\s*")
+_PREFIX = re.compile(r"^\[\d\d:\d\d:\d\d\]\s*(ERROR:)?")
 
 
 class Rejected(Exception):
@@ -58,15 +58,29 @@ class MoleculeReader:
                 raise Rejected(said or f"RDKit cannot read this {text_format}")
             self._check_atoms(molecule)
             try:
-                return _standardise(molecule, self._recipe.standardise)
+                molecule = _standardise(molecule, self._recipe.standardise)
             except (ValueError, RuntimeError) as error:
                 raise Rejected(f"standardisation failed: {error}") from error
+            return molecule if self._as_written(text_format) else _reread(molecule)
+
+    def _as_written(self, text_format: TextFormat) -> bool:
+        """Whether the fingerprint of the molecule as written is the one of its canonical SMILES.
+
+        Not with query atoms and stereo marks of other formats, not after standardisation, and not for RDKit's
+        topological torsions: those of three-membered rings depend on the order of the atoms.
+        """
+        return text_format == "smiles" and not self._recipe.standardise and self._recipe.fingerprint.name != "torsion"
 
     def _check_text(self, text: str, text_format: TextFormat) -> None:
         if not text.strip():
             raise Rejected("empty record")
+        if "\0" in text:
+            raise Rejected("contains a NUL byte")  # RDKit's InChI reader would stop there and take the beginning
         limit = MAX_RECORD_BYTES if text_format == "molblock" else _BYTES_PER_ATOM * self._max_atoms
-        size = len(text.encode())
+        try:
+            size = len(text.encode())
+        except UnicodeEncodeError as error:
+            raise Rejected("is not Unicode text") from error
         if size > limit:
             raise Rejected(f"{size} bytes of {text_format}, more than {limit}")
         if text_format == "smiles":
@@ -85,7 +99,7 @@ class MoleculeReader:
         return Description(
             smiles=Chem.MolToSmiles(molecule),
             inchikey=_inchikey(molecule) if self._recipe.inchikey else None,
-            molwt=Descriptors.MolWt(molecule),
+            molwt=Descriptors.MolWt(molecule),  # type: ignore[attr-defined]
             rings=molecule.GetRingInfo().NumRings(),  # sanitisation left the symmetrised SSSR there
             heavy_atoms=molecule.GetNumHeavyAtoms(),
         )
@@ -98,7 +112,7 @@ def _parse(text: str, text_format: TextFormat) -> Chem.Mol | None:
         case "molblock":
             return Chem.MolFromMolBlock(text)
         case "inchi":
-            return Chem.MolFromInchi(text)
+            return Chem.MolFromInchi(text.strip())  # type: ignore[no-untyped-call]
 
 
 def _standardise(molecule: Chem.Mol, steps: tuple[Step, ...]) -> Chem.Mol:
@@ -113,9 +127,18 @@ def _standardise(molecule: Chem.Mol, steps: tuple[Step, ...]) -> Chem.Mol:
     return molecule
 
 
+def _reread(molecule: Chem.Mol) -> Chem.Mol:
+    """What the canonical SMILES says, so that everything kept follows from what identifies the item."""
+    smiles = Chem.MolToSmiles(molecule)
+    again = Chem.MolFromSmiles(smiles)
+    if again is None:
+        raise Rejected(f"RDKit cannot read the SMILES it writes for this: {smiles}")
+    return again
+
+
 def _inchikey(molecule: Chem.Mol) -> str | None:
     with rdkit_messages():
-        return Chem.MolToInchiKey(molecule) or None
+        return Chem.MolToInchiKey(molecule) or None  # type: ignore[no-untyped-call]
 
 
 class _Collector(logging.Handler):
@@ -127,7 +150,7 @@ class _Collector(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         messages: list[str] | None = getattr(self.listening, "messages", None)
-        line = _TIMESTAMP.sub("", record.getMessage()).strip()
+        line = _PREFIX.sub("", record.getMessage()).strip()
         if messages is not None and line and not set(line) <= {"~", "^"}:
             messages.append(line)
 

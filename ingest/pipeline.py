@@ -26,7 +26,7 @@ from ingest.window import window_pairs
 from store import csr
 from store.base import Draft, Store
 from store.errors import InvalidInput
-from store.records import REJECTION_SCHEMA, Counts, Edges, Histogram, Int32, Manifest, Provenance
+from store.records import REJECTION_SCHEMA, Counts, Edges, Histogram, Manifest, Provenance
 
 _FINGERPRINT_BLOCK = 65_536
 
@@ -50,7 +50,7 @@ class _Clock:
         self._progress = progress
 
     @contextmanager
-    def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Callable[[int], None]]:
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Callable[[int], object]]:
         begin = time.perf_counter()
         with self._progress.stage(name, total, unit) as advance:
             yield advance
@@ -171,7 +171,9 @@ def _write_items(table: ItemTable, draft: Draft) -> Descriptors:
     return descriptors
 
 
-def _similar(descriptors: Descriptors, recipe: Recipe, threads: int, advance: Callable[[int], None]) -> Iterator[Pairs]:
+def _similar(
+    descriptors: Descriptors, recipe: Recipe, threads: int, advance: Callable[[int], object]
+) -> Iterator[Pairs]:
     match recipe.candidates:
         case "exact":
             return similar_pairs(descriptors.words, recipe.threshold, threads, advance)
@@ -201,7 +203,7 @@ def _versions() -> dict[str, str]:
 
 
 def _histograms(edges: Edges, items: int, threshold: float) -> dict[str, Histogram]:
-    degrees: Int32 = np.bincount(np.concatenate([edges.source, edges.target]), minlength=items)
+    degrees = np.bincount(np.concatenate([edges.source, edges.target]), minlength=items)
     powers = [0, *(2**power for power in range(int(degrees.max()).bit_length() + 1))]
     counted, _ = np.histogram(degrees, bins=powers)
     steps = np.linspace(np.float32(threshold), 1, 21)

@@ -26,7 +26,7 @@ def common(words: UInt64, left: int, right: int) -> int:
     """Number of bits set in both rows."""
     count = 0
     for word in range(words.shape[1]):
-        count += popcount(words[left, word] & words[right, word])
+        count += popcount(words[left, word] & words[right, word])  # type: ignore[call-arg]
     return count
 
 
@@ -37,7 +37,7 @@ def common_with(words: UInt64, query: UInt64) -> Int32:
     for row in range(len(words)):
         count = 0
         for word in range(words.shape[1]):
-            count += popcount(words[row, word] & query[word])
+            count += popcount(words[row, word] & query[word])  # type: ignore[call-arg]
         counts[row] = count
     return counts
 

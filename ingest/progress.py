@@ -8,6 +8,6 @@ class Progress:
     """What a pipeline tells about itself. This one listens to nothing; front ends override `stage`."""
 
     @contextmanager
-    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:  # noqa: ARG002
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG002
         """A stage of `total` units (None: unknown); the callable advances it."""
         yield lambda _: None

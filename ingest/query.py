@@ -39,6 +39,7 @@ def read_structure(
     try:
         molecule = reader.read(text, text_format)
     except Rejected as reason:
-        raise InvalidInput(f"not a molecule: {reason}", given=text[:200], expected=f"a valid {text_format}") from reason
+        given_text = text[:200].encode(errors="backslashreplace").decode()
+        raise InvalidInput(f"not a molecule: {reason}", given=given_text, expected=f"a valid {text_format}") from reason
     fingerprinter = Fingerprinter(recipe.fingerprint)
     return Query(reader.describe(molecule).smiles, fingerprinter.unpack(fingerprinter.packed(molecule))[0])

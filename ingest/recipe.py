@@ -19,7 +19,7 @@ class FingerprintRecipe(Frozen):
 
     name: FingerprintName = "morgan"
     radius: Annotated[int, Field(ge=0, le=10)] | None = None
-    bits: Annotated[int, Field(ge=64, le=16384)] | None = None
+    bits: Annotated[int, Field(ge=64, le=16384)] = 2048
     chirality: bool = False
 
     @model_validator(mode="before")
@@ -28,7 +28,8 @@ class FingerprintRecipe(Frozen):
         resolved = {key: value for key, value in values.items() if value is not None}
         if resolved.get("name", "morgan") == "morgan":
             resolved.setdefault("radius", 2)
-        resolved.setdefault("bits", MACCS_BITS if resolved.get("name") == "maccs" else 2048)
+        if resolved.get("name") == "maccs":
+            resolved.setdefault("bits", MACCS_BITS)
         return resolved
 
     @model_validator(mode="after")
@@ -37,7 +38,7 @@ class FingerprintRecipe(Frozen):
             raise ValueError(f"radius applies to the morgan fingerprint only, not to {self.name}")
         if self.name == "maccs" and self.bits != MACCS_BITS:
             raise ValueError(f"maccs has {MACCS_BITS} bits, not {self.bits}")
-        if self.name != "maccs" and self.bits is not None and self.bits % 64:
+        if self.name != "maccs" and self.bits % 64:
             raise ValueError(f"bits must be a multiple of 64, not {self.bits}")
         if self.chirality and self.name not in _CHIRAL:
             raise ValueError(f"chirality applies to {', '.join(_CHIRAL)}, not to {self.name}")
@@ -46,7 +47,7 @@ class FingerprintRecipe(Frozen):
     @property
     def words(self) -> int:
         """Length of one packed fingerprint in 64-bit words."""
-        return -(-(self.bits or 0) // 64)
+        return -(-self.bits // 64)
 
 
 class Recipe(Frozen):
@@ -89,7 +90,7 @@ def resolve(preset: str = "default", **explicit: Any) -> Recipe:
     described = {key: value for key, value in (explicit.get("fingerprint") or {}).items() if value is not None}
     published = PRESETS[preset].get("fingerprint", {})
     values["fingerprint"] = described if "name" in described else {**published, **described}
-    if values.get("candidates") == "exact":
+    if values.get("candidates") == "exact" and explicit.get("ties") is None:
         values["ties"] = "hash"
     try:
         return Recipe.model_validate(values)

@@ -68,7 +68,7 @@ def _candidates(
 
 
 def window_pairs(
-    descriptors: Descriptors, recipe: Recipe, threshold: float, advance: Callable[[int], None] = lambda _: None
+    descriptors: Descriptors, recipe: Recipe, threshold: float, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[Pairs]:
     """The candidate pairs with similarity ≥ threshold, each once (if either end is the other's candidate)."""
     order = weight_order(descriptors, recipe.ties)

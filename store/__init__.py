@@ -1,11 +1,13 @@
 """The store: one port (`store.base`), its adapters, and the samplers that read through it."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from store.base import Store
+if TYPE_CHECKING:
+    from store.base import Store
 
 
-def open_store(location: str | Path, *, create: bool = False) -> Store:
+def open_store(location: str | Path, *, create: bool = False) -> "Store":
     """Open the store in a folder.
 
     `create` makes an empty store where there is none; without it a missing store raises `NotFound`.

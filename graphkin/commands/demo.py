@@ -3,10 +3,10 @@
 import json
 import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import click
 
@@ -52,21 +52,28 @@ def _serve(folder: str, port: int, once: bool) -> None:
     with server.running() as url:
         _ask(url)
         if not once:
-            click.echo(f"serving {url} (documentation: {url}/docs); ctrl-C ends it")
-            threading.Event().wait()
+            click.echo(f"\nserving {url} (documentation: {url}/docs); ctrl-C ends it")
+            with suppress(KeyboardInterrupt):
+                threading.Event().wait()
 
 
 def _ask(url: str) -> None:
     base = f"{url}/v1/collections/{_COLLECTION}"
-    found = _get(f"{base}/items?smiles={quote(_ASPIRIN, safe='')}", "which item is aspirin?")
-    id = found["items"][0]["id"]
-    _get(f"{base}/items/{id}/neighbors?limit=3", "what is most similar to it?")
-    _get(f"{base}/items/{id}/positives?policy=random_walk&k=3&seed=7", "three positives by random walks, replayable")
+    hits = _reply("what is most similar to aspirin?", f"{base}/search", {"smiles": _ASPIRIN, "limit": 3})["hits"]
+    positives = f"{base}/items/{hits[0]['item']['id']}/positives"
+    _reply("three of its neighbours, drawn by similarity", f"{positives}?policy=first_order&k=3&seed=7")
+    _reply(
+        "three positives by random walks; the same seed draws the same", f"{positives}?policy=random_walk&k=3&seed=7"
+    )
 
 
-def _get(url: str, question: str) -> Any:
-    click.echo(f"\n# {question}\ncurl '{url}'")
-    with urlopen(url, timeout=60) as reply:  # noqa: S310 - our own server
+def _reply(question: str, url: str, body: dict[str, Any] | None = None) -> Any:
+    """Ask with GET, or POST the body; print the question as a command line, and the answer."""
+    posted = None if body is None else json.dumps(body)
+    options = "" if posted is None else f" -H 'Content-Type: application/json' -d '{posted}'"
+    click.echo(f"\n# {question}\ncurl '{url}'{options}")
+    request = Request(url, None if posted is None else posted.encode(), {"Content-Type": "application/json"})  # noqa: S310
+    with urlopen(request, timeout=60) as reply:  # noqa: S310 - our own server
         answer = json.load(reply)
     click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
     return answer

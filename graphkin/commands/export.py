@@ -1,6 +1,7 @@
 """`graphkin export`: take edges or items home."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -30,7 +31,7 @@ def export(
     store_folder: str,
     collection: str,
     generation: str | None,
-    format: str,
+    format: Any,
     output: Path,
     min_similarity: float | None,
 ) -> None:

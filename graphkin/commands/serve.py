@@ -14,7 +14,9 @@ def serve(store_folder: str, host: str, port: int) -> None:
 
     Further settings come from the environment: see docs/operating.md.
     """
-    from api.serve import serve as serve_api
+    from api.serve import Server
     from api.settings import Settings
 
-    serve_api(Settings(store=store_folder, host=host, port=port))
+    server = Server(Settings(store=store_folder, host=host, port=port))
+    click.echo(f"serving {server.url} (documentation: {server.url}/docs); ctrl-C ends it")
+    server.run()

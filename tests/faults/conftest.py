@@ -158,31 +158,33 @@ def leftovers() -> Callable[[Path], set[str]]:
     return find
 
 
-class Ingest:
-    """The real command, `graphkin ingest molecules`, in a session of its own."""
+class Command:
+    """The real `graphkin` command."""
 
-    def arguments(self, file: Path | str, store: Path) -> list[str]:
-        return [
-            *(str(COMMAND), "ingest", "molecules", str(file), "--format", "smi"),
-            *("--store", str(store), "--collection", "nci", "--workers", "2"),
-        ]
-
-    def __call__(
-        self, file: Path, store: Path, *, within: Sequence[str] = (), plan: Plan | None = None
+    def run(
+        self, *arguments: str | Path, within: Sequence[str] = (), plan: Plan | None = None
     ) -> subprocess.CompletedProcess[str]:
+        """The finished command. `within`: a command that runs it."""
         return subprocess.run(
-            [*within, *self.arguments(file, store)],
+            [*within, COMMAND, *arguments],
             capture_output=True,
             text=True,
             timeout=DEADLINE,
             env={**os.environ, **(plan.environment if plan else {})},
         )
 
+    def ingest(self, file: Path, store: Path, **how: Any) -> subprocess.CompletedProcess[str]:
+        return self.run(*self._ingest(file, store), **how)
+
+    def _ingest(self, file: Path | str, store: Path) -> tuple[str | Path, ...]:
+        place = ("--store", store, "--collection", "nci")
+        return ("ingest", "molecules", file, "--format", "smi", *place, "--workers", "2")
+
     @contextmanager
     def waiting(self, store: Path, records: str) -> Iterator["Session"]:
         """An ingest of standard input that was given these records and is kept waiting for more."""
         with subprocess.Popen(
-            self.arguments("-", store),
+            [COMMAND, *self._ingest("-", store)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -236,8 +238,8 @@ class Session:
 
 
 @pytest.fixture(scope="session")
-def ingest() -> Ingest:
-    return Ingest()
+def graphkin() -> Command:
+    return Command()
 
 
 @pytest.fixture(scope="session")
@@ -254,26 +256,29 @@ def molecules(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @dataclass(frozen=True)
 class Undisturbed:
     """Two ingests into one store as they should go: the store after the first (copy it), and what it publishes then
-    and after the second, whose operations are traced."""
+    and after the second, whose operations are traced. `sizes`: of the files of the second generation."""
 
     store: Path
     first: State
     second: State
     operations: list[tuple[str, Path]]
+    sizes: list[int]
 
 
 @pytest.fixture(scope="session")
 def undisturbed(
     tmp_path_factory: pytest.TempPathFactory,
-    ingest: Ingest,
+    graphkin: Command,
     molecules: tuple[Path, Path],
     saboteur: Saboteur,
     read_back: Callable[[Path], State],
 ) -> Undisturbed:
     folder = tmp_path_factory.mktemp("undisturbed")
     store, copy = folder / "first", folder / "second"
-    ingest(molecules[0], store).check_returncode()
+    graphkin.ingest(molecules[0], store).check_returncode()
     shutil.copytree(store, copy)
     plan = saboteur.plan(copy)
-    ingest(molecules[1], copy, plan=plan).check_returncode()
-    return Undisturbed(store, read_back(store), read_back(copy), plan.operations())
+    graphkin.ingest(molecules[1], copy, plan=plan).check_returncode()
+    second = read_back(copy)
+    sizes = [file.stat().st_size for file in copy.glob(f"collections/*/{second.current}/*")]
+    return Undisturbed(store, read_back(store), second, plan.operations(), sizes)

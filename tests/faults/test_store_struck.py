@@ -6,6 +6,9 @@ import signal
 
 import pytest
 
+from store import open_store
+from store.errors import NotFound
+
 SCENARIOS = {  # name -> (how many generations are published, operation, batch)
     "publish the first": (0, "publish", 1),
     "publish another": (1, "publish", 2),
@@ -75,6 +78,23 @@ def test_killed_at_any_operation(scenario, read_back, leftovers):
     assert set(done) == {False, True}, "the strikes must fall on both sides of the moment that counts"
 
 
+@pytest.mark.parametrize("action", [signal.SIGKILL, -errno.ENOSPC], ids=["killed", "full"])
+def test_a_store_is_created_whole_or_not_at_all(action, memory, forks, saboteur):
+    store = memory / f"created{int(action)}"
+    plan = saboteur.plan(store)
+    forks("create", store, plan=plan)
+    for at in range(1, len(plan.operations())):
+        shutil.rmtree(store)
+        plan = saboteur.plan(store, at=at, action=action)
+        assert "generation" not in forks("create", store, plan=plan).said, plan.operations()[-1]
+        if ("unlink", store / "catalog.sqlite-journal") in plan.operations()[:-1]:
+            assert open_store(store).collections() == []
+        else:
+            with pytest.raises(NotFound):
+                open_store(store)
+        assert "generation" in forks("publish", store).said, plan.operations()[-1]
+
+
 def test_interrupted_at_any_sync(scenario, read_back, leftovers):
     for where, ended in scenario.strikes("sync", signal.SIGINT):
         assert ended.said == {"error": "interrupted"}, where
@@ -117,6 +137,5 @@ def test_all_that_is_published_is_synced_before(scenario):
             assert ("sync", path) in operations[at:commit], path
             assert path.parent == store or ("sync", path.parent) in operations[at:commit], path
         if kind == "rename":
-            assert ("sync", path.parent) in operations[at:commit]
-            assert all(kind == "sync" for kind, _ in operations[at + 1 : at + 3])
+            assert {("sync", path.parent), ("sync", path.parent.parent)} <= set(operations[at:commit])
     assert operations[commit + 1] == ("sync", store)

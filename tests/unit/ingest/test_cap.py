@@ -1,0 +1,110 @@
+"""The cap against a slow reading of it, and the properties it promises."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ingest.cap import cap
+from ingest.join import Pairs
+
+ITEMS = 8
+MASK = 2**64 - 1
+LEVELS = [2 / 5, 1 / 2, 3 / 5, 7 / 10, 1.0]
+
+Weighted = dict[tuple[int, int], float]
+
+weighted = st.dictionaries(st.sampled_from(list(combinations(range(ITEMS), 2))), st.sampled_from(LEVELS))
+ties = st.lists(st.integers(0, MASK), min_size=ITEMS, max_size=ITEMS, unique=True)
+permutations = st.permutations(range(ITEMS))
+
+
+def _pairs(weighted: Weighted) -> Pairs:
+    ends = np.array(list(weighted), np.int32).reshape(-1, 2)
+    return Pairs(ends[:, 0].copy(), ends[:, 1].copy(), np.array(list(weighted.values()), np.float64))
+
+
+def _cap(weighted: Weighted, tie: list[int], top_k: int) -> tuple[Weighted, list[int]]:
+    kept, dropped = cap(_pairs(weighted), np.array(tie, np.uint64), top_k)
+    ends = zip(kept.left.tolist(), kept.right.tolist(), strict=True)
+    return dict(zip(ends, kept.similarity.tolist(), strict=True)), dropped.tolist()
+
+
+def _mixed(a: int, b: int) -> int:
+    """The finaliser of SplitMix64 (Steele, Lea, Flood 2014) over the sum."""
+    mixed = (a + b) & MASK
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & MASK
+    return mixed ^ mixed >> 31
+
+
+def _reference(weighted: Weighted, tie: list[int], top_k: int) -> Weighted:
+    kept: Weighted = {}
+    for item in range(ITEMS):
+        own = [pair for pair in weighted if item in pair]
+        own.sort(key=lambda pair: (-weighted[pair], _mixed(tie[pair[0]], tie[pair[1]])))
+        kept |= {pair: weighted[pair] for pair in own[:top_k]}
+    return kept
+
+
+@given(weighted, ties, st.integers(1, 5))
+def test_equals_the_slow_reference(weighted: Weighted, tie: list[int], top_k: int) -> None:
+    kept, dropped = _cap(weighted, tie, top_k)
+    assert kept == _reference(weighted, tie, top_k)
+    assert dropped == [sum(item in pair for pair in weighted.keys() - kept.keys()) for item in range(ITEMS)]
+
+
+@given(weighted, ties, st.integers(1, 5))
+def test_every_item_keeps_its_most_similar(weighted: Weighted, tie: list[int], top_k: int) -> None:
+    """Whatever the hash of ties: everything above an item's k-th similarity, and at least k in all if it has them."""
+    kept, _ = _cap(weighted, tie, top_k)
+    for item in range(ITEMS):
+        own = sorted((s for pair, s in weighted.items() if item in pair), reverse=True)
+        best = own[:top_k]
+        assert sorted((s for pair, s in kept.items() if item in pair), reverse=True)[: len(best)] == best
+
+
+@given(weighted, ties, st.integers(1, 5), permutations)
+def test_does_not_depend_on_the_order_of_the_file(
+    weighted: Weighted, tie: list[int], top_k: int, place: list[int]
+) -> None:
+    moved = {(min(place[a], place[b]), max(place[a], place[b])): s for (a, b), s in reversed(weighted.items())}
+    moved_tie = [tie[place.index(new)] for new in range(ITEMS)]
+    kept, dropped = _cap(weighted, tie, top_k)
+    moved_kept, moved_dropped = _cap(moved, moved_tie, top_k)
+    assert moved_kept == {(min(place[a], place[b]), max(place[a], place[b])): s for (a, b), s in kept.items()}
+    assert [moved_dropped[place[item]] for item in range(ITEMS)] == dropped
+
+
+@given(weighted, ties, st.integers(0, 5))
+def test_a_higher_threshold_afterwards_equals_capping_at_it(weighted: Weighted, tie: list[int], top_k: int) -> None:
+    """On stored similarities, float32, as readers filter them."""
+    kept, _ = _cap(weighted, tie, top_k)
+    for hundredths in range(40, 101):
+        threshold = hundredths / 100
+        above = {pair: s for pair, s in weighted.items() if s >= threshold}
+        filtered = {pair for pair, s in kept.items() if np.float32(s) >= np.float32(threshold)}
+        assert filtered == set(_cap(above, tie, top_k)[0])
+
+
+@given(weighted, ties)
+@example({}, list(range(ITEMS)))
+def test_without_a_cap_nothing_is_dropped(weighted: Weighted, tie: list[int]) -> None:
+    assert _cap(weighted, tie, 0) == (weighted, [0] * ITEMS)
+    assert _cap(weighted, tie, ITEMS) == (weighted, [0] * ITEMS)
+
+
+@pytest.mark.parametrize("top_k", [1, 2, 3])
+def test_degrees_may_exceed_the_cap(top_k: int) -> None:
+    """A hub that every leaf keeps."""
+    star = {(0, leaf): 0.5 for leaf in range(1, ITEMS)}
+    assert _cap(star, list(range(ITEMS)), top_k) == (star, [0] * ITEMS)
+
+
+def test_ties_are_broken_by_content_not_by_position() -> None:
+    """Among equals, other contents choose other pairs."""
+    everyone = dict.fromkeys(combinations(range(ITEMS), 2), 0.5)
+    chosen = {frozenset(_cap(everyone, [seed * 1000 + i for i in range(ITEMS)], 1)[0]) for seed in range(20)}
+    assert len(chosen) > 10

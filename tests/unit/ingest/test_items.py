@@ -1,0 +1,257 @@
+"""The item table against dictionaries: identity, names, properties, whatever the chunks."""
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rdkit import Chem
+from rdkit.Chem import Descriptors
+
+from ingest.items import ItemTable
+from ingest.parsing import Chunk, ChunkParser
+from ingest.recipe import Recipe, resolve
+from store.identity import content_digest
+from store.records import ITEM_SCHEMA
+
+RECIPE = resolve(fingerprint={"bits": 64})
+
+
+@pytest.fixture(scope="module")
+def parser() -> ChunkParser:
+    return ChunkParser(RECIPE, 1000)
+
+
+def _finish(
+    parser: ChunkParser, *chunks: Chunk, recipe: Recipe = RECIPE
+) -> tuple[ItemTable, Any, list[dict[str, Any]]]:
+    """The table, the descriptors and the rows, their properties parsed."""
+    table = ItemTable(recipe)
+    for chunk in chunks:
+        table.add(parser.parse(chunk))
+    descriptors, batches = table.finish()
+    rows = []
+    for batch in batches:
+        assert batch.schema == ITEM_SCHEMA
+        batch.validate(full=True)
+        rows += batch.to_pylist()
+    return table, descriptors, [{**row, "properties": json.loads(row["properties"])} for row in rows]
+
+
+def _own(row: dict[str, Any]) -> dict[str, Any]:
+    """The properties that came with the source."""
+    return {key: value for key, value in row["properties"].items() if key not in ("molwt", "rings", "heavy_atoms")}
+
+
+def test_duplicates_collapse_into_the_first(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+    texts = ["OCC", "C", "CCO", "C(O)C", "C", "N"]
+    names = ["a", "b", "c", "a", None, "b"]
+    properties = [{"x": str(n), **({"y": "only later"} if n == 3 else {})} for n in range(6)]
+    table, descriptors, rows = _finish(parser, chunk(texts, names, properties))
+    assert [row["smiles"] for row in rows] == ["CCO", "C", "N"]
+    assert [row["names"] for row in rows] == [["a", "c"], ["b"], ["b"]]
+    assert [_own(row) for row in rows] == [{"x": 0}, {"x": 1}, {"x": 5}]
+    assert (table.read, table.rejected, len(descriptors)) == (6, 0, 3)
+
+
+def test_rejections_are_counted_and_take_no_id(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+    table, _, rows = _finish(parser, chunk(["nonsense", "C", "", "N"], faults=[None, None, None, "too long"]))
+    assert (table.read, table.rejected) == (4, 3)
+    assert [row["smiles"] for row in rows] == ["C"]
+
+
+def test_descriptors_are_those_of_the_first_record(
+    parser: ChunkParser, chunk: Callable[..., Chunk], packed: Any, generators: Any
+) -> None:
+    texts = ["OCC", "c1ccccc1C", "CCO", "[Na+].[Cl-]"]
+    _, descriptors, rows = _finish(parser, chunk(texts))
+    first = [Chem.MolFromSmiles(text) for text in (texts[0], texts[1], texts[3])]
+    assert descriptors.molwt.tolist() == [Descriptors.MolWt(molecule) for molecule in first]
+    assert descriptors.rings.tolist() == [0, 1, 0]
+    assert descriptors.heavy_atoms.tolist() == [3, 7, 2]
+    assert descriptors.words.shape == (3, 1)
+    digests = [content_digest(row["smiles"], 0) for row in rows]
+    assert descriptors.tie.tolist() == [int.from_bytes(digest[:8], "little") for digest in digests]
+    for row, molwt, rings, heavy in zip(
+        rows, descriptors.molwt, descriptors.rings, descriptors.heavy_atoms, strict=True
+    ):
+        assert row["properties"] == {"heavy_atoms": heavy, "molwt": molwt, "rings": rings}  # exactly, not nearly
+
+
+def test_fingerprints_of_the_items(chunk: Callable[..., Chunk], packed: Any, generators: Any) -> None:
+    recipe = resolve()
+    _, descriptors, _ = _finish(
+        ChunkParser(recipe, 1000), chunk(["CCO", "c1ccccc1", "OCC"]), chunk(["CC"]), recipe=recipe
+    )
+    molecules = [Chem.MolFromSmiles(text) for text in ("CCO", "c1ccccc1", "CC")]
+    assert np.array_equal(descriptors.words, packed([generators["morgan"](molecule) for molecule in molecules]))
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1", "2", "-3"], [1, 2, -3]),
+        (["1", "2.5", "-1e3"], [1.0, 2.5, -1000.0]),
+        ([" 7 ", "\t8", "9\n"], [7, 8, 9]),
+        (["007", "+7", "-0"], [7, 7, 0]),
+        ([".5", "5.", "+.5e-1"], [0.5, 5.0, 0.05]),
+        (["1e-400", "1", "1e308"], [0.0, 1.0, 1e308]),
+        (["999999999999999", "1", "2"], [999999999999999, 1, 2]),
+        (["123456789012345678", "1", "2"], [123456789012345678.0, 1.0, 2.0]),
+        (["0.1", "0.30000000000000004", "1e-7"], [0.1, 0.30000000000000004, 1e-7]),
+    ],
+)
+def test_numeric_columns(
+    parser: ChunkParser, chunk: Callable[..., Chunk], values: list[str], expected: list[float]
+) -> None:
+    table, _, rows = _finish(parser, chunk(["C", "N", "O"], properties=[{"x": value} for value in values]))
+    assert table.property_types["x"] == "number"
+    assert [row["properties"]["x"] for row in rows] == expected
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "nan",
+        "NaN",
+        "inf",
+        "-Infinity",
+        "1_000",
+        "1e400",
+        "-1e400",
+        "1,5",
+        "0x10",
+        "1e",
+        "-",
+        ".",
+        "٣",
+        "x",
+        "1 2",
+        "true",
+        "1d",
+    ],
+)
+def test_one_value_that_is_no_finite_number_makes_text_of_a_column(
+    parser: ChunkParser, chunk: Callable[..., Chunk], odd: str
+) -> None:
+    table, _, rows = _finish(parser, chunk(["C", "N", "O"], properties=[{"x": "1"}, {"x": odd}, {"x": " 2.50"}]))
+    assert table.property_types["x"] == "text"
+    assert [row["properties"]["x"] for row in rows] == ["1", odd, " 2.50"]
+
+
+def test_missing_values_do_not_count(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+    table, _, rows = _finish(parser, chunk(["C", "N", "O"], properties=[{"x": "1"}, {}, {"y": "z", "x": "2"}]))
+    assert [_own(row) for row in rows] == [{"x": 1}, {}, {"x": 2, "y": "z"}]
+    assert table.property_types == {
+        "heavy_atoms": "number",
+        "molwt": "number",
+        "rings": "number",
+        "x": "number",
+        "y": "text",
+    }
+
+
+def test_only_records_that_are_kept_decide(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+    """A duplicate's and a rejection's values are not stored, so they make no column and no type."""
+    properties = [{"x": "1"}, {"x": "many", "y": "lost"}, {"x": "none", "z": "lost"}]
+    table, _, rows = _finish(parser, chunk(["C", "C", "nonsense"], properties=properties))
+    assert [_own(row) for row in rows] == [{"x": 1}]
+    assert table.property_types.keys() == {"heavy_atoms", "molwt", "rings", "x"}
+
+
+def test_text_of_any_kind_survives(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+    texts = ['"quoted" \\ back', "line\nbreak\ttab\r", "Zürich 東京 🧪", "{'a': [1]}", "\u2028\x1f", "null"]
+    keys = ["x", 'a "key"', "ключ", "", "a.b", "line\nkey"]
+    properties = [dict.fromkeys(keys, text) for text in texts]
+    _, _, rows = _finish(parser, chunk(["C" * n for n in range(1, 7)], names=texts, properties=properties))
+    assert [_own(row) for row in rows] == properties
+    assert [row["names"] for row in rows] == [[text] for text in texts]
+
+
+def test_properties_are_json_with_sorted_keys(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+    table = ItemTable(RECIPE)
+    table.add(parser.parse(chunk(["C"], properties=[{"zeta": "é", "alpha": "1.50"}])))
+    _, batches = table.finish()
+    (text,) = pa.Table.from_batches(batches)["properties"].to_pylist()
+    assert text == '{"alpha": 1.5, "heavy_atoms": 1, "molwt": 16.043, "rings": 0, "zeta": "é"}'
+    assert list(table.property_types) == ["alpha", "heavy_atoms", "molwt", "rings", "zeta"]
+
+
+def test_source_columns_with_reserved_names_are_kept_beside(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+    properties = [{"molwt": "heavy", "rings": "2", "source.molwt": "third"}]
+    table, _, (row,) = _finish(parser, chunk(["C"], properties=properties))
+    assert row["properties"] == {
+        "heavy_atoms": 1,
+        "molwt": 16.043,
+        "rings": 0,
+        "source.molwt": "heavy",
+        "source.rings": 2,
+        "source.source.molwt": "third",
+    }
+    assert table.property_types["source.molwt"] == "text"
+    assert table.property_types["source.rings"] == "number"
+
+
+def test_inchikeys_of_the_items(chunk: Callable[..., Chunk]) -> None:
+    recipe = resolve(inchikey=True)
+    _, _, rows = _finish(ChunkParser(recipe, 1000), chunk(["C", "*"]), recipe=recipe)
+    assert [row["inchikey"] for row in rows] == ["VNWKTOKETHGBQD-UHFFFAOYSA-N", None]
+
+
+def test_nobody_has_a_name_or_a_property(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+    _, _, rows = _finish(parser, chunk(["C", "N"]))
+    assert [(row["names"], _own(row)) for row in rows] == [([], {}), ([], {})]
+
+
+POOL = ["C", "N", "O", "CC", "OC", "CO", "C(C)", "nonsense", "[Na+].[Cl-]", "[Cl-].[Na+]"]
+records = st.lists(
+    st.tuples(
+        st.sampled_from(POOL),
+        st.none() | st.sampled_from(["a", "b", "", "é"]),
+        st.dictionaries(st.sampled_from(["x", "y", "rings"]), st.sampled_from(["1", "2.5", "text"]), max_size=2),
+    ),
+    min_size=1,
+    max_size=25,
+).filter(lambda rows: any(text != "nonsense" for text, _, _ in rows))
+
+
+def _expected(records: Sequence[tuple[str, str | None, dict[str, str]]]) -> list[tuple[str, list[str], dict[str, str]]]:
+    """Canonical SMILES, names and first properties, by a dictionary that remembers the order."""
+    items: dict[str, tuple[list[str], dict[str, str]]] = {}
+    for text, name, properties in records:
+        if text == "nonsense":
+            continue
+        names, _ = items.setdefault(Chem.MolToSmiles(Chem.MolFromSmiles(text)), ([], properties))
+        if name is not None and name not in names:
+            names.append(name)
+    return [(smiles, names, properties) for smiles, (names, properties) in items.items()]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(records=records, cuts=st.lists(st.integers(0, 25), max_size=3))
+def test_any_records_in_any_chunks(
+    parser: ChunkParser, chunk: Callable[..., Chunk], records: Any, cuts: list[int]
+) -> None:
+    texts, names, properties = (list(column) for column in zip(*records, strict=True))
+    whole = chunk(texts, names, properties)
+    bounds = [0, *sorted(min(cut, len(records)) for cut in cuts), len(records)]
+    parts = [whole.slice(begin, end - begin) for begin, end in pairwise(bounds)]
+    table, descriptors, rows = _finish(parser, whole)
+    table_of_parts, descriptors_of_parts, rows_of_parts = _finish(parser, *parts)
+    assert rows_of_parts == rows
+    assert (table_of_parts.read, table_of_parts.rejected) == (table.read, table.rejected)
+    assert table_of_parts.property_types == table.property_types
+    for name, column in vars(descriptors).items():
+        assert np.array_equal(getattr(descriptors_of_parts, name), column)
+    assert [(row["smiles"], row["names"]) for row in rows] == [expected[:2] for expected in _expected(records)]
+    for row, (_, _, own) in zip(rows, _expected(records), strict=True):
+        found = {**_own(row), **({"rings": row["properties"]["source.rings"]} if "rings" in own else {})}
+        found.pop("source.rings", None)
+        assert {key: str(value) if not isinstance(value, float) else float(value) for key, value in found.items()} == {
+            key: float(value) if isinstance(found[key], float) else value for key, value in own.items()
+        }

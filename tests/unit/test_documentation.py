@@ -1,0 +1,50 @@
+"""The documentation tells the truth about commands, settings and packages."""
+
+import importlib
+import re
+import runpy
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_command_page_is_what_the_commands_say() -> None:
+    regenerate = runpy.run_path(str(ROOT / "docs" / "regenerate.py"))
+    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == regenerate["page"](), "run `make docs`"
+
+
+def test_every_setting_is_documented() -> None:
+    from api.settings import Settings
+
+    guide = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+    missing = [name for name in Settings.model_fields if f"GRAPHKIN_{name.upper()}" not in guide]
+    assert missing == []
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("package", ["graphkin", "ingest", "store", "api"])
+def test_imported_packages_are_this_repositorys(package: str) -> None:
+    """Top-level names are plain, so another distribution's `store` or `api` could shadow ours."""
+    found = importlib.import_module(package)
+    assert Path(found.__file__ or "").resolve().parent == ROOT / package
+
+
+def test_help_answers_within_half_a_second() -> None:
+    """Rooms are imported lazily. The best of three: the machine may be busy."""
+    command = [str(Path(sys.executable).with_name("graphkin")), "--help"]
+    times = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        times.append(time.perf_counter() - begin)
+    assert min(times) < 0.5
