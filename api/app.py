@@ -27,7 +27,8 @@ from api.reading import NotModified, on_not_modified
 from api.settings import Settings
 from api.state import State, opened
 
-_SUBJECTS = (collections, items, neighbors, search, positives, negatives, hierarchy, depiction, exports, health)
+_SUBJECTS = (neighbors, positives, items, search, collections, negatives, hierarchy, depiction, exports, health)
+"""In the order in which a request tries their routes: the busiest first."""
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -45,6 +46,7 @@ def create_app(settings: Settings) -> FastAPI:
         summary="What is similar to this, and how are they related?",
         version=version("graphkin"),
         lifespan=lifespan,
+        routes=[route for subject in _SUBJECTS for route in subject.router.routes],
         redirect_slashes=False,
         redoc_url=None,
         middleware=[
@@ -54,7 +56,5 @@ def create_app(settings: Settings) -> FastAPI:
         exception_handlers={**HANDLERS, NotModified: on_not_modified},
     )
     app.state.metrics = metrics
-    for subject in _SUBJECTS:
-        app.include_router(subject.router)
     openapi.complete(app)
     return app

@@ -115,10 +115,11 @@ def _validation_error(error: RequestValidationError) -> GraphkinError:
     if first["type"] == "json_invalid":
         return BadRequest(f"the body is not JSON: {first['ctx']['error']}", expected="a JSON object")
     more = f" (and {len(errors) - _LISTED} more)" if len(errors) > _LISTED else ""
+    unknown = first["type"] == "extra_forbidden"
     return InvalidInput(
         "; ".join(_complaint(each) for each in errors[:_LISTED]) + more,
         given=None if first["type"] == "missing" else first["input"],
-        expected=first["msg"].removeprefix("Value error, "),
+        expected=None if unknown else first["msg"].removeprefix("Value error, "),
         hint="/docs lists every parameter",
     )
 

@@ -92,7 +92,7 @@ class Library:
             return None
         try:
             listed = self._listed.get(collection)
-            return None if listed is None else self._opened.get((collection, generation or listed.current))
+            return None if listed is None else self._opened.get((collection, _named(generation, listed)))
         finally:
             self._lock.release()
 
@@ -100,7 +100,7 @@ class Library:
         """The current generation or the one named. Raises `NotFound`, and `Deleted` for one that was deleted."""
         with self._lock:
             listed = self._listed.get(collection) or self._list(collection, generation)
-            key = (collection, generation or listed.current)
+            key = (collection, _named(generation, listed))
             opened = self._opened.get(key)
             if opened is None:
                 opened = Opened(self.store.open(*key))
@@ -144,3 +144,7 @@ class Library:
         """Let go of everything; what requests still hold closes when they end."""
         with self._lock:
             self._opened.clear()
+
+
+def _named(generation: str | None, listed: Collection) -> str:
+    return listed.current if generation is None else generation

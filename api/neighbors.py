@@ -1,43 +1,50 @@
 """GET items/{id}/neighbors: the query that chemists and programs ask most."""
 
+from typing import Any, TypeVar
+
 from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from api.openapi import problems, query_parameters
-from api.queries import ItemId, NeighborsQuery
-from api.reading import CollectionName, Reading, open_reading
+from api.openapi import parameters, problems
+from api.queries import ItemPath, NeighborsQuery
+from api.reading import Reading, open_reading
 from api.reply import JSON, similar_items
 from api.schemas import NeighborsPage
 
 _QUICK = 100  # neighbours that are read in less time than handing over to another thread takes
+
+_PARAMETERS = [*parameters(ItemPath, "path"), *parameters(NeighborsQuery, "query")]
+_Model = TypeVar("_Model", bound=BaseModel)
 
 router = APIRouter(
     prefix="/v1/collections/{c}", tags=["neighbors"], responses=problems(400, 404, 406, 410, 422, 500, 503)
 )
 
 
-@router.get("/items/{id}/neighbors", response_model=NeighborsPage, openapi_extra=query_parameters(NeighborsQuery))
-async def neighbors(request: Request, c: CollectionName, id: ItemId) -> Response:
+@router.get("/items/{id}/neighbors", response_model=NeighborsPage, openapi_extra={"parameters": _PARAMETERS})
+async def neighbors(request: Request) -> Response:
     """Neighbours in the stored hierarchy: similarity descending, then id.
 
     `capped` says if the cap dropped some of this item's pairs; search is uncapped.
     """
-    query = _query(request)  # by hand: the framework's own way costs as much as all the rest of this request
-    read = await open_reading(request, c, (JSON,))
+    # Read by hand: FastAPI's way to the parameters costs as much as all the rest of this request.
+    path = _validated(ItemPath, "path", request.path_params)
+    query = _validated(NeighborsQuery, "query", dict(request.query_params))
+    read = await open_reading(request, path.c, (JSON,))
     if query.limit <= _QUICK:
-        return _page(read, id, query)
-    return await run_in_threadpool(_page, read, id, query)
+        return _page(read, path.id, query)
+    return await run_in_threadpool(_page, read, path.id, query)
 
 
-def _query(request: Request) -> NeighborsQuery:
+def _validated(model: type[_Model], place: str, given: dict[str, Any]) -> _Model:
     try:
-        return NeighborsQuery.model_validate(dict(request.query_params))
+        return model.model_validate(given)
     except ValidationError as error:
-        raise RequestValidationError([{**each, "loc": ("query", *each["loc"])} for each in error.errors()]) from error
+        raise RequestValidationError([{**each, "loc": (place, *each["loc"])} for each in error.errors()]) from error
 
 
 def _page(read: Reading, id: int, query: NeighborsQuery) -> Response:

@@ -1,6 +1,6 @@
 """What the OpenAPI says besides the routes' own signatures: errors, media types, parameters read by hand."""
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import FastAPI
 from pydantic import BaseModel
@@ -44,22 +44,19 @@ def replies(*media_types: str, row: type[BaseModel] | None = None) -> Responses:
     }
 
 
-def query_parameters(model: type[BaseModel]) -> dict[str, Any]:
-    """The fields of a query model as parameters, for `openapi_extra=` of a route that reads them itself."""
+def parameters(model: type[BaseModel], place: Literal["path", "query"]) -> list[dict[str, Any]]:
+    """A model's fields as parameters, for `openapi_extra=` of a route that reads them itself."""
     schema = model.model_json_schema()
-    required = schema.get("required", ())
-    return {
-        "parameters": [
-            {
-                "name": name,
-                "in": "query",
-                "required": name in required,
-                "schema": {key: value for key, value in field.items() if key != "description"},
-                **({"description": field["description"]} if "description" in field else {}),
-            }
-            for name, field in schema["properties"].items()
-        ]
-    }
+    return [
+        {
+            "name": name,
+            "in": place,
+            "required": name in schema.get("required", ()),
+            "description": field.pop("description", ""),
+            "schema": field,
+        }
+        for name, field in schema["properties"].items()
+    ]
 
 
 def complete(app: FastAPI) -> None:

@@ -28,6 +28,12 @@ class Closed(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Body(Closed):
+    """JSON has types of its own: nothing is converted."""
+
+    model_config = ConfigDict(strict=True)
+
+
 class NoQuery(Closed):
     """No parameter at all."""
 
@@ -62,6 +68,13 @@ class ItemsQuery(PageQuery):
         if sum(value is not None for value in (self.smiles, self.name, self.inchikey)) > 1:
             raise ValueError("at most one of smiles, name, inchikey")
         return self
+
+
+class ItemPath(Closed):
+    """Which item of which collection."""
+
+    c: Annotated[str, Field(description="Collection.", examples=["nci"])]
+    id: Annotated[Id, Field(description="Item id.", examples=[0])]
 
 
 class NeighborsQuery(PageQuery):
@@ -129,7 +142,7 @@ class EpochQuery(PolicyFields, GenerationQuery):
     stop: Annotated[int | None, Field(ge=0, le=MAX_ID, description="Anchor to stop before; by default all.")] = None
 
 
-class BatchBody(PolicyFields):
+class BatchBody(PolicyFields, Body):
     """The anchors to draw for, in the order of the reply."""
 
     ids: Annotated[list[Id], Field(min_length=1, max_length=65_536, fail_fast=True, examples=[[0, 1, 2]])]
@@ -154,7 +167,7 @@ class NegativesQuery(GenerationQuery):
         return self
 
 
-class SearchBody(Closed):
+class SearchBody(Body):
     """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB); at most 1,000 atoms."""
 
     smiles: Annotated[str | None, Field(examples=["CC(=O)Oc1ccccc1C(=O)O"])] = None
@@ -177,7 +190,7 @@ class ExportQuery(GenerationQuery):
     format: Annotated[Literal["csv", "parquet", "sdf", "graphml", "arrow"], Field(examples=["csv"])]
 
 
-class ExportBody(Closed):
+class ExportBody(Body):
     """A selection of items, or of the edges with both ends among them."""
 
     ids: Annotated[list[Id], Field(min_length=1, max_length=10_000, fail_fast=True, examples=[[0, 1, 2]])]

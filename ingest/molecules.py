@@ -99,7 +99,7 @@ class MoleculeReader:
         return Description(
             smiles=Chem.MolToSmiles(molecule),
             inchikey=_inchikey(molecule) if self._recipe.inchikey else None,
-            molwt=Descriptors.MolWt(molecule),  # type: ignore[attr-defined]
+            molwt=round(Descriptors.MolWt(molecule), 6),  # type: ignore[attr-defined]  # the rest is the atoms' order
             rings=molecule.GetRingInfo().NumRings(),  # sanitisation left the symmetrised SSSR there
             heavy_atoms=molecule.GetNumHeavyAtoms(),
         )

@@ -2,13 +2,14 @@
 
 import os
 import signal
-import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
+from threading import Thread
+from typing import Any, ParamSpec, TypeVar
 
 import pyarrow as pa
 
@@ -17,6 +18,9 @@ from ingest.molecules import MoleculeReader, Rejected, TextFormat
 from ingest.recipe import Recipe
 from store.identity import content_digest
 from store.records import REJECTION_SCHEMA
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _KEPT_INPUT = 4096
 _AHEAD = 2  # chunks waiting per worker
@@ -111,6 +115,27 @@ def rejections(chunk: Chunk, rejected: list[tuple[int, str]]) -> pa.RecordBatch:
     return pa.record_batch([[chunk.source] * len(rows), picked["line"], inputs, reasons], schema=REJECTION_SCHEMA)
 
 
+class _Processes(ProcessPoolExecutor):
+    """Worker processes that never hear ctrl-C, which a terminal sends to all: it is their parent's to answer.
+
+    They are started by a thread that blocks the signal. So they inherit the block, and none is left half started where
+    the main thread is interrupted.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._starter = ThreadPoolExecutor(
+            1, initializer=signal.pthread_sigmask, initargs=(signal.SIG_BLOCK, {signal.SIGINT})
+        )
+
+    def submit(self, task: Callable[P, T], /, *arguments: P.args, **options: P.kwargs) -> Future[T]:
+        return self._starter.submit(super().submit, task, *arguments, **options).result()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._starter.shutdown()
+        super().shutdown(wait, cancel_futures=cancel_futures)
+
+
 class ParserPool:
     """Worker processes that parse chunks; results come in the order of the chunks, whatever the number of workers."""
 
@@ -122,9 +147,7 @@ class ParserPool:
     def _executor(self, workers: int) -> ProcessPoolExecutor:
         context = get_context("forkserver")
         context.set_forkserver_preload(["ingest.parsing"])
-        return ProcessPoolExecutor(
-            workers, context, initializer=_start_worker, initargs=(self._recipe, self._max_atoms)
-        )
+        return _Processes(workers, context, initializer=_start_worker, initargs=(self._recipe, self._max_atoms))
 
     def parse(self, chunks: Iterable[Chunk]) -> Iterator[Parsed]:
         """Parse every chunk. A worker that dies costs the record that killed it, nothing else."""
@@ -186,8 +209,7 @@ _parser: ChunkParser
 
 def _start_worker(recipe: Recipe, max_atoms: int) -> None:
     global _parser  # a worker process has one parser, made once
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is the parent's to answer
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    Thread(target=_end_with_parent, daemon=True).start()
     _parser = ChunkParser(recipe, max_atoms)
 
 

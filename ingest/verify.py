@@ -59,11 +59,22 @@ def _wrong_edges(generation: Generation, recipe: Recipe, sample: int, random: np
 
 
 def _sampled(generation: Generation, sample: int, random: np.random.Generator) -> Edges:
-    """Random edges, drawn as random directed entries of the CSR arrays."""
-    graph = generation.graph()
-    entries = random.choice(2 * graph.edges, min(sample, 2 * graph.edges), replace=False)
-    owner = np.searchsorted(graph.indptr, entries, side="right") - 1
-    other = graph.indices[entries]
+    """Random edges, each at most once."""
+    count = generation.manifest.edges
+    chosen = np.sort(random.choice(count, min(sample, count), replace=False))
+    picked: list[Edges] = []
+    passed = 0
+    for block in generation.edges():
+        inside = chosen[np.searchsorted(chosen, passed) : np.searchsorted(chosen, passed + len(block))] - passed
+        picked.append(Edges(block.source[inside], block.target[inside], block.similarity[inside]))
+        passed += len(block)
+    return _concatenated(picked)
+
+
+def _concatenated(parts: list[Edges]) -> Edges:
+    none = Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
     return Edges(
-        np.minimum(owner, other).astype(np.int32), np.maximum(owner, other).astype(np.int32), graph.similarity[entries]
+        np.concatenate([part.source for part in (none, *parts)]),
+        np.concatenate([part.target for part in (none, *parts)]),
+        np.concatenate([part.similarity for part in (none, *parts)]),
     )

@@ -6,13 +6,30 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from store.base import Store
 
+_SCHEMES = ("neo4j://", "neo4j+s://", "neo4j+ssc://", "bolt://", "bolt+s://", "bolt+ssc://")
+
 
 def open_store(location: str | Path, *, create: bool = False) -> "Store":
-    """Open the store in a folder.
+    """Open the store in a folder, or on the Neo4j server that a neo4j:// or bolt:// URL names.
 
     `create` makes an empty store where there is none; without it a missing store raises `NotFound`.
-    Raises `StoreFormat` for a folder of another format or a newer schema version.
+    Raises `StoreFormat` for a store of another format or a newer schema version, `StoreError` for a server that does
+    not answer, and `InvalidInput` where the neo4j extra or the credentials are missing.
     """
+    if str(location).startswith(_SCHEMES):
+        return _open_neo4j(str(location), create)
     from store.embedded.store import EmbeddedStore
 
     return EmbeddedStore(Path(location), create=create)
+
+
+def _open_neo4j(url: str, create: bool) -> "Store":
+    from store.errors import InvalidInput
+
+    try:
+        from store.neo4j.store import Neo4jStore
+    except ModuleNotFoundError as error:
+        raise InvalidInput(
+            "Neo4j stores need the neo4j extra", given=url, hint="pip install 'graphkin[neo4j]'"
+        ) from error
+    return Neo4jStore(url, create=create)

@@ -76,7 +76,8 @@ class Store(ABC):
     def open(self, collection: str, generation: str | None = None) -> "Generation":
         """A reader of one published generation (default: the current one).
 
-        The reader stays valid while it is open, whatever is published or deleted meanwhile.
+        The reader stays valid while it is open, whatever is published meanwhile. When its own generation is deleted it
+        either goes on as before or raises `Deleted`; it never answers half.
         Raises `NotFound`; `Deleted` for a generation that was published once.
         """
 
@@ -107,6 +108,7 @@ class Draft(ABC):
     """A generation being written, invisible to readers. Leaving the `with` block unpublished discards it.
 
     The order is: items and rejections in any interleaving, then fingerprints, edges, dropped and forest, then publish.
+    Fingerprints, dropped and forest may be left out; they are then read back as empty, null and empty.
     Arrays handed over are copied or written before the call returns. Not thread-safe.
     """
 

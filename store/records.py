@@ -26,6 +26,9 @@ ITEM_SCHEMA = pa.schema(
 )
 """Items in id order: the row number is the id."""
 
+SCANNED_SCHEMA = pa.schema([pa.field("id", pa.int32(), nullable=False), *ITEM_SCHEMA])
+"""Items as they are read back."""
+
 REJECTION_SCHEMA = pa.schema(
     [
         pa.field("source", pa.string(), nullable=False),  # file name as given, "-" for standard input

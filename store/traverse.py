@@ -1,11 +1,16 @@
-"""Reading a hierarchy as a graph: neighbours, bounded subgraphs, paths. Pure functions over CSR arrays."""
+"""Reading a hierarchy as a graph: neighbours, bounded subgraphs, paths."""
+
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from numba import njit
 
-from store import csr
 from store.base import Neighbors, Path, Subgraph
 from store.records import Edges, Float32, Graph, Int32, Int64
+
+Rows: TypeAlias = Callable[[Int32, np.float32], tuple[Int32, Int32, Float32]]
+"""(owner, neighbour, similarity) of every directed edge ≥ a threshold that leaves one of some ids: `csr.rows`."""
 
 
 def neighbors(graph: Graph, id: int, threshold: np.float32, offset: int, limit: int | None) -> Neighbors:
@@ -18,19 +23,19 @@ def neighbors(graph: Graph, id: int, threshold: np.float32, offset: int, limit: 
     return Neighbors(ids[page], similarity[page], len(order))
 
 
-def subgraph(graph: Graph, id: int, hops: int, max_items: int, max_edges: int, threshold: np.float32) -> Subgraph:
+def subgraph(rows: Rows, id: int, hops: int, max_items: int, max_edges: int, threshold: np.float32) -> Subgraph:
     """Breadth-first from `id`, each hop ordered by the best similarity to the hop before, then id."""
     nodes, hop = [id], [0]
     frontier = np.array([id], dtype=np.int32)
     truncated = False
     for level in range(1, hops + 1):
-        found = _next_hop(graph, frontier, np.array(nodes, dtype=np.int32), threshold)
+        found = _next_hop(rows, frontier, np.array(nodes, dtype=np.int32), threshold)
         frontier = found[: max_items - len(nodes)]
         truncated |= len(frontier) < len(found)
         nodes.extend(frontier.tolist())
         hop.extend([level] * len(frontier))
     shown = np.array(nodes, dtype=np.int32)
-    edges, hidden = _among(graph, shown, threshold)
+    edges, hidden = _among(rows, shown, threshold)
     return Subgraph(
         nodes=shown,
         hop=np.array(hop, dtype=np.int32),
@@ -40,23 +45,24 @@ def subgraph(graph: Graph, id: int, hops: int, max_items: int, max_edges: int, t
     )
 
 
-def _next_hop(graph: Graph, frontier: Int32, seen: Int32, threshold: np.float32) -> Int32:
-    _, found, similarity = csr.rows(graph, frontier, threshold)
-    order = np.lexsort((found, -similarity))
-    found = found[order]
+def _next_hop(rows: Rows, frontier: Int32, seen: Int32, threshold: np.float32) -> Int32:
+    _, found, similarity = rows(frontier, threshold)
+    found = found[np.lexsort((found, -similarity))]
     _, first = np.unique(found, return_index=True)
     ranked = found[np.sort(first)]
     return ranked[~np.isin(ranked, seen)]
 
 
-def _among(graph: Graph, shown: Int32, threshold: np.float32) -> tuple[Edges, Int32]:
+def _among(rows: Rows, shown: Int32, threshold: np.float32) -> tuple[Edges, Int32]:
     """Edges inside the selection, most similar first, and per node how many neighbours lie outside it."""
-    owner, neighbour, similarity = csr.rows(graph, shown, threshold)
+    owner, neighbour, similarity = rows(shown, threshold)
     inside = np.isin(neighbour, shown)
-    outside = np.bincount(owner[~inside], minlength=graph.nodes)[shown].astype(np.int32)
-    upper = inside & (owner < neighbour)
-    order = np.lexsort((neighbour[upper], owner[upper], -similarity[upper]))
-    return Edges(owner[upper][order], neighbour[upper][order], similarity[upper][order]), outside
+    order = np.argsort(shown)
+    place = order[np.searchsorted(shown, owner[~inside], sorter=order)]
+    hidden = np.bincount(place, minlength=len(shown)).astype(np.int32)
+    once = np.flatnonzero(inside & (owner < neighbour))
+    best = once[np.lexsort((neighbour[once], owner[once], -similarity[once]))]
+    return Edges(owner[best], neighbour[best], similarity[best]), hidden
 
 
 def path(graph: Graph, source: int, target: int, max_hops: int, threshold: np.float32) -> Path | None:

@@ -124,6 +124,10 @@ class EmbeddedDraft(Draft):
 
     def _finish_files(self) -> None:
         self._items.close()
+        if self._words is None:
+            self.append_fingerprints(np.empty((self._counted, 0), np.uint64))
+        if not (self._folder / "forest.source.npy").exists():
+            self.write_forest(Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32)))
         for writer in (*self._edges, self._words, self._popcounts):
             if writer is not None:
                 writer.close()

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,9 @@ class EmbeddedGeneration(Generation):
         self, id: int, hops: int, max_items: int, max_edges: int, min_similarity: float | None = None
     ) -> Subgraph:
         self._require(id)
-        return traverse.subgraph(self._graph, id, hops, max_items, max_edges, rounded(min_similarity))
+        return traverse.subgraph(
+            partial(csr.rows, self._graph), id, hops, max_items, max_edges, rounded(min_similarity)
+        )
 
     def path(self, source: int, target: int, max_hops: int, min_similarity: float | None = None) -> GraphPath | None:
         self._require(source, target)

@@ -9,9 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Int32
+from store.records import REJECTION_SCHEMA, SCANNED_SCHEMA, Int32
 
-SCANNED_SCHEMA = pa.schema([pa.field("id", pa.int32(), nullable=False), *ITEM_SCHEMA])
 _PAGE = 4096
 _COLUMNS = "id, smiles, inchikey, names, properties"
 

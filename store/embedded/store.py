@@ -67,8 +67,11 @@ class EmbeddedStore(Store):
         manifest = self._catalog.manifest(collection, generation)
         try:
             return EmbeddedGeneration(collection, manifest, self._collections / collection / generation)
+        except StoreFormat:
+            self._catalog.manifest(collection, generation)
+            raise
         except FileNotFoundError as error:
-            self._catalog.manifest(collection, generation)  # deleted between the two: says so
+            self._catalog.manifest(collection, generation)  # deleted meanwhile: says so
             raise StoreFormat(
                 f"generation {generation[:12]} of {collection!r} is damaged: a file is missing",
                 given=str(error.filename),

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -159,21 +158,45 @@ GRAPHS = Hierarchy(
 )
 
 
-@pytest.fixture(scope="session", params=["embedded"])
-def store_factory(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[..., Store]]:
-    """Opens the store at a named place, empty at first, as another process would: each call gives another `Store`."""
-    root: Path = tmp_path_factory.mktemp(request.param)
+@pytest.fixture(scope="session", params=["embedded", "neo4j"])
+def store_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., Store]]:
+    """Opens the store at a named place, empty at first, as another process would: each call gives another `Store`.
+
+    A place that is `lasting` stays as it is while others come and go.
+    """
+    locate: Callable[[str, bool], str] = request.getfixturevalue(f"{request.param}_places")
     opened: list[Store] = []
 
-    def open_at(place: str) -> Store:
-        opened.append(open_store(root / place, create=True))
+    def open_at(place: str, lasting: bool = False) -> Store:
+        opened.append(open_store(locate(place, lasting), create=True))
         return opened[-1]
 
     yield open_at
     for store in opened:
         store.close()
+
+
+@pytest.fixture(scope="session")
+def embedded_places(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bool], str]:
+    root = tmp_path_factory.mktemp("embedded")
+    return lambda place, _: str(root / place)
+
+
+@pytest.fixture(scope="session")
+def neo4j_places(start_neo4j: Callable[[], Any]) -> Callable[[str, bool], str]:
+    """Community has one database a server: lasting places share one, and another is cleared for each new place."""
+    lasting_server, server = start_neo4j(), start_neo4j()
+    seen: set[str] = set()
+
+    def locate(place: str, lasting: bool) -> str:
+        if lasting:
+            return str(lasting_server.url)
+        if place not in seen:
+            server.clear()
+            seen.add(place)
+        return str(server.url)
+
+    return locate
 
 
 _places = count()
@@ -209,7 +232,7 @@ def graphs() -> Hierarchy:
 @pytest.fixture(scope="module")
 def published(store_factory: Callable[..., Store]) -> Iterator[Generation]:
     """A reader of the molecules, written in batches that end between items 3 and 4."""
-    store = store_factory(f"place-{next(_places)}")
+    store = store_factory(f"place-{next(_places)}", lasting=True)
     MOLECULES.publish(store, "molecules", batch=4)
     with store.open("molecules") as generation:
         yield generation

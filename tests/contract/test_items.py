@@ -197,7 +197,6 @@ def test_many_items_at_once(many: Generation) -> None:
     assert [line for batch in many.rejections() for line in batch["line"].to_pylist()] == list(range(4500))
     assert many.find("name", "n3") == list(range(3, 5000, 7))
     assert many.find("name", "n3", limit=5) == [3, 10, 17, 24, 31]
-    assert many.edges is not None
     assert list(many.edges()) == []
 
 

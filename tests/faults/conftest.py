@@ -16,7 +16,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from rdkit import RDConfig
 
 from store import open_store
 from store.base import Generation
@@ -243,9 +242,9 @@ def graphkin() -> Command:
 
 
 @pytest.fixture(scope="session")
-def molecules(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def molecules(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> tuple[Path, Path]:
     """Two disjoint files of 300 real molecules each."""
-    lines = (Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi").read_text().splitlines(keepends=True)
+    lines = nci_file.read_text().splitlines(keepends=True)
     folder = tmp_path_factory.mktemp("molecules")
     files = folder / "first.smi", folder / "second.smi"
     for file, start in zip(files, (0, 300), strict=True):

@@ -19,9 +19,9 @@ def store(tmp_path, undisturbed):
 
 
 @pytest.fixture(scope="module")
-def records(molecules):
-    """More records than one batch: enough for every worker to be started."""
-    return molecules[1].read_text() * 10
+def records():
+    """Molecules that keep every worker waiting for more: two batches and a bit, read in one block of 256 KiB."""
+    return "".join(f"{'C' * (1 + number % 50)} {'x' * 60}{number:04}\n" for number in range(3000))
 
 
 @pytest.mark.parametrize("members", [1, 2, HELPERS, HELPERS + WORKERS])
@@ -33,7 +33,7 @@ def test_ctrl_c_while_parsing(members, store, records, graphkin, undisturbed, re
         os.killpg(session.process.pid, signal.SIGINT)
         out, errors = session.process.communicate()
         assert session.process.returncode == 130, errors
-        assert errors == "interrupted; nothing was published\n"
+        assert errors.split() == ["interrupted"]
         session.ended()
     assert not out
     assert read_back(store) == undisturbed.first

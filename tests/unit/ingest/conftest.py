@@ -1,7 +1,7 @@
 """Chunks of records, and molecule generations that RDKit alone computed."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import count
 from typing import Any
@@ -40,6 +40,32 @@ def _packed(vectors: Sequence[Any]) -> np.ndarray:
 def _similarities(vectors: Sequence[Any]) -> np.ndarray:
     """(n, n) by RDKit."""
     return np.array([DataStructs.BulkTanimotoSimilarity(vector, list(vectors)) for vector in vectors])
+
+
+def _window(rows: Sequence[tuple[float, int, int]], most: int = 70) -> dict[int, list[int]]:
+    """method.md A2 (i), step by step."""
+    found = {}
+    for target, (weight, rings, atoms) in enumerate(rows):
+
+        def scan(others: Iterable[int], weight: float = weight, rings: int = rings, atoms: int = atoms) -> list[int]:
+            kept: list[int] = []
+            for other in others:
+                if abs(rows[other][0] - weight) > 0.10 * weight:
+                    break
+                if abs(rows[other][1] - rings) <= 1 and abs(rows[other][2] - atoms) <= 7 and len(kept) < most:
+                    kept.append(other)
+            return kept
+
+        both = scan(range(target - 1, -1, -1))[::-1] + scan(range(target + 1, len(rows)))
+        surplus = max(len(both) - most, 0)
+        found[target] = both[surplus // 2 :][:most]
+    return found
+
+
+@pytest.fixture(scope="session")
+def window_reference() -> Callable[..., dict[int, list[int]]]:
+    """window_reference(rows, most=70): target -> candidates, of (MolWt, rings, heavy atoms) sorted by weight."""
+    return _window
 
 
 @pytest.fixture(scope="session")
@@ -94,7 +120,8 @@ _names = count()
 def generation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Generation]]:
     """generation(molecules, recipe, ...) publishes and opens what RDKit computes for them, nothing of ours in between.
 
-    `similarity` and `words` may be given to tamper with them; `rdkit` is the version that claims to have built it.
+    `similarity` and `words` may be given to tamper with them, and `least` for edges below the recipe's threshold;
+    `rdkit` is the version that claims to have built it.
     """
     with ExitStack() as opened:
         store: Store = opened.enter_context(open_store(tmp_path_factory.mktemp("generations"), create=True))
@@ -105,13 +132,14 @@ def generation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
             *,
             similarity: np.ndarray | None = None,
             words: np.ndarray | None = None,
+            least: float | None = None,
             rdkit: str = rdBase.rdkitVersion,
             kind: Any = "molecule",
         ) -> Generation:
             recipe = recipe or resolve()
             vectors = [GENERATORS[recipe.fingerprint.name](molecule) for molecule in molecules]
             similarity = _similarities(vectors) if similarity is None else similarity
-            source, target = np.nonzero(np.triu(similarity, 1) >= recipe.threshold)
+            source, target = np.nonzero(np.triu(similarity, 1) >= (least or recipe.threshold))
             edges = Edges(
                 source.astype(np.int32), target.astype(np.int32), similarity[source, target].astype(np.float32)
             )

@@ -106,8 +106,8 @@ rows = st.lists(
 
 @given(rows, st.integers(1, 8))
 @example([(100.0, 1, 10)] * 10, 3)
-def test_equals_the_slow_reference(rows: list[Row], most: int) -> None:
-    assert _candidates(rows, most) == _reference(rows, most)
+def test_equals_the_slow_reference(window_reference: Any, rows: list[Row], most: int) -> None:
+    assert _candidates(rows, most) == window_reference(rows, most)
 
 
 @given(rows, st.integers(0, 30))
@@ -150,13 +150,14 @@ def test_pairs_of_real_molecules(
     real: Descriptors,
     generators: Any,
     similarities: Any,
+    window_reference: Any,
     preset: str,
     threshold: float,
     least: int,
 ) -> None:
     tie = {"rc": range(len(real)), "paper": real.tie}[preset]
     order = sorted(range(len(real)), key=lambda row: (real.molwt[row], tie[row]))
-    near = _reference([(real.molwt[row], real.rings[row], real.heavy_atoms[row]) for row in order])
+    near = window_reference([(real.molwt[row], real.rings[row], real.heavy_atoms[row]) for row in order])
     either = {tuple(sorted((order[a], order[b]))) for a, others in near.items() for b in others}
     exact = similarities([generators["rdkit"](molecule) for molecule in nci_molecules])
     expected = {(a, b): exact[a, b] for a, b in either if exact[a, b] >= threshold}

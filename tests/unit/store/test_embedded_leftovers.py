@@ -61,7 +61,7 @@ def test_deletion_of_what_is_not_there_leaves_no_trace(store: Store, folder: Pat
     assert sorted(folder.parent.rglob("*")) == before
 
 
-def test_deletion_waits_for_no_writer(store: Store, publish: Callable[..., Manifest]) -> None:
+def test_deletion_needs_the_writers_lock(store: Store, publish: Callable[..., Manifest]) -> None:
     manifest = publish(store)
     with store.draft("c", "molecule"), pytest.raises(StoreBusy):
         store.delete("c", manifest.generation)

@@ -1,0 +1,198 @@
+"""Every statement the adapter sends. Values are parameters; `{label}` is one of three names of our own.
+
+What belongs to one generation carries `graph`, the random token it was written under: a reader finds it only through a
+published `(:Generation)`, so drafts are invisible. Batches of a draft create a `(:Batch {graph, n})` in their own
+transaction; its constraint turns a repeated batch into an error instead of a second copy.
+"""
+
+from store.records import Kind
+
+SCHEMA_VERSION = 1
+
+LABELS: dict[Kind, str] = {"molecule": "Molecule", "graph": "Graph", "node": "Node"}
+
+CONSTRAINTS = [
+    "CREATE CONSTRAINT graphkin_store IF NOT EXISTS FOR (s:Graphkin) REQUIRE s.name IS UNIQUE",
+    "CREATE CONSTRAINT graphkin_collection IF NOT EXISTS FOR (c:Collection) REQUIRE c.name IS UNIQUE",
+    """CREATE CONSTRAINT graphkin_generation IF NOT EXISTS
+    FOR (g:Generation) REQUIRE (g.collection, g.generation) IS UNIQUE""",
+    "CREATE INDEX graphkin_generation_graph IF NOT EXISTS FOR (g:Generation) ON (g.graph)",
+    "CREATE CONSTRAINT graphkin_draft IF NOT EXISTS FOR (d:Draft) REQUIRE d.collection IS UNIQUE",
+    "CREATE CONSTRAINT graphkin_batch IF NOT EXISTS FOR (b:Batch) REQUIRE (b.graph, b.n) IS UNIQUE",
+    "CREATE CONSTRAINT graphkin_rejection IF NOT EXISTS FOR (r:Rejection) REQUIRE (r.graph, r.n) IS UNIQUE",
+    "CREATE INDEX graphkin_name IF NOT EXISTS FOR (n:Name) ON (n.graph, n.digest)",
+    *(
+        statement.format(label=label, name=label.lower())
+        for label in LABELS.values()
+        for statement in (
+            "CREATE CONSTRAINT graphkin_{name} IF NOT EXISTS FOR (i:{label}) REQUIRE (i.graph, i.id) IS UNIQUE",
+            "CREATE INDEX graphkin_{name}_digest IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.digest)",
+            "CREATE INDEX graphkin_{name}_inchikey IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.inchikey)",
+        )
+    ),
+]
+AWAIT_INDEXES = "CALL db.awaitIndexes(300)"
+
+VERSION = "OPTIONAL MATCH (s:Graphkin {name: 'schema'}) RETURN s.version AS version"
+SET_VERSION = "MERGE (s:Graphkin {name: 'schema'}) ON CREATE SET s.version = $version, s.position = 0"
+
+# Reading the catalogue
+
+COLLECTIONS = """
+MATCH (c:Collection)
+MATCH (g:Generation {collection: c.name}) WHERE g.deleted_at IS NULL
+WITH c, g ORDER BY g.position
+RETURN c.name AS name, c.kind AS kind, c.current AS current, collect(g.generation) AS generations ORDER BY name
+"""
+GENERATION = """
+MATCH (g:Generation {collection: $collection, generation: $generation})
+RETURN g.manifest AS manifest, g.graph AS graph, g.deleted_at AS deleted_at
+"""
+
+# Writing a draft
+
+TAKE_DRAFT = """
+MERGE (d:Draft {collection: $collection})
+WITH d, d.graph IS NOT NULL AND d.until > timestamp() AS held, d.graph AS left
+FOREACH (_ IN CASE WHEN held THEN [] ELSE [1] END | SET d.graph = $graph, d.until = timestamp() + $lease)
+FOREACH (_ IN CASE WHEN held OR left IS NULL THEN [] ELSE [1] END | SET d.leftovers = coalesce(d.leftovers, []) + left)
+RETURN held, coalesce(d.leftovers, []) AS leftovers
+"""
+RENEW_DRAFT = """
+MATCH (d:Draft {collection: $collection, graph: $graph}) SET d.until = timestamp() + $lease RETURN d.until AS until
+"""
+SWEPT = "MATCH (d:Draft {collection: $collection, graph: $graph}) REMOVE d.leftovers"
+END_DRAFT = "MATCH (d:Draft {collection: $collection, graph: $graph}) DELETE d"
+MARK_BATCH = "CREATE (:Batch {graph: $graph, n: $n})"
+
+CREATE_ITEMS = """
+UNWIND $rows AS row
+CREATE (i:{label} {{graph: $graph, id: row.id, smiles: row.smiles, digest: row.digest, inchikey: row.inchikey,
+                    names: row.names, properties: row.properties}})
+"""
+CREATE_NAMES = "UNWIND $rows AS row CREATE (:Name {graph: $graph, digest: row.digest, id: row.id})"
+CREATE_REJECTIONS = """
+UNWIND $rows AS row
+CREATE (:Rejection {graph: $graph, n: row.n, source: row.source, line: row.line, input: row.input, reason: row.reason})
+"""
+SET_FINGERPRINTS = """
+UNWIND $rows AS row MATCH (i:{label} {{graph: $graph, id: row[0]}}) SET i.fingerprint = row[1]
+"""
+SET_DROPPED = "UNWIND $rows AS row MATCH (i:{label} {{graph: $graph, id: row[0]}}) SET i.dropped = row[1]"
+CREATE_EDGES = """
+UNWIND $rows AS row
+MATCH (a:{label} {{graph: $graph, id: row[0]}})
+MATCH (b:{label} {{graph: $graph, id: row[1]}})
+CREATE (a)-[:SIMILAR {{similarity: row[2]}}]->(b)
+"""
+CREATE_FOREST = """
+UNWIND $rows AS row
+MATCH (a:{label} {{graph: $graph, id: row[0]}})
+MATCH (b:{label} {{graph: $graph, id: row[1]}})
+CREATE (a)-[:SPANS {{similarity: row[2]}}]->(b)
+"""
+
+PUBLISH = """
+MATCH (d:Draft {collection: $collection, graph: $graph})
+MATCH (s:Graphkin {name: 'schema'})
+SET s.position = s.position + 1
+MERGE (g:Generation {collection: $collection, generation: $generation})
+SET g.manifest = $manifest, g.graph = $graph, g.position = s.position, g.deleted_at = null
+MERGE (c:Collection {name: $collection})
+ON CREATE SET c.kind = $kind
+SET c.current = $generation
+MERGE (c)-[:HAS]->(g)
+DELETE d
+RETURN g.generation AS generation
+"""
+MAKE_CURRENT = """
+MATCH (c:Collection {name: $collection})
+MATCH (d:Draft {collection: $collection, graph: $graph})
+SET c.current = $generation
+RETURN c.current AS current
+"""
+
+# Deleting
+
+DELETE_GENERATION = """
+MATCH (g:Generation {collection: $collection, generation: $generation}) WHERE g.deleted_at IS NULL
+SET g.deleted_at = $now
+WITH g
+OPTIONAL MATCH (left:Generation {collection: $collection}) WHERE left.deleted_at IS NULL
+WITH g, left ORDER BY left.position DESC
+WITH g, collect(left.generation)[0] AS newest
+MATCH (c:Collection {name: $collection})
+FOREACH (_ IN CASE WHEN newest IS NOT NULL AND c.current = g.generation THEN [1] ELSE [] END | SET c.current = newest)
+FOREACH (_ IN CASE WHEN newest IS NULL THEN [1] ELSE [] END | DETACH DELETE c)
+RETURN g.graph AS graph
+"""
+DELETE_RELATIONSHIPS = """
+MATCH (i:{label} {{graph: $graph}})-[r:SIMILAR|SPANS]->() WITH r LIMIT $limit DELETE r RETURN count(*) AS deleted
+"""
+DELETE_NODES = "MATCH (i:{label} {{graph: $graph}}) WITH i LIMIT $limit DETACH DELETE i RETURN count(*) AS deleted"
+DELETED = """
+MATCH (g:Generation {collection: $collection}) WHERE g.deleted_at IS NOT NULL AND g.graph IS NOT NULL
+RETURN g.graph AS graph, g.manifest AS manifest
+"""
+FORGET = """
+MATCH (g:Generation {collection: $collection, graph: $graph}) WHERE g.deleted_at IS NOT NULL REMOVE g.graph
+"""
+BELONGINGS = ["Name", "Rejection", "Batch"]
+
+# Reading a generation
+
+LIVING = "RETURN EXISTS { (g:Generation) WHERE g.graph = $graph AND g.deleted_at IS NULL } AS living"
+ITEMS = """
+MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids
+RETURN i.id AS id, i.smiles AS smiles, i.names AS names, i.inchikey AS inchikey, i.properties AS properties,
+       COUNT {{ (i)-[:SIMILAR]-() }} AS degree, i.dropped AS dropped
+"""
+SCAN = """
+MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
+RETURN i.id AS id, i.smiles AS smiles, i.inchikey AS inchikey, i.names AS names, i.properties AS properties
+ORDER BY id
+"""
+PICK = """
+MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids
+RETURN i.id AS id, i.smiles AS smiles, i.inchikey AS inchikey, i.names AS names, i.properties AS properties
+"""
+FIND_SMILES = """
+MATCH (i:{label} {{graph: $graph, digest: $digest}}) WHERE i.id > $after AND i.smiles = $value
+RETURN i.id AS id ORDER BY id LIMIT $limit
+"""
+FIND_INCHIKEY = """
+MATCH (i:{label} {{graph: $graph, inchikey: $value}}) WHERE i.id > $after RETURN i.id AS id ORDER BY id LIMIT $limit
+"""
+FIND_NAME = """
+MATCH (n:Name {{graph: $graph, digest: $digest}}) WHERE n.id > $after
+MATCH (i:{label} {{graph: $graph, id: n.id}}) WHERE $value IN i.names
+RETURN i.id AS id ORDER BY id LIMIT $limit
+"""
+NEIGHBORS = """
+MATCH (:{label} {{graph: $graph, id: $id}})-[r:SIMILAR]-(b) WHERE r.similarity >= $threshold
+RETURN b.id AS id, r.similarity AS similarity ORDER BY similarity DESC, id SKIP $offset LIMIT $limit
+"""
+COUNT_NEIGHBORS = """
+MATCH (:{label} {{graph: $graph, id: $id}})-[r:SIMILAR]-() WHERE r.similarity >= $threshold RETURN count(r) AS total
+"""
+ROWS = """
+MATCH (a:{label})-[r:SIMILAR]-(b) WHERE a.graph = $graph AND a.id IN $ids AND r.similarity >= $threshold
+RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity
+"""
+EDGES = """
+MATCH (a:{label})-[r:SIMILAR]->(b)
+WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop AND r.similarity >= $threshold
+RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity
+"""
+FOREST = """
+MATCH (a:{label})-[r:SPANS]->(b) WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop
+RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity
+"""
+FINGERPRINTS = """
+MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
+RETURN i.id AS id, i.fingerprint AS fingerprint ORDER BY id
+"""
+REJECTIONS = """
+MATCH (r:Rejection) WHERE r.graph = $graph AND r.n >= $start AND r.n < $stop
+RETURN r.source AS source, r.line AS line, r.input AS input, r.reason AS reason ORDER BY r.n
+"""

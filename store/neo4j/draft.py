@@ -1,0 +1,184 @@
+"""Writing one generation into Neo4j, in batches that cannot be written twice."""
+
+import threading
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from secrets import token_hex
+from typing import Any
+
+import neo4j
+import pyarrow as pa
+from neo4j.exceptions import ConstraintError
+
+from store.base import Draft
+from store.errors import StoreBusy, StoreError
+from store.identity import ContentHash, content_digest
+from store.neo4j import cypher
+from store.neo4j.connection import Connection
+from store.neo4j.removal import remove
+from store.records import Edges, Int32, Kind, Manifest, Provenance, UInt64
+
+_LEASE = 60.0  # seconds without a sign of life after which a writer counts as dead
+_ROWS = 5_000
+
+
+class Neo4jDraft(Draft):
+    """Nodes and relationships under a token that no published generation names yet."""
+
+    def __init__(self, connection: Connection, collection: str, kind: Kind) -> None:
+        self._connection = connection
+        self._collection = collection
+        self._label = cypher.LABELS[kind]
+        self._graph = token_hex(16)
+        self._content = ContentHash()
+        self._batches = self._items = self._rejected = self._with_fingerprint = 0
+        self._lease = _Lease(connection, collection, self._graph)
+        for token in self._lease.take():
+            remove(connection, self._label, token)
+        connection.run(cypher.SWEPT, collection=collection, graph=self._graph)
+
+    def append_items(self, items: pa.RecordBatch) -> None:
+        rows = [{"id": id, **row} for id, row in enumerate(items.to_pylist(), self._items)]
+        for row in rows:
+            row["digest"] = None if row["smiles"] is None else digest(row["smiles"])
+        names = [{"digest": digest(name), "id": row["id"]} for row in rows for name in row["names"]]
+        for part in _parts(rows):
+            ids = {row["id"] for row in part}
+            self._write(
+                (cypher.CREATE_ITEMS, part), (cypher.CREATE_NAMES, [name for name in names if name["id"] in ids])
+            )
+        self._content.update(items)
+        self._items += items.num_rows
+
+    def append_rejections(self, rejections: pa.RecordBatch) -> None:
+        rows = [{"n": n, **row} for n, row in enumerate(rejections.to_pylist(), self._rejected)]
+        self._write_parts(cypher.CREATE_REJECTIONS, rows)
+        self._rejected += len(rows)
+
+    def append_fingerprints(self, words: UInt64) -> None:
+        ids = range(self._with_fingerprint, self._with_fingerprint + len(words))
+        self._write_parts(cypher.SET_FINGERPRINTS, list(zip(ids, words.view("i8").tolist(), strict=True)))
+        self._with_fingerprint += len(words)
+
+    def append_edges(self, edges: Edges) -> None:
+        self._write_parts(cypher.CREATE_EDGES, _rows(edges))
+
+    def write_dropped(self, dropped: Int32) -> None:
+        self._write_parts(cypher.SET_DROPPED, list(enumerate(dropped.tolist())))
+
+    def write_forest(self, forest: Edges) -> None:
+        self._write_parts(cypher.CREATE_FOREST, _rows(forest))
+
+    def _write_parts(self, statement: str, rows: list[Any]) -> None:
+        for part in _parts(rows):
+            self._write((statement, part))
+
+    def _write(self, *statements: tuple[str, list[Any]]) -> None:
+        """One batch: its marker and its rows in one transaction, so that trying again cannot write twice."""
+        self._lease.check()
+        number = self._batches
+        self._batches += 1
+
+        def work(transaction: neo4j.ManagedTransaction) -> None:
+            transaction.run(cypher.MARK_BATCH, graph=self._graph, n=number).consume()
+            for statement, rows in statements:
+                formatted = statement.format(label=self._label) if "{label}" in statement else statement
+                transaction.run(formatted, graph=self._graph, rows=rows).consume()
+
+        try:
+            self._connection.write(work)
+        except StoreError as error:
+            if not isinstance(error.__cause__, ConstraintError):
+                raise  # a violated constraint is the marker's: the batch was written, its confirmation got lost
+
+    def publish(self, provenance: Provenance) -> Manifest:
+        self._lease.check()
+        generation = self._content.hexdigest(provenance.recipe, provenance.versions["rdkit"])
+        found = self._connection.read(cypher.GENERATION, collection=self._collection, generation=generation)
+        where = {"collection": self._collection, "graph": self._graph, "generation": generation}
+        if found and found[0]["deleted_at"] is None:
+            manifest = Manifest.model_validate_json(found[0]["manifest"])
+            self._connection.run(cypher.MAKE_CURRENT, **where)
+            self.discard()
+            return manifest
+        manifest = Manifest(
+            **provenance.model_dump(),
+            generation=generation,
+            published_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        written = self._connection.run(
+            cypher.PUBLISH, **where, kind=provenance.kind, manifest=manifest.model_dump_json()
+        )
+        self._lease.release()
+        if not written and not self._is_published(generation):
+            raise StoreError("this draft was taken over by another writer", given=self._collection)
+        return manifest
+
+    def _is_published(self, generation: str) -> bool:
+        """Whether the publication took place although its confirmation got lost and it was tried again."""
+        found = self._connection.read(cypher.GENERATION, collection=self._collection, generation=generation)
+        return bool(found) and found[0]["graph"] == self._graph
+
+    def discard(self) -> None:
+        if self._lease.release():
+            remove(self._connection, self._label, self._graph)
+            self._connection.run(cypher.END_DRAFT, collection=self._collection, graph=self._graph)
+
+
+class _Lease:
+    """The writer's lock on a collection: a node whose time runs out unless this process renews it."""
+
+    def __init__(self, connection: Connection, collection: str, graph: str) -> None:
+        self._connection = connection
+        self._who = {"collection": collection, "graph": graph, "lease": int(1000 * _LEASE)}
+        self._ended = threading.Event()
+        self._lost = False
+        self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
+
+    def take(self) -> list[str]:
+        """Tokens of drafts that died. Raises `StoreBusy` if another writer is alive."""
+        (row,) = self._connection.run(cypher.TAKE_DRAFT, **self._who)
+        if row["held"]:
+            raise StoreBusy(
+                f"another process is writing collection {self._who['collection']!r}",
+                given=self._who["collection"],
+                expected="one writer per collection",
+                hint=f"wait until it ends; one that died counts as such after {_LEASE:g} s",
+            )
+        self._thread.start()
+        leftovers: list[str] = row["leftovers"]
+        return leftovers
+
+    def _renew(self) -> None:
+        while not self._ended.wait(_LEASE / 6):
+            try:
+                self._lost = not self._connection.run(cypher.RENEW_DRAFT, **self._who)
+            except StoreError:
+                continue  # the server may come back in time; if not, writing says so itself
+
+    def check(self) -> None:
+        """Raises `StoreError` if another writer took over or the draft is over."""
+        if self._lost or self._ended.is_set():
+            raise StoreError("this draft is over: published, discarded, or taken over by another writer")
+
+    def release(self) -> bool:
+        """Stop renewing; whether this is the first time."""
+        first = not self._ended.is_set()
+        self._ended.set()
+        if first and self._thread.is_alive():
+            self._thread.join()
+        return first
+
+
+def digest(text: str) -> str:
+    """What stands for a text of any length in an index."""
+    return content_digest(text, 0).hex()
+
+
+def _parts(rows: list[Any]) -> Iterator[list[Any]]:
+    return (rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))
+
+
+def _rows(edges: Edges) -> list[Any]:
+    columns: Iterable[list[Any]] = (column.tolist() for column in (edges.source, edges.target, edges.similarity))
+    return list(zip(*columns, strict=True))

@@ -1,0 +1,219 @@
+"""Reading one published generation of the Neo4j store."""
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import neo4j
+import numpy as np
+import pyarrow as pa
+
+from store import csr, traverse
+from store.base import Field, Generation, Neighbors, Path, Subgraph, rounded
+from store.errors import Conflict, Deleted, NotFound
+from store.identity import ContentHash
+from store.neo4j import cypher
+from store.neo4j.connection import Connection
+from store.neo4j.draft import digest
+from store.records import (
+    ITEM_SCHEMA,
+    REJECTION_SCHEMA,
+    SCANNED_SCHEMA,
+    Edges,
+    Fingerprints,
+    Float32,
+    Float64,
+    Graph,
+    Int32,
+    Item,
+    Manifest,
+)
+
+_PAGE = 4096  # items
+_EDGE_PAGE = 20_000  # items whose edges are read at once
+
+
+class Neo4jGeneration(Generation):
+    """Every answer is read from the server. The whole graph, the fingerprints and the forest are pulled once, when
+    first asked for, and kept in memory.
+
+    A read raises `Deleted` if the generation has been deleted before the read ended: it never answers half.
+    """
+
+    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: str) -> None:
+        self.collection = collection
+        self.manifest = manifest
+        self._connection = connection
+        self._label = cypher.LABELS[manifest.kind]
+        self._token = graph
+        self._lock = threading.RLock()
+        self._graph: Graph | None = None
+        self._fingerprints: Fingerprints | None = None
+        self._forest: Edges | None = None
+
+    def _read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
+        rows = self._connection.read(statement.format(label=self._label), graph=self._token, **parameters)
+        (living,) = self._connection.read(cypher.LIVING, graph=self._token)
+        if not living["living"]:
+            raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
+        return rows
+
+    def _require(self, *ids: int) -> None:
+        for id in ids:
+            if not 0 <= id < self.size:
+                raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {self.size - 1}")
+
+    def items(self, ids: Sequence[int] | Int32) -> list[Item]:
+        wanted = [int(id) for id in ids]
+        self._require(*wanted)
+        found = {row["id"]: _item(row) for row in self._read(cypher.ITEMS, ids=wanted)}
+        return [found[id].copy() for id in wanted]
+
+    def scan(self, ids: Int32 | None = None) -> Iterator[pa.RecordBatch]:
+        if ids is None:
+            return (
+                _batch(self._read(cypher.SCAN, start=start, stop=start + _PAGE)) for start in range(0, self.size, _PAGE)
+            )
+        self._require(*ids.tolist())
+        return (self._picked(ids[start : start + _PAGE].tolist()) for start in range(0, len(ids), _PAGE))
+
+    def _picked(self, ids: list[int]) -> pa.RecordBatch:
+        found = {row["id"]: row for row in self._read(cypher.PICK, ids=ids)}
+        return _batch([found[id] for id in ids])
+
+    def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
+        if field == "inchikey" and not self.manifest.recipe.get("inchikey"):
+            raise Conflict(
+                f"collection {self.collection!r} has no InChIKeys",
+                given=value,
+                expected="a collection ingested with --inchikey",
+                hint="search by SMILES, or ingest again with --inchikey",
+            )
+        statement = {"smiles": cypher.FIND_SMILES, "name": cypher.FIND_NAME, "inchikey": cypher.FIND_INCHIKEY}[field]
+        rows = self._read(statement, value=value, digest=digest(value), after=after, limit=limit)
+        return [row["id"] for row in rows]
+
+    def column(self, name: str) -> Float64:
+        numeric = [key for key, kind in self.manifest.properties.items() if kind == "number"]
+        if name not in numeric:
+            raise NotFound(f"no numeric property {name!r}", given=name, expected=f"one of {', '.join(numeric)}")
+        values = (json.loads(text).get(name) for batch in self.scan() for text in batch["properties"].to_pylist())
+        return np.fromiter((np.nan if value is None else value for value in values), np.float64, count=self.size)
+
+    def rejections(self) -> Iterator[pa.RecordBatch]:
+        for start in range(0, self.manifest.counts.rejected, _PAGE):
+            rows = self._read(cypher.REJECTIONS, start=start, stop=start + _PAGE)
+            yield pa.RecordBatch.from_pylist([row.data() for row in rows], schema=REJECTION_SCHEMA)
+
+    def neighbors(
+        self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None
+    ) -> Neighbors:
+        self._require(id)
+        asked = {"id": id, "threshold": float(rounded(min_similarity))}
+        (counted,) = self._read(cypher.COUNT_NEIGHBORS, **asked)
+        rows = self._read(cypher.NEIGHBORS, **asked, offset=offset, limit=self.size if limit is None else limit)
+        return Neighbors(
+            np.array([row["id"] for row in rows], np.int32),
+            np.array([row["similarity"] for row in rows], np.float32),
+            counted["total"],
+        )
+
+    def subgraph(
+        self, id: int, hops: int, max_items: int, max_edges: int, min_similarity: float | None = None
+    ) -> Subgraph:
+        self._require(id)
+        return traverse.subgraph(self._rows, id, hops, max_items, max_edges, rounded(min_similarity))
+
+    def _rows(self, ids: Int32, threshold: np.float32) -> tuple[Int32, Int32, Float32]:
+        (row,) = self._read(cypher.ROWS, ids=ids.tolist(), threshold=float(threshold))
+        directed = _edges(row)
+        return directed.source, directed.target, directed.similarity
+
+    def path(self, source: int, target: int, max_hops: int, min_similarity: float | None = None) -> Path | None:
+        self._require(source, target)
+        return traverse.path(self.graph(), source, target, max_hops, rounded(min_similarity))
+
+    def edges(self, min_similarity: float | None = None) -> Iterator[Edges]:
+        threshold = float(rounded(min_similarity))
+        for start in range(0, self.size, _EDGE_PAGE):
+            (row,) = self._read(cypher.EDGES, start=start, stop=start + _EDGE_PAGE, threshold=threshold)
+            edges = _edges(row)
+            order = np.lexsort((edges.target, edges.source))
+            if len(order):
+                yield Edges(edges.source[order], edges.target[order], edges.similarity[order])
+
+    def graph(self) -> Graph:
+        with self._lock:
+            if self._graph is None:
+                self._graph = csr.build(_together(list(self.edges())), self.size)
+            return self._graph
+
+    def forest(self) -> Edges:
+        with self._lock:
+            if self._forest is None:
+                starts = range(0, self.size, _EDGE_PAGE)
+                rows = [self._read(cypher.FOREST, start=start, stop=start + _EDGE_PAGE)[0] for start in starts]
+                joined = _together([_edges(row) for row in rows])
+                order = np.lexsort((joined.target, joined.source, -joined.similarity))
+                self._forest = Edges(joined.source[order], joined.target[order], joined.similarity[order])
+            return self._forest
+
+    def fingerprints(self) -> Fingerprints:
+        with self._lock:
+            if self._fingerprints is None:
+                rows = (
+                    row["fingerprint"]
+                    for start in range(0, self.size, _PAGE)
+                    for row in self._read(cypher.FINGERPRINTS, start=start, stop=start + _PAGE)
+                )
+                words = np.array(list(rows), np.int64).view(np.uint64)
+                popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int32)
+                self._fingerprints = Fingerprints(words, popcounts)
+            return self._fingerprints
+
+    def check(self) -> list[str]:
+        problems = []
+        content, items = ContentHash(), 0
+        for batch in self.scan():
+            content.update(batch.select(ITEM_SCHEMA.names))
+            items += batch.num_rows
+        if content.hexdigest(self.manifest.recipe, self.manifest.versions["rdkit"]) != self.id:
+            problems.append(f"the content hash of its {items} items differs from the generation id")
+        stored = sum(len(edges) for edges in self.edges())
+        if stored != self.manifest.edges:
+            problems.append(f"{stored} edges are stored, the manifest says {self.manifest.edges}")
+        return problems
+
+    def close(self) -> None:
+        """The connection is the store's."""
+
+
+def _item(row: neo4j.Record) -> Item:
+    return {
+        "id": row["id"],
+        "smiles": row["smiles"],
+        "names": row["names"],
+        "inchikey": row["inchikey"],
+        "properties": json.loads(row["properties"]),
+        "degree": row["degree"],
+        "dropped": row["dropped"],
+    }
+
+
+def _batch(rows: list[neo4j.Record]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([row.data() for row in rows], schema=SCANNED_SCHEMA)
+
+
+def _edges(row: neo4j.Record) -> Edges:
+    return Edges(
+        np.array(row["source"], np.int32), np.array(row["target"], np.int32), np.array(row["similarity"], np.float32)
+    )
+
+
+def _together(parts: list[Edges]) -> Edges:
+    if not parts:
+        return Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
+    return Edges(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("source", "target", "similarity"))
+    )

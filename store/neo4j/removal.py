@@ -1,0 +1,18 @@
+"""Deleting what belongs to one token, in bounded transactions."""
+
+from store.neo4j import cypher
+from store.neo4j.connection import Connection
+
+_AT_ONCE = 20_000
+
+
+def remove(connection: Connection, label: str, graph: str) -> None:
+    """Delete items, edges, names, rejections and batch markers of a draft or a deleted generation."""
+    _drain(connection, cypher.DELETE_RELATIONSHIPS.format(label=label), graph)
+    for each in (label, *cypher.BELONGINGS):
+        _drain(connection, cypher.DELETE_NODES.format(label=each), graph)
+
+
+def _drain(connection: Connection, statement: str, graph: str) -> None:
+    while connection.run(statement, graph=graph, limit=_AT_ONCE)[0]["deleted"]:
+        pass

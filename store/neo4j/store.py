@@ -1,0 +1,105 @@
+"""The Neo4j store: collections shared by a team, on a server."""
+
+from datetime import UTC, datetime
+
+from store.base import Collection, Draft, Generation, Store, require_collection_name
+from store.errors import Conflict, Deleted, NotFound, StoreFormat
+from store.neo4j import cypher
+from store.neo4j.connection import Connection
+from store.neo4j.draft import Neo4jDraft
+from store.neo4j.generation import Neo4jGeneration
+from store.neo4j.removal import remove
+from store.records import Kind, Manifest
+
+
+class Neo4jStore(Store):
+    """One database. `url` is neo4j://HOST or bolt://HOST; user and password come from the environment."""
+
+    def __init__(self, url: str, *, create: bool = False) -> None:
+        self._connection = Connection(url)
+        try:
+            self._check_version(create)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _check_version(self, create: bool) -> None:
+        (row,) = self._connection.read(cypher.VERSION)
+        if row["version"] is None and create:
+            for statement in cypher.CONSTRAINTS:
+                self._connection.run(statement)
+            self._connection.run(cypher.AWAIT_INDEXES)
+            self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)
+        elif row["version"] is None:
+            raise NotFound(
+                "this database holds no graphkin store", hint="`graphkin ingest` or `graphkin load` makes one"
+            )
+        elif row["version"] > cypher.SCHEMA_VERSION:
+            raise StoreFormat(
+                "the store was written by a newer graphkin",
+                given=f"schema version {row['version']}",
+                expected=f"schema version {cypher.SCHEMA_VERSION} or older",
+                hint="upgrade graphkin",
+            )
+
+    def collections(self) -> list[Collection]:
+        return [
+            Collection(row["name"], row["kind"], row["current"], tuple(row["generations"]))
+            for row in self._connection.read(cypher.COLLECTIONS)
+        ]
+
+    def collection(self, name: str) -> Collection:
+        found = self.collections()
+        for collection in found:
+            if collection.name == name:
+                return collection
+        raise NotFound(
+            f"no collection {name!r}",
+            given=name,
+            expected=f"one of {', '.join(c.name for c in found)}" if found else "this store holds no collection yet",
+        )
+
+    def open(self, collection: str, generation: str | None = None) -> Generation:
+        if generation is None:
+            generation = self.collection(collection).current
+        manifest, graph = self._published(collection, generation)
+        return Neo4jGeneration(self._connection, collection, manifest, graph)
+
+    def _published(self, collection: str, generation: str) -> tuple[Manifest, str]:
+        found = self._connection.read(cypher.GENERATION, collection=collection, generation=generation)
+        if not found:
+            raise NotFound(f"collection {collection!r} has no such generation", given=generation)
+        if found[0]["deleted_at"] is not None:
+            raise Deleted(
+                f"this generation of {collection!r} was deleted at {found[0]['deleted_at']}", given=generation
+            )
+        return Manifest.model_validate_json(found[0]["manifest"]), found[0]["graph"]
+
+    def draft(self, collection: str, kind: Kind) -> Draft:
+        require_collection_name(collection)
+        for found in self.collections():
+            if found.name == collection and found.kind != kind:
+                raise Conflict(
+                    f"collection {collection!r} holds items of kind {found.kind!r}",
+                    given=kind,
+                    expected="one kind of item per collection",
+                    hint="choose another collection name",
+                )
+        self._sweep(collection)
+        return Neo4jDraft(self._connection, collection, kind)
+
+    def delete(self, collection: str, generation: str) -> None:
+        self._published(collection, generation)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._connection.run(cypher.DELETE_GENERATION, collection=collection, generation=generation, now=now)
+        self._sweep(collection)
+
+    def _sweep(self, collection: str) -> None:
+        """Remove what deleted generations left, also of a deletion that was cut off."""
+        for row in self._connection.read(cypher.DELETED, collection=collection):
+            manifest = Manifest.model_validate_json(row["manifest"])
+            remove(self._connection, cypher.LABELS[manifest.kind], row["graph"])
+            self._connection.run(cypher.FORGET, collection=collection, graph=row["graph"])
+
+    def close(self) -> None:
+        self._connection.close()

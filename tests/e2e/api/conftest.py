@@ -1,0 +1,118 @@
+"""The real application over real HTTP, serving collections that were really ingested."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from api.serve import Server
+from api.settings import Settings
+from ingest.pipeline import IngestOptions, ingest_molecules
+from ingest.recipe import resolve
+from store import open_store
+from store.base import Store
+from store.records import ITEM_SCHEMA, Counts, Edges, Histogram, Provenance
+
+MOLECULES = 400
+
+# A cage and a chain of rings: RDKit looks for their largest common substructure for ever.
+HARD = (
+    (
+        "c12c3c4c5c1c1c6c7c2c2c8c3c3c9c4c4c%10c5c5c1c1c6c6c%11c7c2c2c7c8c3c3c8c9c4c4c9c%10c5c5c1c1c6c6c%11c2c2c7c3c3c8c4"
+        "c4c9c5c1c1c6c2c3c41 cage"
+    ),
+    "C1CC2CCC3C4CCC5CC6CCCC7CC8CCCC9CC%10CCCCC%10CC9C8CC7CC6CC5C4CCC3C2C1 rings",
+    "CCO <script>alert('&\"]]>')</script>",
+)
+
+
+def ingest(store: Store, collection: str, lines: list[str], folder: Path, **recipe: Any) -> str:
+    """Publish molecules; gives the generation id."""
+    file = folder / f"{collection}.smi"
+    file.write_text("\n".join(lines) + "\n")
+    return ingest_molecules(store, collection, [str(file)], resolve(**recipe), IngestOptions(workers=1)).generation
+
+
+def publish_graphs(store: Store, collection: str) -> None:
+    """Three graphs without structures, two of them similar."""
+    histogram = Histogram(edges=[0, 1], counts=[1])
+    with store.draft(collection, "graph") as draft:
+        rows = {"smiles": [None] * 3, "inchikey": [None] * 3, "names": [["a"], ["b"], []], "properties": ["{}"] * 3}
+        draft.append_items(pa.RecordBatch.from_pydict(rows, schema=ITEM_SCHEMA))
+        draft.append_fingerprints(np.ones((3, 1), np.uint64))
+        edges = Edges(np.array([0], np.int32), np.array([1], np.int32), np.array([0.5], np.float32))
+        draft.append_edges(edges)
+        draft.write_forest(edges)
+        draft.publish(
+            Provenance(
+                kind="graph",
+                recipe={"threshold": 0.4},
+                versions={"rdkit": "none"},
+                inputs=[],
+                counts=Counts(read=3, kept=3, duplicates=0, rejected=0),
+                edges=1,
+                dropped=None,
+                properties={},
+                histograms={"degree": histogram, "similarity": histogram},
+                times={},
+            )
+        )
+
+
+@pytest.fixture(scope="session")
+def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Collections nci (400 molecules), keyed (20 with InChIKeys), hard (three to draw) and graphs."""
+    folder = tmp_path_factory.mktemp("api")
+    lines = nci_file.read_text().splitlines()[:MOLECULES]
+    with open_store(folder / "store", create=True) as store:
+        ingest(store, "nci", lines, folder)
+        ingest(store, "keyed", lines[:20], folder, inchikey=True)
+        ingest(store, "hard", list(HARD), folder)
+        publish_graphs(store, "graphs")
+    return folder / "store"
+
+
+@pytest.fixture
+def publish(tmp_path: Path) -> Callable[[Path, str, list[str]], str]:
+    """Ingest SMILES lines into a collection of a store; gives the generation id."""
+
+    def published(folder: Path, collection: str, lines: list[str]) -> str:
+        with open_store(folder) as store:
+            return ingest(store, collection, lines, tmp_path)
+
+    return published
+
+
+Serve = Callable[[Path], AbstractContextManager[httpx.Client]]
+
+
+@pytest.fixture(scope="session")
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Serve:
+    """Serve a store of one's own on some free port."""
+
+    @contextmanager
+    def serving(store: Path) -> Iterator[httpx.Client]:
+        server = Server(Settings(store=store, port=0, cache_dir=tmp_path_factory.mktemp("cache")))
+        with server.running() as url, httpx.Client(base_url=url, timeout=60) as client:
+            yield client
+
+    return serving
+
+
+@pytest.fixture(scope="session")
+def client(store_folder: Path, serve: Serve) -> Iterator[httpx.Client]:
+    """Talks to a server that all tests share."""
+    with serve(store_folder) as client:
+        yield client
+
+
+@pytest.fixture
+def own_store(store_folder: Path, tmp_path: Path) -> Path:
+    """A copy of the store, to publish to, delete from and damage."""
+    return Path(shutil.copytree(store_folder, tmp_path / "store"))

@@ -1,0 +1,297 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+URL = "/v1/collections/nci"
+MEMBERS = {"type", "title", "status", "detail", "instance", "given", "expected", "hint"}
+
+
+def require_problem(reply: httpx.Response, status: int) -> dict[str, Any]:
+    """The problem document of a reply with this status."""
+    assert reply.status_code == status, reply.text[:300]
+    assert reply.headers["content-type"] == "application/problem+json"
+    problem: dict[str, Any] = reply.json()
+    assert set(problem) == MEMBERS
+    assert problem["status"] == status
+    assert problem["detail"]
+    assert len(reply.content) < 2000
+    assert "Traceback" not in reply.text
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/", 404),
+        ("/nowhere", 404),
+        ("/v1/collections/", 404),
+        (f"{URL}/nowhere", 404),
+        (f"{URL}/items/", 404),
+        ("/v1/collections/unknown", 404),
+        ("/v1/collections/unknown/items/0", 404),
+        ("/v1/collections/%00%ff/items/0", 404),
+        (f"{URL}/items/400000", 404),
+        (f"{URL}/items/400000/neighbors", 404),
+        (f"{URL}/items/400000/subgraph", 404),
+        (f"{URL}/items/400000/positives?policy=first_order", 404),
+        (f"{URL}/items/400000/depiction.svg", 404),
+        (f"{URL}/items/5/depiction.svg?highlight=400000", 404),
+        (f"{URL}/paths?from=5&to=400000", 404),
+        (f"{URL}/items/5?generation=unknown", 404),
+        (f"{URL}/items/5?generation={'0' * 64}", 404),
+        (f"{URL}/items/5/neighbors?generation={'0' * 64}", 404),
+    ],
+)
+def test_what_is_not_there(client: httpx.Client, path: str, status: int) -> None:
+    require_problem(client.get(path), status)
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        (f"{URL}/items/abc", "id"),
+        (f"{URL}/items/-1", "id"),
+        (f"{URL}/items/{10**30}", "id"),
+        (f"{URL}/items/{10**30}/neighbors", "id"),
+        (f"{URL}/items/1.5/neighbors", "id"),
+        (f"{URL}/items/5?unknown=1", "unknown"),
+        (f"{URL}/items/5/neighbors?unknown=1", "unknown"),
+        ("/v1/collections?unknown=1", "unknown"),
+        (f"{URL}/items?limit=1001", "1000"),
+        (f"{URL}/items?limit=0", "limit"),
+        (f"{URL}/items?limit=", "limit"),
+        (f"{URL}/items?smiles=C&name=x", "at most one"),
+        (f"{URL}/items?smiles=CC(", "CC("),
+        (f"{URL}/items?smiles=", "empty"),
+        (f"{URL}/items/5/neighbors?limit=1001", "1000"),
+        (f"{URL}/items/5/neighbors?min_similarity=nan", "min_similarity"),
+        (f"{URL}/items/5/neighbors?min_similarity=inf", "min_similarity"),
+        (f"{URL}/items/5/neighbors?min_similarity=1.01", "min_similarity"),
+        (f"{URL}/items/5/neighbors?min_similarity=0.3", "0.4 to 1"),
+        (f"{URL}/items/5/subgraph?min_similarity=0.3", "0.4 to 1"),
+        (f"{URL}/items/5/subgraph?hops=5", "4"),
+        (f"{URL}/items/5/subgraph?max_items=1001", "1000"),
+        (f"{URL}/items/5/subgraph?max_edges=5001", "5000"),
+        (f"{URL}/paths?from=5", "to"),
+        (f"{URL}/paths?from=5&to=6&max_hops=9", "8"),
+        (f"{URL}/paths?from=5&to=6&min_similarity=0.3", "0.4 to 1"),
+        (f"{URL}/items/5/positives", "policy"),
+        (f"{URL}/items/5/positives?policy=guess", "policy"),
+        (f"{URL}/items/5/positives?policy=first_order&k={10**9}", "64"),
+        (f"{URL}/items/5/positives?policy=first_order&k=0", "k"),
+        (f"{URL}/items/5/positives?policy=random_walk&length=33", "32"),
+        (f"{URL}/items/5/positives?policy=random_walk&walks=257", "256"),
+        (f"{URL}/items/5/positives?policy=random_walk&p=0", "p"),
+        (f"{URL}/items/5/positives?policy=random_walk&q=inf", "q"),
+        (f"{URL}/items/5/positives?policy=random_walk&p_end=1", "p_end"),
+        (f"{URL}/items/5/positives?policy=random_walk&p_end=nan", "p_end"),
+        (f"{URL}/items/5/positives?policy=random_walk&rank=best", "rank"),
+        (f"{URL}/items/5/positives?policy=first_order&pad=none", "pad"),
+        (f"{URL}/items/5/positives?policy=first_order&seed={2**53}", "seed"),
+        (f"{URL}/items/5/positives?policy=first_order&seed=-1", "seed"),
+        (f"{URL}/items/5/positives?policy=first_order&epoch=-1", "epoch"),
+        (f"{URL}/positives/epochs/-1?policy=first_order", "e"),
+        (f"{URL}/negatives?count=4097", "4096"),
+        (f"{URL}/negatives?batches=65537", "65536"),
+        (f"{URL}/items/5/depiction.svg?width=49", "50"),
+        (f"{URL}/items/5/depiction.svg?height=1001", "1000"),
+        (f"{URL}/export?what=edges", "format"),
+        (f"{URL}/export?what=nodes&format=csv", "what"),
+        (f"{URL}/export?what=items&format=graphml", "csv"),
+        (f"{URL}/export?what=edges&format=sdf", "csv"),
+    ],
+)
+def test_invalid_values_are_named(client: httpx.Client, path: str, named: str) -> None:
+    problem = require_problem(client.get(path), 422)
+    assert named in f"{problem['detail']} {problem['given']} {problem['expected']}"
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({}, "exactly one"),
+        ({"smiles": "C", "inchi": "InChI=1S/CH4/h1H4"}, "exactly one"),
+        ({"smiles": "C", "unknown": 1}, "unknown"),
+        ({"smiles": "C", "limit": 1001}, "1000"),
+        ({"smiles": "C", "limit": "ten"}, "limit"),
+        ({"smiles": "C", "min_similarity": 0}, "min_similarity"),
+        ({"smiles": "C", "min_similarity": 1.1}, "min_similarity"),
+        ({"smiles": 5}, "smiles"),
+        ({"smiles": "C(("}, "C(("),
+        ({"smiles": "C\0C"}, "molecule"),
+        ({"smiles": ""}, "empty"),
+        ({"smiles": "C" * 100_000}, "100000 bytes"),
+        ({"smiles": "C" * 5_000}, "5000 atoms"),
+        ({"inchi": "InChI=1S/" + "C" * 100_000}, "bytes"),
+        ({"inchi": "no"}, "inchi"),
+        ({"molblock": "\n" * 1_000_001}, "bytes"),
+        ({"molblock": "no\nmolblock"}, "molblock"),
+        ([], "dictionary"),
+        ("CCO", "dictionary"),
+    ],
+)
+def test_invalid_searches_are_named(client: httpx.Client, body: Any, named: str) -> None:
+    problem = require_problem(client.post(f"{URL}/search", json=body), 422)
+    assert named in f"{problem['detail']} {problem['given']} {problem['expected']}"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"policy": "first_order"}, 422),
+        ({"policy": "first_order", "ids": []}, 422),
+        ({"policy": "first_order", "ids": [0] * 65_537}, 422),
+        ({"policy": "first_order", "ids": ["x"] * 65_536}, 422),
+        ({"policy": "first_order", "ids": [-1]}, 422),
+        ({"policy": "first_order", "ids": [0.5]}, 422),
+        ({"policy": "first_order", "ids": [10**30]}, 422),
+        ({"policy": "first_order", "ids": [0], "k": 10**9}, 422),
+        ({"policy": "first_order", "ids": [0], "unknown": 1}, 422),
+        ({"policy": "first_order", "ids": [0, 400_000]}, 404),
+        ({"ids": [0]}, 422),
+    ],
+)
+def test_invalid_batches(client: httpx.Client, body: dict[str, Any], status: int) -> None:
+    require_problem(client.post(f"{URL}/positives/batch", json=body), status)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"what": "edges", "format": "csv"}, 422),
+        ({"what": "edges", "format": "csv", "ids": []}, 422),
+        ({"what": "edges", "format": "csv", "ids": [0] * 10_001}, 422),
+        ({"what": "edges", "format": "csv", "ids": [0], "min_similarity": 0.3}, 422),
+        ({"what": "items", "format": "csv", "ids": [0], "min_similarity": 0.5}, 422),
+        ({"what": "items", "format": "graphml", "ids": [0]}, 422),
+        ({"what": "items", "format": "csv", "ids": [400_000]}, 404),
+    ],
+)
+def test_invalid_exports(client: httpx.Client, body: dict[str, Any], status: int) -> None:
+    require_problem(client.post(f"{URL}/export", json=body), status)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b'{"smiles": C}',
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b'{"limit": 1' + b"0" * 5000 + b"}",
+        b'{"smiles": "\xff"}',
+    ],
+    ids=["empty", "open", "bare", "binary", "deep", "huge-number", "not-utf-8"],
+)
+def test_malformed_json(client: httpx.Client, content: bytes) -> None:
+    reply = client.post(f"{URL}/search", content=content, headers={"Content-Type": "application/json"})
+    require_problem(reply, 400 if content else 422)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_numbers_that_are_none(client: httpx.Client, number: str) -> None:
+    content = f'{{"smiles": "C", "min_similarity": {number}}}'
+    reply = client.post(f"{URL}/search", content=content, headers={"Content-Type": "application/json"})
+    require_problem(reply, 422)
+
+
+def test_text_that_cannot_be_encoded(client: httpx.Client) -> None:
+    headers = {"Content-Type": "application/json"}
+    for content in (b'{"smiles": "\\ud800"}', b'{"\\udfff": 1, "smiles": "C"}'):
+        require_problem(client.post(f"{URL}/search", content=content, headers=headers), 422)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {"Content-Type": "nonsense"},
+        {"Content-Type": ""},
+        {"Content-Type": "application/json", "Content-Encoding": "gzip"},
+    ],
+)
+@pytest.mark.parametrize("route", ["search", "positives/batch", "export"])
+def test_bodies_that_are_not_json(client: httpx.Client, route: str, headers: dict[str, str]) -> None:
+    require_problem(client.post(f"{URL}/{route}", content=b'{"smiles": "C"}', headers=headers), 415)
+
+
+def test_a_charset_does_no_harm(client: httpx.Client) -> None:
+    headers = {"Content-Type": "application/json; charset=utf-8"}
+    assert client.post(f"{URL}/search", content=b'{"smiles": "C"}', headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", f"{URL}/export", "GET, POST"),
+        ("PUT", f"{URL}/items/5", "GET"),
+        ("GET", f"{URL}/search", "POST"),
+        ("POST", "/v1/collections", "GET"),
+        ("TRACE", f"{URL}/items", "GET"),
+        ("OPTIONS", f"{URL}/positives/batch", "POST"),
+    ],
+)
+def test_methods_that_a_path_does_not_have(client: httpx.Client, method: str, path: str, allowed: str) -> None:
+    reply = client.request(method, path)
+    assert reply.headers["Allow"] == allowed
+    assert require_problem(reply, 405)["expected"] == allowed
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "AAAA", "é", "A" * 59, "A" * 60, "A" * 10_000, "%00"])
+@pytest.mark.parametrize("route", ["items", "items/5/neighbors"])
+def test_malformed_cursors(client: httpx.Client, route: str, cursor: str) -> None:
+    require_problem(client.get(f"{URL}/{route}", params={"cursor": cursor}), 404 if cursor == "A" * 59 + "=" else 400)
+
+
+def test_cursors_of_another_query(client: httpx.Client) -> None:
+    cursor = client.get(f"{URL}/items", params={"limit": 1}).json()["next_cursor"]
+    assert client.get(f"{URL}/items", params={"limit": 7, "cursor": cursor}).json()["items"][0]["id"] == 1
+    for path, query in (
+        (f"{URL}/items", {"name": "1"}),
+        (f"{URL}/items/5/neighbors", {}),
+        ("/v1/collections/keyed/items", {}),
+    ):
+        reply = client.get(path, params={**query, "cursor": cursor})
+        require_problem(reply, 404 if "keyed" in path else 400)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/v1/collections/graphs/search", {"smiles": "C"}),
+        ("GET", "/v1/collections/graphs/items?smiles=C", None),
+        ("GET", "/v1/collections/graphs/items/0/depiction.svg", None),
+        ("GET", "/v1/collections/graphs/export?what=items&format=sdf", None),
+        ("GET", f"{URL}/items?inchikey=BSYNRYMUTXBXSQ-UHFFFAOYSA-N", None),
+    ],
+)
+def test_what_does_not_fit_the_collection(client: httpx.Client, method: str, path: str, body: Any) -> None:
+    require_problem(client.request(method, path, json=body), 409)
+
+
+def test_another_rdkit_is_refused_by_search_alone(own_store: Path, serve: Callable) -> None:
+    """As if an RDKit had built the collection whose fingerprints differ: another version, other bits."""
+    import json
+    import sqlite3
+
+    import numpy as np
+
+    with sqlite3.connect(own_store / "catalog.sqlite") as catalog:
+        query = "SELECT generation, manifest FROM generations WHERE collection = 'nci'"
+        ((generation, manifest),) = catalog.execute(query).fetchall()
+        changed = json.loads(manifest)
+        changed["versions"]["rdkit"] = "2001.09.1"
+        catalog.execute("UPDATE generations SET manifest = ? WHERE collection = 'nci'", (json.dumps(changed),))
+    catalog.close()
+    with serve(own_store) as client:
+        assert client.post(f"{URL}/search", json={"smiles": "CCO"}).status_code == 200  # another version, the same bits
+    file = own_store / "collections" / "nci" / generation / "fingerprints.npy"
+    np.save(file, np.roll(np.load(file), 1, axis=1))
+    with serve(own_store) as client:
+        require_problem(client.post(f"{URL}/search", json={"smiles": "CCO"}), 409)
+        assert client.get(f"{URL}/items/5/neighbors").status_code == 200

@@ -1,0 +1,115 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+URL = "/v1/collections/nci"
+
+READS = [
+    "/v1/collections",
+    URL,
+    f"{URL}/items",
+    f"{URL}/items/5",
+    f"{URL}/items/5/neighbors?limit=2",
+    f"{URL}/items/5/positives?policy=first_order",
+    f"{URL}/negatives?count=3",
+    f"{URL}/items/5/subgraph",
+    f"{URL}/paths?from=5&to=6",
+    f"{URL}/items/5/depiction.svg",
+    f"{URL}/export?what=items&format=csv",
+]
+
+
+@pytest.mark.parametrize("read", READS)
+def test_who_has_a_reply_is_told_so(client: httpx.Client, read: str) -> None:
+    first = client.get(read)
+    tag = first.headers["ETag"]
+    assert first.headers["Vary"] == "Accept"
+    for known in (tag, f'"other", {tag}', f"W/{tag}"):
+        again = client.get(read, headers={"If-None-Match": known})
+        assert (again.status_code, again.content) == (304, b"")
+        assert (again.headers["ETag"], again.headers["Vary"]) == (tag, "Accept")
+    other = client.get(read, headers={"If-None-Match": '"other"'})
+    assert (other.status_code, other.content) == (200, first.content)
+
+
+@pytest.mark.parametrize("read", READS[2:])
+def test_every_read_names_its_generation(client: httpx.Client, read: str) -> None:
+    generation = client.get(URL).json()["generation"]
+    reply = client.get(read)
+    assert reply.headers["Graphkin-Generation"] == generation
+    if reply.headers["content-type"] == "application/json":
+        assert reply.json()["generation"] == generation
+
+
+def test_tags_differ_by_query_and_media_type(client: httpx.Client) -> None:
+    arrow = {"Accept": "application/vnd.apache.arrow.stream"}
+    replies = [
+        client.get(f"{URL}/negatives?count=3"),
+        client.get(f"{URL}/negatives?count=2"),
+        client.get(f"{URL}/negatives?count=3", headers=arrow),
+        client.get("/v1/collections/graphs/negatives?count=2"),
+    ]
+    assert len({reply.headers["ETag"] for reply in replies}) == len(replies)
+
+
+def test_a_publish_changes_the_tag_of_what_it_changes(own_store: Path, serve: Callable, publish: Callable) -> None:
+    with serve(own_store) as client:
+        reads = ["/v1/collections", URL, f"{URL}/items/0"]
+        before = [client.get(read).headers["ETag"] for read in reads]
+        other = client.get("/v1/collections/keyed").headers["ETag"]
+        publish(own_store, "nci", ["CCO", "CCCO"])
+    with serve(own_store) as client:
+        for read, tag in zip(reads, before, strict=True):
+            assert client.get(read, headers={"If-None-Match": tag}).status_code == 200
+        assert client.get("/v1/collections/keyed", headers={"If-None-Match": other}).status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("accept", "answered"),
+    [
+        ("*/*", "application/x-ndjson"),
+        ("application/*", "application/x-ndjson"),
+        ("application/x-ndjson", "application/x-ndjson"),
+        ("application/jsonl", "application/jsonl"),
+        ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.stream"),
+        ("application/x-ndjson;q=0.5, application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.stream"),
+        ("text/html, application/jsonl;q=0.1", "application/jsonl"),
+        ("application/x-ndjson;q=0, */*", "application/jsonl"),
+    ],
+)
+def test_rows_come_in_the_media_type_asked_for(client: httpx.Client, accept: str, answered: str) -> None:
+    reply = client.get(f"{URL}/negatives?count=3", headers={"Accept": accept})
+    assert (reply.status_code, reply.headers["content-type"]) == (200, answered)
+
+
+def test_no_accept_header_is_any(store_folder: Path, client: httpx.Client) -> None:
+    request = client.build_request("GET", f"{URL}/items/5")
+    del request.headers["Accept"]
+    assert client.send(request).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("read", "accept"),
+    [
+        (f"{URL}/items/5", "text/html"),
+        (f"{URL}/items/5", "application/json;q=0"),
+        (f"{URL}/items/5", "nonsense"),
+        (f"{URL}/items/5/neighbors", "image/png"),
+        (f"{URL}/negatives", "application/json"),
+        (f"{URL}/items/5/depiction.svg", "image/png"),
+        (f"{URL}/export?what=edges&format=csv", "application/json"),
+        ("/v1/collections", "text/csv"),
+        (URL, "text/csv"),
+    ],
+)
+def test_what_is_not_offered_is_refused_naming_what_is(client: httpx.Client, read: str, accept: str) -> None:
+    reply = client.get(read, headers={"Accept": accept})
+    assert reply.status_code == 406
+    assert "/" in reply.json()["expected"]
+
+
+def test_other_origins_are_not_let_in(client: httpx.Client) -> None:
+    reply = client.get(f"{URL}/items/5", headers={"Origin": "https://example.org"})
+    assert not [name for name in reply.headers if name.startswith("access-control")]

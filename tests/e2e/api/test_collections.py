@@ -1,0 +1,85 @@
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+
+from store import open_store
+
+Publish = Callable[[Path, str, list[str]], str]
+
+
+def test_the_list_names_every_collection_with_its_counts(client: httpx.Client) -> None:
+    listed = client.get("/v1/collections").json()["collections"]
+    assert [(each["name"], each["kind"]) for each in listed] == [
+        ("graphs", "graph"),
+        ("hard", "molecule"),
+        ("keyed", "molecule"),
+        ("nci", "molecule"),
+    ]
+    detail = client.get("/v1/collections/nci").json()
+    assert listed[3]["generation"] == detail["generation"] == detail["manifest"]["generation"]
+    assert listed[3]["items"] == detail["manifest"]["counts"]["kept"]
+    assert listed[3]["edges"] == detail["manifest"]["edges"]
+
+
+def test_a_collection_tells_how_it_was_made(client: httpx.Client) -> None:
+    detail = client.get("/v1/collections/nci").json()
+    assert detail["name"] == "nci"
+    assert detail["generations"] == [detail["generation"]]
+    assert detail["manifest"]["recipe"]["fingerprint"]["name"] == "morgan"
+    for of in ("degree", "similarity"):
+        histogram = detail["histograms"][of]
+        assert len(histogram["edges"]) == len(histogram["counts"]) + 1
+    assert sum(detail["histograms"]["similarity"]["counts"]) == detail["manifest"]["edges"]
+
+
+def test_what_is_published_or_deleted_while_serving_is_seen_within_a_second(
+    own_store: Path, serve: Callable, publish: Publish
+) -> None:
+    def seen_after(change: Callable[[], object], expected: Callable[[], bool]) -> float:
+        change()
+        begin = time.monotonic()
+        while not expected():
+            assert time.monotonic() - begin < 5
+        return time.monotonic() - begin
+
+    with serve(own_store) as client:
+        url = "/v1/collections/nci"
+        old = client.get(f"{url}/items/0").json()["generation"]
+        assert client.get("/v1/collections/fresh").status_code == 404
+
+        def current() -> str:
+            return client.get(f"{url}/items/0/neighbors").json()["generation"]
+
+        assert seen_after(lambda: publish(own_store, "nci", ["CCO", "CCCO"]), lambda: current() != old) < 1
+        new = current()
+        assert client.get(url).json()["generations"] == [old, new]
+        assert client.get(f"{url}/items/0", params={"generation": old}).json()["generation"] == old
+        assert client.get(f"{url}/items/0", params={"generation": new}).json()["smiles"] == "CCO"
+
+        publish(own_store, "fresh", ["CCN"])
+        assert client.get("/v1/collections/fresh/items/0").json()["smiles"] == "CCN"
+
+        def delete(collection: str, generation: str) -> None:
+            with open_store(own_store) as store:
+                store.delete(collection, generation)
+
+        def status() -> int:
+            return client.get(f"{url}/items/0", params={"generation": old}).status_code
+
+        assert seen_after(lambda: delete("nci", old), lambda: status() == 410) < 1
+        assert client.get(url).json()["generations"] == [new]
+        assert seen_after(lambda: delete("nci", new), lambda: client.get(f"{url}/items/0").status_code == 404) < 1
+        assert status() == 410
+        names = [each["name"] for each in client.get("/v1/collections").json()["collections"]]
+        assert names == ["fresh", "graphs", "hard", "keyed"]
+
+
+def test_many_generations_can_be_read_in_turn(own_store: Path, serve: Callable, publish: Publish) -> None:
+    generations = [publish(own_store, "grown", ["C" * (n + 1), "O"]) for n in range(12)]
+    with serve(own_store) as client:
+        for _ in range(2):
+            for n, generation in enumerate(generations):
+                reply = client.get("/v1/collections/grown/items/0", params={"generation": generation}).json()
+                assert (reply["generation"], reply["smiles"]) == (generation, "C" * (n + 1))

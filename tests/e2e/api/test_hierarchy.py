@@ -1,0 +1,93 @@
+import itertools
+
+import httpx
+import networkx as nx
+import pytest
+
+URL = "/v1/collections/nci"
+
+
+@pytest.fixture(scope="module")
+def graph(client: httpx.Client) -> nx.Graph:
+    """The hierarchy, put together from neighbour replies."""
+    graph = nx.Graph()
+    for item in client.get(f"{URL}/items", params={"limit": 1000}).json()["items"]:
+        id = item["id"]
+        graph.add_node(id)
+        for each in client.get(f"{URL}/items/{id}/neighbors", params={"limit": 1000}).json()["neighbors"]:
+            graph.add_edge(id, each["item"]["id"], similarity=each["similarity"])
+    return graph
+
+
+def above(graph: nx.Graph, threshold: float) -> nx.Graph:
+    return graph.edge_subgraph([edge for edge in graph.edges if graph.edges[edge]["similarity"] >= threshold])
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3])
+@pytest.mark.parametrize("threshold", [0.4, 0.6])
+def test_an_uncut_subgraph_is_the_neighbourhood(
+    client: httpx.Client, graph: nx.Graph, hops: int, threshold: float
+) -> None:
+    kept = above(graph, threshold)
+    centres = [id for id in sorted(kept) if len(nx.ego_graph(kept, id, hops)) < 60][::9]
+    assert len(centres) > 5
+    for id in centres:
+        query = {"hops": hops, "min_similarity": threshold, "max_items": 1000}
+        reply = client.get(f"{URL}/items/{id}/subgraph", params=query).json()
+        ego = nx.ego_graph(kept, id, hops)
+        assert {node["item"]["id"]: node["hop"] for node in reply["nodes"]} == nx.single_source_shortest_path_length(
+            ego, id
+        )
+        edges = {(edge["source"], edge["target"]): edge["similarity"] for edge in reply["edges"]}
+        assert edges == {tuple(sorted(edge)): ego.edges[edge]["similarity"] for edge in ego.edges}
+        similarities = [edge["similarity"] for edge in reply["edges"]]
+        assert similarities == sorted(similarities, reverse=True)
+        assert all(
+            node["hidden"] == kept.degree(node["item"]["id"]) - ego.degree(node["item"]["id"])
+            for node in reply["nodes"]
+        )
+        assert reply["truncated"] is False
+
+
+def test_a_cut_subgraph_says_so(client: httpx.Client, graph: nx.Graph) -> None:
+    id = max(graph, key=graph.degree)
+    reply = client.get(f"{URL}/items/{id}/subgraph", params={"max_items": 5}).json()
+    near = client.get(f"{URL}/items/{id}/neighbors", params={"limit": 4}).json()["neighbors"]
+    assert [node["item"]["id"] for node in reply["nodes"]] == [id, *(each["item"]["id"] for each in near)]
+    assert reply["nodes"][0]["hidden"] == graph.degree(id) - 4
+    assert reply["truncated"] is True
+    reply = client.get(f"{URL}/items/{id}/subgraph", params={"max_edges": 0}).json()
+    assert (reply["edges"], reply["truncated"]) == ([], True)
+
+
+def test_paths_are_the_shortest_and_among_those_the_widest(client: httpx.Client, graph: nx.Graph) -> None:
+    kept, checked = above(graph, 0.45), 0
+    for source in sorted(kept)[::11]:
+        for target, hops in sorted(nx.single_source_shortest_path_length(kept, source).items())[::3]:
+            query = {"from": source, "to": target, "max_hops": 8, "min_similarity": 0.45}
+            path = client.get(f"{URL}/paths", params=query).json()["path"]
+            if hops > 8:
+                assert path is None
+                continue
+            ids = [step["id"] for step in path]
+            assert (ids[0], ids[-1], len(ids)) == (source, target, hops + 1)
+            steps = [kept.edges[edge]["similarity"] for edge in itertools.pairwise(ids)]
+            assert [step["similarity"] for step in path] == [None, *steps]
+            best = max(
+                min((kept.edges[edge]["similarity"] for edge in itertools.pairwise(way)), default=1)
+                for way in nx.all_shortest_paths(kept, source, target)
+            )
+            assert min(steps, default=1) == best
+            checked += 1
+    assert checked > 30
+
+
+def test_no_path_is_null(client: httpx.Client, graph: nx.Graph) -> None:
+    first, second, *_ = nx.connected_components(graph)
+    query = {"from": min(first), "to": min(second)}
+    assert client.get(f"{URL}/paths", params=query).json()["path"] is None
+    source, far = next(
+        (a, b) for a in graph for b, hops in nx.single_source_shortest_path_length(graph, a).items() if hops == 2
+    )
+    assert client.get(f"{URL}/paths", params={"from": source, "to": far, "max_hops": 1}).json()["path"] is None
+    assert len(client.get(f"{URL}/paths", params={"from": source, "to": far, "max_hops": 2}).json()["path"]) == 3

@@ -1,0 +1,99 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from rdkit import Chem
+
+from store import open_store
+
+URL = "/v1/collections/nci/items"
+
+
+def all_items(client: httpx.Client, url: str = URL) -> list[dict]:
+    return client.get(url, params={"limit": 1000}).json()["items"]
+
+
+def test_an_item_is_what_the_source_said(client: httpx.Client, nci_file: Path) -> None:
+    smiles, name = nci_file.read_text().splitlines()[0].split()
+    item = client.get(f"{URL}/0").json()
+    assert item["id"] == 0
+    assert item["smiles"] == Chem.CanonSmiles(smiles)
+    assert item["names"] == [name]
+    assert item["inchikey"] is None
+    assert item["dropped"] == 0
+
+
+def test_items_of_a_graph_collection_have_no_structure(client: httpx.Client) -> None:
+    item = client.get("/v1/collections/graphs/items/0").json()
+    assert item["smiles"] is None
+    assert item["dropped"] is None
+    assert item["degree"] == 1
+
+
+def test_pages_put_together_are_all_items_in_order(client: httpx.Client) -> None:
+    pages, parameters = [], {"limit": 150}
+    while True:
+        page = client.get(URL, params=parameters).json()
+        pages.append(page["items"])
+        if page["next_cursor"] is None:
+            break
+        parameters["cursor"] = page["next_cursor"]
+    assert [len(page) for page in pages] == [150, 150, len(all_items(client)) - 300]
+    assert [item["id"] for page in pages for item in page] == list(range(len(all_items(client))))
+
+
+@pytest.mark.parametrize("written", ["OC(=O)c1ccccc1", "c1ccccc1C(O)=O", "C1=CC=CC=C1C(=O)O"])
+def test_smiles_find_an_item_however_they_are_written(client: httpx.Client, written: str) -> None:
+    found = [item for item in all_items(client) if item["smiles"] == Chem.CanonSmiles("O=C(O)c1ccccc1")]
+    assert client.get(URL, params={"smiles": written}).json()["items"] == found
+
+
+def test_a_plus_that_was_not_escaped_is_still_a_plus(client: httpx.Client) -> None:
+    charged = next(item for item in all_items(client) if "+" in item["smiles"])
+    smiles = charged["smiles"].replace("#", "%23")
+    assert client.get(f"{URL}?smiles={smiles}").json()["items"] == [charged]
+
+
+def test_names_and_inchikeys_find_items(client: httpx.Client) -> None:
+    item = client.get(f"{URL}/3").json()
+    assert [found["id"] for found in client.get(URL, params={"name": item["names"][0]}).json()["items"]] == [3]
+    keyed = client.get("/v1/collections/keyed/items/3").json()
+    assert keyed["inchikey"] == Chem.MolToInchiKey(Chem.MolFromSmiles(keyed["smiles"]))
+    found = client.get("/v1/collections/keyed/items", params={"inchikey": keyed["inchikey"]}).json()
+    assert [each["id"] for each in found["items"]] == [3]
+
+
+@pytest.mark.parametrize("query", [{"smiles": "CCCCCCCCCCCCCCCCCCC"}, {"name": "nobody"}, {"name": ""}])
+def test_no_match_is_an_empty_list(client: httpx.Client, query: dict) -> None:
+    reply = client.get(URL, params=query)
+    assert reply.status_code == 200
+    assert (reply.json()["items"], reply.json()["next_cursor"]) == ([], None)
+
+
+def test_a_shared_name_is_paged_too(own_store: Path, serve: Callable, publish: Callable) -> None:
+    publish(own_store, "twins", ["C twin", "CC twin", "CCC other", "CCCC twin"])
+    with serve(own_store) as client:
+        parameters = {"name": "twin", "limit": 2}
+        first = client.get("/v1/collections/twins/items", params=parameters).json()
+        second = client.get("/v1/collections/twins/items", params={**parameters, "cursor": first["next_cursor"]}).json()
+        assert [item["id"] for item in first["items"]] == [0, 1]
+        assert [item["id"] for item in second["items"]] == [3]
+        assert second["next_cursor"] is None
+
+
+def test_cursors_stay_with_their_generation(own_store: Path, serve: Callable, publish: Callable) -> None:
+    with serve(own_store) as client:
+        first = client.get(URL, params={"limit": 1}).json()
+        publish(own_store, "nci", ["CCO", "CCCO"])
+        second = client.get(URL, params={"limit": 1, "cursor": first["next_cursor"]}).json()
+        assert second["generation"] == first["generation"]
+        assert second["items"][0]["id"] == 1
+        with open_store(own_store) as store:
+            store.delete("nci", first["generation"])
+            new = store.collection("nci").current
+    with serve(own_store) as client:
+        reply = client.get(URL, params={"limit": 1, "cursor": first["next_cursor"]})
+        assert reply.status_code == 410
+        reply = client.get(URL, params={"limit": 1, "cursor": first["next_cursor"], "generation": new})
+        assert reply.status_code == 400

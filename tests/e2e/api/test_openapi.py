@@ -1,0 +1,105 @@
+"""The OpenAPI is true: its examples are answered, its errors are documented, and replies are what it says."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from api import schemas
+from api.app import create_app
+from api.settings import Settings
+
+DOCUMENT: dict[str, Any] = create_app(Settings(store="unused")).openapi()
+OPERATIONS = [
+    pytest.param(method, path, operation, id=f"{method} {path}")
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+]
+operations = pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
+
+
+def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    name = schema.get("$ref", "").removeprefix("#/components/schemas/")
+    return DOCUMENT["components"]["schemas"][name] if name else schema
+
+
+def example_request(method: str, path: str, operation: dict[str, Any]) -> dict[str, Any]:
+    """For `httpx.Client.request`, put together from the examples in the document."""
+    query = {}
+    for parameter in operation.get("parameters", ()):
+        examples = parameter["schema"].get("examples")
+        if parameter["in"] == "path":
+            path = path.replace("{" + parameter["name"] + "}", str(examples[0]))
+        elif examples or parameter["required"]:
+            query[parameter["name"]] = examples[0]
+    request: dict[str, Any] = {"method": method, "url": path, "params": query}
+    if "requestBody" in operation:
+        schema = resolved(operation["requestBody"]["content"]["application/json"]["schema"])
+        request["json"] = {
+            name: each["examples"][0] for name, each in schema["properties"].items() if "examples" in each
+        }
+    return request
+
+
+def answered(client: httpx.Client, request: dict[str, Any]) -> httpx.Response:
+    """The reply, once there is one."""
+    while (reply := client.request(**request)).status_code == 503:
+        assert int(reply.headers["Retry-After"]) > 0
+    return reply
+
+
+@operations
+def test_the_example_is_answered_as_documented(
+    client: httpx.Client, method: str, path: str, operation: dict[str, Any]
+) -> None:
+    reply = answered(client, example_request(method, path, operation))
+    assert reply.status_code == 200, reply.text
+    content = operation["responses"]["200"]["content"]
+    media_type = reply.headers["content-type"]
+    assert media_type in content or media_type.partition(";")[0] in content
+    if media_type == "application/json":
+        model = content[media_type]["schema"]["$ref"].rpartition("/")[2]
+        getattr(schemas, model).model_validate_json(reply.content, strict=True)
+
+
+@operations
+def test_every_parameter_that_is_needed_has_an_example(method: str, path: str, operation: dict[str, Any]) -> None:
+    needed = [parameter for parameter in operation.get("parameters", ()) if parameter["required"]]
+    assert all(parameter["schema"]["examples"] for parameter in needed)
+    assert path.count("{") == sum(parameter["in"] == "path" for parameter in needed)
+    if "requestBody" in operation:
+        schema = resolved(operation["requestBody"]["content"]["application/json"]["schema"])
+        assert all(schema["properties"][name]["examples"] for name in schema.get("required", ()))
+
+
+@operations
+def test_every_operation_documents_its_errors(method: str, path: str, operation: dict[str, Any]) -> None:
+    assert operation["description"]
+    errors = {status: each["content"] for status, each in operation["responses"].items() if status != "200"}
+    problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    assert all(content == problem for content in errors.values())
+    if path.startswith("/v1"):
+        assert {"400", "406", "422", "500", "503"} <= set(errors)
+    if "{c}" in path:
+        assert {"404", "410"} <= set(errors)
+    if method == "post":
+        assert {"413", "415"} <= set(errors)
+
+
+def test_the_problem_schema_is_that_of_problems(client: httpx.Client) -> None:
+    problem = schemas.Problem.model_validate_json(client.get("/nowhere").content, strict=True)
+    assert set(problem.model_dump()) == set(DOCUMENT["components"]["schemas"]["Problem"]["properties"])
+
+
+def test_rows_are_what_their_schema_says(client: httpx.Client) -> None:
+    url = "/v1/collections/nci"
+    body = {"ids": [0, 1, 2], "policy": "random_walk"}
+    for line in client.post(f"{url}/positives/batch", json=body).text.splitlines():
+        schemas.PositivesRow.model_validate_json(line, strict=True)
+    for line in client.get(f"{url}/negatives", params={"batches": 3}).text.splitlines():
+        schemas.NegativesRow.model_validate_json(line, strict=True)
+
+
+def test_the_documentation_is_served(client: httpx.Client) -> None:
+    assert client.get("/openapi.json").json() == DOCUMENT
+    assert "text/html" in client.get("/docs").headers["content-type"]

@@ -1,0 +1,106 @@
+"""Chunks to molecules, in this process and in workers that may die."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rdkit import Chem
+
+from ingest.parsing import Chunk, ChunkParser, Parsed, ParserPool, molecule_schema
+from ingest.recipe import resolve
+from store.identity import content_digest
+from store.records import REJECTION_SCHEMA
+
+RECIPE = resolve(tie_seed=3)
+CRASH = "".join(f"[{isotope}CH2]" for isotope in range(1, 40_001))
+"""RDKit parses this chain, and overflows the stack while writing its SMILES (the isotopes make that quick)."""
+
+
+def _rows(parsed: list[Parsed]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Molecules and rejections, in order."""
+    return (
+        [row for each in parsed for row in each.molecules.to_pylist()],
+        [row for each in parsed for row in each.rejections.to_pylist()],
+    )
+
+
+def test_a_chunk_becomes_columns_in_record_order(chunk: Callable[..., Chunk], generators: Any, packed: Any) -> None:
+    texts = ["OCC", "C1CC", "c1ccccc1", "", "CC"]
+    properties = [{"x": str(n)} for n in range(5)]
+    given = chunk(texts, ["a", "b", None, "d", ""], properties, [None, None, None, None, "is longer than allowed"])
+    parsed = ChunkParser(RECIPE, 1000).parse(given)
+    assert parsed.molecules.schema == molecule_schema(RECIPE, given.records.schema)
+    assert parsed.rejections.schema == REJECTION_SCHEMA
+    molecules, rejections = _rows([parsed])
+    assert [(row["smiles"], row["name"], row["properties"]) for row in molecules] == [
+        ("CCO", "a", [("x", "0")]),
+        ("c1ccccc1", None, [("x", "2")]),
+    ]
+    assert [(row["rings"], row["heavy_atoms"], row["inchikey"]) for row in molecules] == [(0, 3, None), (1, 6, None)]
+    for row in molecules:
+        expected = packed([generators["morgan"](Chem.MolFromSmiles(row["smiles"]))])
+        assert row["fingerprint"] == expected.tobytes()
+        assert row["digest"] == content_digest(row["smiles"], 3)
+    assert [(row["source"], row["line"], row["input"]) for row in rejections] == [
+        ("made-up.smi", 2, "C1CC"),
+        ("made-up.smi", 4, ""),
+        ("made-up.smi", 5, "CC"),
+    ]
+    assert "unclosed ring" in rejections[0]["reason"]
+    assert [row["reason"] for row in rejections[1:]] == ["empty record", "is longer than allowed"]
+
+
+def test_a_long_input_is_kept_in_part(chunk: Callable[..., Chunk]) -> None:
+    text = "é" * 9_000
+    _, (rejection,) = _rows([ChunkParser(RECIPE, 1000).parse(chunk([text]))])
+    assert rejection["input"] == text[:4096]
+
+
+@pytest.mark.parametrize("texts", [[], ["nonsense"], ["C"]])
+def test_chunks_without_molecules_or_rejections(chunk: Callable[..., Chunk], texts: list[str]) -> None:
+    given = chunk(texts)
+    parsed = ChunkParser(RECIPE, 1000).parse(given)
+    assert parsed.molecules.schema == molecule_schema(RECIPE, given.records.schema)
+    assert parsed.rejections.schema == REJECTION_SCHEMA
+    assert parsed.molecules.num_rows + parsed.rejections.num_rows == len(texts)
+
+
+def test_molblocks_and_standardisation_as_the_recipe_says(chunk: Callable[..., Chunk]) -> None:
+    blocks = [Chem.MolToMolBlock(Chem.MolFromSmiles(text)) for text in ("CC(=O)[O-].[Na+]", "OCC")]
+    recipe = resolve(standardise=["largest_fragment", "uncharge"], fingerprint={"name": "maccs"}, inchikey=True)
+    molecules, _ = _rows([ChunkParser(recipe, 1000).parse(chunk(blocks, text_format="molblock"))])
+    assert [row["smiles"] for row in molecules] == ["CC(=O)O", "CCO"]
+    assert molecules[0]["inchikey"] == "QTBSBXVTEAMEQO-UHFFFAOYSA-N"
+    assert {len(row["fingerprint"]) for row in molecules} == {24}
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_any_number_of_workers_gives_the_same_in_order(
+    chunk: Callable[..., Chunk], nci_smiles: list[str], workers: int
+) -> None:
+    texts = [*nci_smiles[:300], "nonsense", "", *nci_smiles[300:330]]
+    whole = chunk(texts, names=[f"n{n}" for n in range(len(texts))])
+    sizes = [1, 200, 3, 50, 0, 7, 60, 11]
+    starts = [sum(sizes[:n]) for n in range(len(sizes))]
+    chunks = [whole.slice(start, size) for start, size in zip(starts, sizes, strict=True)]
+    found = list(ParserPool(RECIPE, 1000, workers).parse(iter(chunks)))
+    alone = [ChunkParser(RECIPE, 1000).parse(each) for each in chunks]
+    assert found == alone
+
+
+def test_nothing_to_parse() -> None:
+    assert list(ParserPool(RECIPE, 1000, 2).parse([])) == []
+
+
+def test_a_worker_that_dies_costs_the_record_that_killed_it(chunk: Callable[..., Chunk]) -> None:
+    """Before and after it, in its chunk and in others, every record is parsed, in order and once."""
+    texts = [["C", "CC", CRASH, "CCC", "nonsense"], ["N"], [CRASH], ["O", "CO"], ["F"]]
+    found = list(ParserPool(RECIPE, 100_000, 2).parse(chunk(each) for each in texts))
+    molecules, rejections = _rows(found)
+    assert [row["smiles"] for row in molecules] == ["C", "CC", "CCC", "N", "O", "CO", "F"]
+    died = "the parser process died on this record"
+    assert [(row["line"], row["input"], row["reason"] == died) for row in rejections] == [
+        (3, CRASH[:4096], True),
+        (5, "nonsense", False),
+        (1, CRASH[:4096], True),
+    ]
