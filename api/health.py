@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
-from api.openapi import problems
+from api.openapi import problems, replies
 from api.schemas import Health
 from api.state import state_of
 from store.errors import StoreBusy
@@ -28,7 +28,7 @@ def readyz(request: Request) -> dict[str, str]:
     return {"status": "ready"}
 
 
-@router.get("/metrics", response_class=Response)
+@router.get("/metrics", response_class=Response, responses=replies("text/plain"))
 def metrics(request: Request) -> Response:
     """Request counts and latencies, in Prometheus' text format."""
     encode, content_type = choose_encoder(request.headers.get("accept", ""))

@@ -75,4 +75,16 @@ def write(
     if media_type == ARROW:
         texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in provenance.items()}
         return columnar.arrow(schema.with_metadata(texts), batches)
-    return (b"".join(to_json(row) + b"\n" for row in batch.to_pylist()) for batch in batches)
+    return (_json_lines(batch) for batch in batches)
+
+
+def _json_lines(batch: pa.RecordBatch) -> bytes:
+    rows = zip(*(_values(column) for column in batch.columns), strict=True)
+    return b"".join(to_json(dict(zip(batch.schema.names, row, strict=True))) + b"\n" for row in rows)
+
+
+def _values(column: pa.Array) -> list[Any]:
+    """As `to_pylist`, which takes ten times as long for fixed-size lists."""
+    if not pa.types.is_fixed_size_list(column.type):
+        return list(column.to_pylist())
+    return list(column.flatten().to_numpy().reshape(len(column), column.type.list_size).tolist())

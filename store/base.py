@@ -3,6 +3,7 @@
 One contract suite (`tests/contract`) runs over every adapter.
 """
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -13,10 +14,12 @@ from typing import Literal, Self
 import numpy as np
 import pyarrow as pa
 
-from store.errors import InvalidInput
+from store.errors import Conflict, InvalidInput, NotFound
 from store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, Kind, Manifest, Provenance, UInt64
 
 Field = Literal["smiles", "name", "inchikey"]
+
+_COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
 @dataclass(frozen=True)
@@ -68,9 +71,17 @@ class Store(ABC):
     def collections(self) -> list[Collection]:
         """Every collection with a published generation, by name. Drafts are never listed."""
 
-    @abstractmethod
     def collection(self, name: str) -> Collection:
         """Raises `NotFound` naming the collections there are."""
+        found = self.collections()
+        for collection in found:
+            if collection.name == name:
+                return collection
+        raise NotFound(
+            f"no collection {name!r}",
+            given=name,
+            expected=f"one of {', '.join(c.name for c in found)}" if found else "this store holds no collection yet",
+        )
 
     @abstractmethod
     def open(self, collection: str, generation: str | None = None) -> "Generation":
@@ -93,6 +104,23 @@ class Store(ABC):
     def delete(self, collection: str, generation: str) -> None:
         """Delete a published generation. The current one moves to the newest that is left; a collection without
         generations disappears. Raises `NotFound` and `Deleted` as `open` does."""
+
+    def _require_writable(self, collection: str, kind: Kind) -> None:
+        """For adapters, before a draft: raises `InvalidInput` for what is no collection name, and `Conflict`."""
+        if not _COLLECTION_NAME.fullmatch(collection):
+            raise InvalidInput(
+                "not a collection name",
+                given=collection,
+                expected="1 to 63 of the characters a-z 0-9 . _ -, the first a letter or digit",
+            )
+        for found in self.collections():
+            if found.name == collection and found.kind != kind:
+                raise Conflict(
+                    f"collection {collection!r} holds items of kind {found.kind!r}",
+                    given=kind,
+                    expected="one kind of item per collection",
+                    hint="choose another collection name",
+                )
 
     @abstractmethod
     def close(self) -> None: ...
@@ -174,6 +202,22 @@ class Generation(ABC):
         """Number of items."""
         return self.manifest.counts.kept
 
+    def _require(self, *ids: int) -> None:
+        """For adapters: raises `NotFound` naming an id out of range."""
+        for id in ids:
+            if not 0 <= id < self.size:
+                raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {self.size - 1}")
+
+    def _require_field(self, field: Field, value: str) -> None:
+        """For adapters: raises `Conflict` for a search by InChIKey where there are none."""
+        if field == "inchikey" and not self.manifest.recipe.get("inchikey"):
+            raise Conflict(
+                f"collection {self.collection!r} has no InChIKeys",
+                given=value,
+                expected="a collection ingested with --inchikey",
+                hint="search by SMILES, or ingest again with --inchikey",
+            )
+
     @abstractmethod
     def items(self, ids: Sequence[int] | Int32) -> list[Item]:
         """The items in the order asked for. Meant for pages; `scan` reads all. Raises `NotFound` naming an id."""
@@ -189,9 +233,13 @@ class Generation(ABC):
         Raises `Conflict` for `inchikey` on a collection that was ingested without them.
         """
 
-    @abstractmethod
     def column(self, name: str) -> Float64:
         """(N,) one numeric property of every item, NaN where an item lacks it. Raises `NotFound` naming the columns."""
+        numeric = [key for key, kind in self.manifest.properties.items() if kind == "number"]
+        if name not in numeric:
+            raise NotFound(f"no numeric property {name!r}", given=name, expected=f"one of {', '.join(numeric)}")
+        values = (json.loads(text).get(name) for batch in self.scan() for text in batch["properties"].to_pylist())
+        return np.fromiter((np.nan if value is None else value for value in values), np.float64, count=self.size)
 
     @abstractmethod
     def rejections(self) -> Iterator[pa.RecordBatch]:
@@ -246,19 +294,6 @@ class Generation(ABC):
 def rounded(min_similarity: float | None) -> np.float32:
     """A caller's threshold as stored similarities are compared with it: rounded to float32; None passes all."""
     return np.float32(0.0 if min_similarity is None else min_similarity)
-
-
-_COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
-
-
-def require_collection_name(name: str) -> None:
-    """Raises `InvalidInput` unless a collection may be called so."""
-    if not _COLLECTION_NAME.fullmatch(name):
-        raise InvalidInput(
-            "not a collection name",
-            given=name,
-            expected="1 to 63 of the characters a-z 0-9 . _ -, the first a letter or digit",
-        )
 
 
 def require_stored_threshold(generation: Generation, min_similarity: float | None) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from store.base import Collection
 from store.embedded.files import disk
-from store.errors import Conflict, Deleted, NotFound, StoreError, StoreFormat
+from store.errors import Deleted, NotFound, StoreError, StoreFormat
 from store.records import Kind, Manifest
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
@@ -110,17 +110,6 @@ class Catalog:
             for name, kind, current in named
         ]
 
-    def collection(self, name: str) -> Collection:
-        found = self.collections()
-        for collection in found:
-            if collection.name == name:
-                return collection
-        raise NotFound(
-            f"no collection {name!r}",
-            given=name,
-            expected=f"one of {', '.join(c.name for c in found)}" if found else "this store holds no collection yet",
-        )
-
     def manifest(self, collection: str, generation: str) -> Manifest:
         """Raises `NotFound`, or `Deleted` for a generation that is gone."""
         with self._reading() as database:
@@ -137,16 +126,6 @@ class Catalog:
     def live(self, collection: str) -> set[str]:
         """The generations of a collection that must have files."""
         return {g for c in self.collections() if c.name == collection for g in c.generations}
-
-    def require_kind(self, collection: str, kind: Kind) -> None:
-        for found in self.collections():
-            if found.name == collection and found.kind != kind:
-                raise Conflict(
-                    f"collection {collection!r} holds items of kind {found.kind!r}",
-                    given=kind,
-                    expected="one kind of item per collection",
-                    hint="choose another collection name",
-                )
 
     def publish(self, collection: str, manifest: Manifest) -> None:
         """One transaction: the row that makes a generation exist and current."""

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from store import csr, traverse
@@ -15,9 +14,9 @@ from store.base import Field, Generation, Neighbors, Subgraph, rounded
 from store.base import Path as GraphPath
 from store.embedded.files import map_array, sha256
 from store.embedded.items import ItemReader
-from store.errors import Conflict, NotFound, StoreFormat
+from store.errors import StoreFormat
 from store.identity import ContentHash
-from store.records import ITEM_SCHEMA, Edges, Fingerprints, Float64, Graph, Int32, Item, Manifest
+from store.records import ITEM_SCHEMA, Edges, Fingerprints, Graph, Int32, Item, Manifest
 
 
 class EmbeddedGeneration(Generation):
@@ -58,11 +57,6 @@ class EmbeddedGeneration(Generation):
         if not whole:
             raise self._damaged("its files disagree about the number of items or edges")
 
-    def _require(self, *ids: int) -> None:
-        for id in ids:
-            if not 0 <= id < self.size:
-                raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {self.size - 1}")
-
     def items(self, ids: Sequence[int] | Int32) -> list[Item]:
         wanted = [int(id) for id in ids]
         self._require(*wanted)
@@ -89,21 +83,8 @@ class EmbeddedGeneration(Generation):
         return self._items.scan(ids)
 
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
-        if field == "inchikey" and not self.manifest.recipe.get("inchikey"):
-            raise Conflict(
-                f"collection {self.collection!r} has no InChIKeys",
-                given=value,
-                expected="a collection ingested with --inchikey",
-                hint="search by SMILES, or ingest again with --inchikey",
-            )
+        self._require_field(field, value)
         return self._items.find(field, value, after, limit)
-
-    def column(self, name: str) -> Float64:
-        numeric = [key for key, kind in self.manifest.properties.items() if kind == "number"]
-        if name not in numeric:
-            raise NotFound(f"no numeric property {name!r}", given=name, expected=f"one of {', '.join(numeric)}")
-        values = (json.loads(text).get(name) for batch in self.scan() for text in batch["properties"].to_pylist())
-        return np.fromiter((np.nan if value is None else value for value in values), np.float64, count=self.size)
 
     def rejections(self) -> Iterator[pa.RecordBatch]:
         return self._items.rejections()

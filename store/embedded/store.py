@@ -5,7 +5,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from store.base import Collection, Draft, Generation, Store, require_collection_name
+from store.base import Collection, Draft, Generation, Store
 from store.embedded.catalog import Catalog
 from store.embedded.draft import EmbeddedDraft
 from store.embedded.files import disk
@@ -58,12 +58,9 @@ class EmbeddedStore(Store):
     def collections(self) -> list[Collection]:
         return self._catalog.collections()
 
-    def collection(self, name: str) -> Collection:
-        return self._catalog.collection(name)
-
     def open(self, collection: str, generation: str | None = None) -> Generation:
         if generation is None:
-            generation = self._catalog.collection(collection).current
+            generation = self.collection(collection).current
         manifest = self._catalog.manifest(collection, generation)
         try:
             return EmbeddedGeneration(collection, manifest, self._collections / collection / generation)
@@ -79,10 +76,10 @@ class EmbeddedStore(Store):
             ) from error
 
     def draft(self, collection: str, kind: Kind) -> Draft:
-        require_collection_name(collection)
+        self._require_writable(collection, kind)
         lock = self._writer(collection)
         try:
-            self._catalog.require_kind(collection, kind)
+            self._require_writable(collection, kind)  # again: it may have been made while nobody held the lock
         except BaseException:
             lock.release()
             raise

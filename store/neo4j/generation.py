@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from store import csr, traverse
 from store.base import Field, Generation, Neighbors, Path, Subgraph, rounded
-from store.errors import Conflict, Deleted, NotFound
+from store.errors import Deleted
 from store.identity import ContentHash
 from store.neo4j import cypher
 from store.neo4j.connection import Connection
@@ -23,7 +23,6 @@ from store.records import (
     Edges,
     Fingerprints,
     Float32,
-    Float64,
     Graph,
     Int32,
     Item,
@@ -59,11 +58,6 @@ class Neo4jGeneration(Generation):
             raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
         return rows
 
-    def _require(self, *ids: int) -> None:
-        for id in ids:
-            if not 0 <= id < self.size:
-                raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {self.size - 1}")
-
     def items(self, ids: Sequence[int] | Int32) -> list[Item]:
         wanted = [int(id) for id in ids]
         self._require(*wanted)
@@ -83,23 +77,10 @@ class Neo4jGeneration(Generation):
         return _batch([found[id] for id in ids])
 
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
-        if field == "inchikey" and not self.manifest.recipe.get("inchikey"):
-            raise Conflict(
-                f"collection {self.collection!r} has no InChIKeys",
-                given=value,
-                expected="a collection ingested with --inchikey",
-                hint="search by SMILES, or ingest again with --inchikey",
-            )
+        self._require_field(field, value)
         statement = {"smiles": cypher.FIND_SMILES, "name": cypher.FIND_NAME, "inchikey": cypher.FIND_INCHIKEY}[field]
         rows = self._read(statement, value=value, digest=digest(value), after=after, limit=limit)
         return [row["id"] for row in rows]
-
-    def column(self, name: str) -> Float64:
-        numeric = [key for key, kind in self.manifest.properties.items() if kind == "number"]
-        if name not in numeric:
-            raise NotFound(f"no numeric property {name!r}", given=name, expected=f"one of {', '.join(numeric)}")
-        values = (json.loads(text).get(name) for batch in self.scan() for text in batch["properties"].to_pylist())
-        return np.fromiter((np.nan if value is None else value for value in values), np.float64, count=self.size)
 
     def rejections(self) -> Iterator[pa.RecordBatch]:
         for start in range(0, self.manifest.counts.rejected, _PAGE):

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from store.base import Collection, Draft, Generation, Store, require_collection_name
-from store.errors import Conflict, Deleted, NotFound, StoreFormat
+from store.base import Collection, Draft, Generation, Store
+from store.errors import Deleted, NotFound, StoreFormat
 from store.neo4j import cypher
 from store.neo4j.connection import Connection
 from store.neo4j.draft import Neo4jDraft
@@ -48,17 +48,6 @@ class Neo4jStore(Store):
             for row in self._connection.read(cypher.COLLECTIONS)
         ]
 
-    def collection(self, name: str) -> Collection:
-        found = self.collections()
-        for collection in found:
-            if collection.name == name:
-                return collection
-        raise NotFound(
-            f"no collection {name!r}",
-            given=name,
-            expected=f"one of {', '.join(c.name for c in found)}" if found else "this store holds no collection yet",
-        )
-
     def open(self, collection: str, generation: str | None = None) -> Generation:
         if generation is None:
             generation = self.collection(collection).current
@@ -76,15 +65,7 @@ class Neo4jStore(Store):
         return Manifest.model_validate_json(found[0]["manifest"]), found[0]["graph"]
 
     def draft(self, collection: str, kind: Kind) -> Draft:
-        require_collection_name(collection)
-        for found in self.collections():
-            if found.name == collection and found.kind != kind:
-                raise Conflict(
-                    f"collection {collection!r} holds items of kind {found.kind!r}",
-                    given=kind,
-                    expected="one kind of item per collection",
-                    hint="choose another collection name",
-                )
+        self._require_writable(collection, kind)
         self._sweep(collection)
         return Neo4jDraft(self._connection, collection, kind)
 

@@ -39,30 +39,32 @@ def ingest(store: Store, collection: str, lines: list[str], folder: Path, **reci
     return ingest_molecules(store, collection, [str(file)], resolve(**recipe), IngestOptions(workers=1)).generation
 
 
-def publish_graphs(store: Store, collection: str) -> None:
-    """Three graphs without structures, two of them similar."""
+def publish_named(store: Store, collection: str, names: list[str]) -> str:
+    """Publish graphs without structures, the first two of them similar; gives the generation id."""
+    count = len(names)
     histogram = Histogram(edges=[0, 1], counts=[1])
+    columns = {"smiles": [None] * count, "inchikey": [None] * count, "properties": ["{}"] * count}
+    edges = Edges(np.array([0], np.int32), np.array([1], np.int32), np.array([0.5], np.float32))
     with store.draft(collection, "graph") as draft:
-        rows = {"smiles": [None] * 3, "inchikey": [None] * 3, "names": [["a"], ["b"], []], "properties": ["{}"] * 3}
+        rows = {**columns, "names": [[name] for name in names]}
         draft.append_items(pa.RecordBatch.from_pydict(rows, schema=ITEM_SCHEMA))
-        draft.append_fingerprints(np.ones((3, 1), np.uint64))
-        edges = Edges(np.array([0], np.int32), np.array([1], np.int32), np.array([0.5], np.float32))
+        draft.append_fingerprints(np.ones((count, 1), np.uint64))
         draft.append_edges(edges)
         draft.write_forest(edges)
-        draft.publish(
+        return draft.publish(
             Provenance(
                 kind="graph",
                 recipe={"threshold": 0.4},
                 versions={"rdkit": "none"},
                 inputs=[],
-                counts=Counts(read=3, kept=3, duplicates=0, rejected=0),
+                counts=Counts(read=count, kept=count, duplicates=0, rejected=0),
                 edges=1,
                 dropped=None,
                 properties={},
                 histograms={"degree": histogram, "similarity": histogram},
                 times={},
             )
-        )
+        ).generation
 
 
 @pytest.fixture(scope="session")
@@ -74,7 +76,7 @@ def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         ingest(store, "nci", lines, folder)
         ingest(store, "keyed", lines[:20], folder, inchikey=True)
         ingest(store, "hard", list(HARD), folder)
-        publish_graphs(store, "graphs")
+        publish_named(store, "graphs", ["a", "b", "c"])
     return folder / "store"
 
 
@@ -85,6 +87,17 @@ def publish(tmp_path: Path) -> Callable[[Path, str, list[str]], str]:
     def published(folder: Path, collection: str, lines: list[str]) -> str:
         with open_store(folder) as store:
             return ingest(store, collection, lines, tmp_path)
+
+    return published
+
+
+@pytest.fixture
+def publish_graphs() -> Callable[[Path, str, list[str]], str]:
+    """Publish graphs with these names; gives the generation id."""
+
+    def published(folder: Path, collection: str, names: list[str]) -> str:
+        with open_store(folder) as store:
+            return publish_named(store, collection, names)
 
     return published
 
