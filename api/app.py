@@ -20,7 +20,7 @@ from api import (
     positives,
     search,
 )
-from api.errors import HANDLERS
+from api.errors import HANDLERS, Bugs
 from api.guard import Guard
 from api.metrics import Meter, Metrics
 from api.reading import NotModified, on_not_modified
@@ -52,6 +52,7 @@ def create_app(settings: Settings) -> FastAPI:
         middleware=[
             Middleware(Meter, metrics=metrics),
             Middleware(Guard, allowed_hosts=settings.allowed_hosts),
+            Middleware(Bugs),
         ],
         exception_handlers={**HANDLERS, NotModified: on_not_modified},
     )

@@ -11,7 +11,7 @@ from store.errors import StoreBusy, StoreError
 
 _WORKERS = 2
 _LONGEST_REPLY = 64 * 2**20  # bytes
-_DRAWING = 10.0  # seconds
+_PATIENCE = 10.0  # seconds
 _SHARED_SUBSTRUCTURE = 2.0  # seconds
 _GRACE = 0.5  # seconds for RDKit to keep that limit itself, and to say what it had found by then
 
@@ -19,8 +19,11 @@ _GRACE = 0.5  # seconds for RDKit to keep that limit itself, and to say what it 
 class Artist:
     """Has `api.depict` draw in child processes, started when first needed.
 
-    A drawing that takes too long, or that crashes RDKit, costs its process and nothing else.
+    A drawing that takes longer than `patience` seconds, or that crashes RDKit, costs its process and nothing else.
     """
+
+    def __init__(self, patience: float = _PATIENCE) -> None:
+        self._patience = patience
 
     async def __aenter__(self) -> Self:
         self._workers = [_Worker() for _ in range(_WORKERS)]
@@ -44,7 +47,19 @@ class Artist:
         worker = await self._idle.get()
         try:
             atoms, note = ([], "") if shared_with is None else await _shared(worker, smiles, shared_with)
-            return await _drawn(worker, smiles=smiles, title=title, note=note, width=width, height=height, atoms=atoms)
+            svg: str = await worker.ask(
+                "draw",
+                self._patience,
+                smiles=smiles,
+                title=title,
+                note=note,
+                width=width,
+                height=height,
+                atoms=atoms,
+            )
+            return svg
+        except TimeoutError as error:
+            raise StoreBusy("drawing this molecule takes too long", given=smiles) from error
         finally:
             self._idle.put_nowait(worker)
 
@@ -62,14 +77,6 @@ async def _shared(worker: "_Worker", smiles: str, other: str) -> tuple[list[int]
     return atoms, f"{len(atoms)} atoms shared with {other}{limit}"
 
 
-async def _drawn(worker: "_Worker", **arguments: Any) -> str:
-    try:
-        svg: str = await worker.ask("draw", _DRAWING, **arguments)
-    except TimeoutError as error:
-        raise StoreBusy("drawing this molecule takes too long", given=arguments["smiles"]) from error
-    return svg
-
-
 class _Worker:
     """One child process, which answers one question at a time."""
 
@@ -78,8 +85,8 @@ class _Worker:
 
     async def ask(self, function: str, limit: float, **arguments: Any) -> Any:
         """What a function of `api.depict` returns. Raises `TimeoutError`, and `StoreError` if it fails."""
-        process = self._process or await self._start()
         try:
+            process = self._process or await self._start()
             answer = await asyncio.wait_for(_exchange(process, json.dumps([function, arguments])), limit)
         except BaseException:
             await self.stop()

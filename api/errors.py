@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
-from starlette.types import Scope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from store.errors import Conflict, Deleted, GraphkinError, InvalidInput, NotFound, StoreBusy, StoreError
 
@@ -23,6 +23,7 @@ MEDIA_TYPE = "application/problem+json"
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _RETRY_AFTER = 5  # seconds, where the store does not know better
 _SHOWN = 200  # characters of what was given
+_TOLD = 500  # characters of a detail
 _LISTED = 3  # validation errors in one detail
 
 _log = logging.getLogger(__name__)
@@ -65,8 +66,11 @@ def answer(error: GraphkinError, scope: Scope) -> Response:
     """The problem that an error stands for."""
     status, title = next(TABLE[kind] for kind in type(error).__mro__ if kind in TABLE)
     headers = {}
-    if isinstance(error, StoreError):
-        headers["Retry-After"] = str(error.retry_after if isinstance(error, StoreBusy) else _RETRY_AFTER)
+    if isinstance(error, StoreBusy):
+        headers["Retry-After"] = str(error.retry_after)
+    elif isinstance(error, StoreError):
+        _log.error("%s: %s", scope["path"], error)
+        headers["Retry-After"] = str(_RETRY_AFTER)
     return _problem(scope, status, title, error, headers=headers)
 
 
@@ -83,7 +87,7 @@ def _problem(
         "type": "urn:graphkin:problem:" + title.lower().replace(" ", "-"),
         "title": title,
         "status": int(status),
-        "detail": _shown(said.detail),
+        "detail": _shown(said.detail, _TOLD),
         "instance": instance or quote(scope["path"]),
         "given": _shown(said.given),
         "expected": said.expected,
@@ -92,13 +96,13 @@ def _problem(
     return Response(to_json(body, inf_nan_mode="strings"), status, headers, MEDIA_TYPE)
 
 
-def _shown(given: Any) -> Any:
+def _shown(given: Any, most: int = _SHOWN) -> Any:
     """What was given, short enough to send back and always text that can be encoded."""
     if given is None or isinstance(given, bool | int | float):
         return given
     text = given if isinstance(given, str) else _brief.repr(given)
     text = text.encode("utf-8", "replace").decode()
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return text if len(text) <= most else text[:most] + "…"
 
 
 async def _on_graphkin_error(request: Request, error: GraphkinError) -> Response:
@@ -157,18 +161,42 @@ def _allowed(request: Request) -> list[str]:
     ]
 
 
-async def _on_bug(request: Request, error: Exception) -> Response:
+class Bugs:
+    """ASGI middleware: an exception that nobody expected is a 500 whose id is in the log.
+
+    In the middle of a reply it is passed on, and the server cuts the connection.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as error:
+            if started or scope["type"] != "http":
+                raise
+            await _bug(error, scope)(scope, receive, send)
+
+
+def _bug(error: Exception, scope: Scope) -> Response:
     number = uuid.uuid4()
-    _log.error("internal error %s: %s %s", number, request.method, request.url.path, exc_info=error)
+    _log.error("internal error %s: %s %s", number, scope["method"], scope["path"], exc_info=error)
     said = GraphkinError("an error of graphkin's own", hint=f"the log has the details under {number}")
     status, title = TABLE[Exception]
-    return _problem(request.scope, status, title, said, instance=f"urn:uuid:{number}")
+    return _problem(scope, status, title, said, instance=f"urn:uuid:{number}")
 
 
 HANDLERS: dict[Any, Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {
     GraphkinError: _on_graphkin_error,
     RequestValidationError: _on_invalid_request,
     HTTPException: _on_http_exception,
-    Exception: _on_bug,
 }
-"""For the application: what to do with each family of exceptions."""
+"""For the application: what to do with each family of expected exceptions."""

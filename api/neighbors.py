@@ -35,7 +35,7 @@ async def neighbors(request: Request) -> Response:
     path = _validated(ItemPath, "path", request.path_params)
     query = _validated(NeighborsQuery, "query", dict(request.query_params))
     read = await open_reading(request, path.c, (JSON,))
-    if query.limit <= _QUICK:
+    if read.generation.local and query.limit <= _QUICK:
         return _page(read, path.id, query)
     return await run_in_threadpool(_page, read, path.id, query)
 

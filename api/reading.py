@@ -54,9 +54,10 @@ class Reading:
     (`NotModified`) before any work.
     """
 
-    def __init__(self, request: Request, opened: Opened, media_type: str) -> None:
+    def __init__(self, request: Request, opened: Opened, media_type: str, position: int) -> None:
         self.opened = opened
         self.media_type = media_type
+        self.position = position  # where the page asked for begins
         self._request = request
         self._headers = {"Vary": "Accept", "Cache-Control": "no-cache", "Graphkin-Generation": self.generation.id}
         if request.method == "GET":
@@ -73,23 +74,9 @@ class Reading:
     def generation(self) -> Generation:
         return self.opened.generation
 
-    @property
-    def position(self) -> int:
-        """Where the page asked for begins. Raises `BadRequest` for the cursor of another query."""
-        text = self._request.query_params.get("cursor")
-        if text is None:
-            return 0
-        cursor = Cursor.decode(text)
-        if cursor.query != self._query_key():
-            raise BadRequest("this cursor is of another query", given=text, expected="the query that it came from")
-        return cursor.position
-
     def cursor_at(self, position: int) -> str:
         """The cursor of this query's page that begins there."""
-        return Cursor(self.generation.id, self._query_key(), position).encode()
-
-    def _query_key(self) -> bytes:
-        return query_key(self._request.scope["path"], self._request.query_params.multi_items())
+        return Cursor(self.generation.id, _query_key(self._request), position).encode()
 
     def threshold(self, min_similarity: float | None) -> float | None:
         """The caller's threshold. Raises `InvalidInput` if it lies below the stored τ (both as float32)."""
@@ -127,22 +114,27 @@ async def open_reading(request: Request, collection: str, offers: tuple[str, ...
     Raises `NotAcceptable`, `BadRequest` for a cursor, `NotFound`, `Deleted` and `NotModified`.
     """
     media_type = negotiate(offers, request.headers.get("accept", "*/*"))
+    generation, position = _asked_for(request)
     library = state_of(request)["library"]
-    generation = _generation_asked_for(request)
     opened = library.at_hand(collection, generation)
     if opened is None:
         opened = await run_in_threadpool(library.get, collection, generation)
-    return Reading(request, opened, media_type)
+    return Reading(request, opened, media_type, position)
 
 
-def _generation_asked_for(request: Request) -> str | None:
-    named, cursor = request.query_params.get("generation"), request.query_params.get("cursor")
-    if cursor is None:
-        return named
-    generation = Cursor.decode(cursor).generation
-    if named not in (None, generation):
-        raise BadRequest("this cursor is of another generation", given=named, expected=generation)
-    return generation
+def _asked_for(request: Request) -> tuple[str | None, int]:
+    """The generation, if one is named, and where the page begins."""
+    named, text = request.query_params.get("generation"), request.query_params.get("cursor")
+    if text is None:
+        return named, 0
+    cursor = Cursor.decode(text)
+    if cursor.query != _query_key(request) or named not in (None, cursor.generation):
+        raise BadRequest("this cursor is of another query", given=text, expected="the query that it came from")
+    return cursor.generation, cursor.position
+
+
+def _query_key(request: Request) -> bytes:
+    return query_key(request.scope["path"], request.query_params.multi_items())
 
 
 def _reading(*offers: str) -> Callable[..., Awaitable[Reading]]:

@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import platformdirs
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from store.errors import InvalidInput
 
 
 class Settings(BaseSettings):
@@ -16,6 +18,8 @@ class Settings(BaseSettings):
     allowed_hosts  values of the Host header that are answered, without port, separated by commas; `*` is any.
     cache_dir      folder of the positive-set cache; it may be deleted at any time the server is down.
     cache_bytes    how large that cache may grow.
+
+    Raises `InvalidInput` naming what is wrong.
     """
 
     model_config = SettingsConfigDict(env_prefix="GRAPHKIN_", frozen=True)
@@ -26,6 +30,19 @@ class Settings(BaseSettings):
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ("localhost", "127.0.0.1", "[::1]")
     cache_dir: Path = platformdirs.user_cache_path("graphkin")
     cache_bytes: Annotated[int, Field(gt=0)] = 10 * 2**30
+
+    def __init__(self, **given: Any) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(str(part) for part in first["loc"])
+            missing = first["type"] == "missing"
+            raise InvalidInput(
+                f"setting {name}: {first['msg']}",
+                given=None if missing else str(first["input"]),
+                hint=f"GRAPHKIN_{name.upper()} in the environment sets it",
+            ) from error
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

@@ -16,6 +16,7 @@ import pyarrow as pa
 from ingest.fingerprints import Fingerprinter
 from ingest.molecules import MoleculeReader, Rejected, TextFormat
 from ingest.recipe import Recipe
+from store.errors import StoreError
 from store.identity import content_digest
 from store.records import REJECTION_SCHEMA
 
@@ -147,7 +148,15 @@ class ParserPool:
     def _executor(self, workers: int) -> ProcessPoolExecutor:
         context = get_context("forkserver")
         context.set_forkserver_preload(["ingest.parsing"])
-        return _Processes(workers, context, initializer=_start_worker, initargs=(self._recipe, self._max_atoms))
+        executor = _Processes(workers, context, initializer=_start_worker, initargs=(self._recipe, self._max_atoms))
+        try:
+            executor.submit(os.getpid).result()  # one that cannot even start must not pass for a record that kills
+        except BrokenProcessPool as error:
+            raise StoreError(
+                "worker processes cannot be started",
+                hint='in a script, start the ingest under `if __name__ == "__main__":`',
+            ) from error
+        return executor
 
     def parse(self, chunks: Iterable[Chunk]) -> Iterator[Parsed]:
         """Parse every chunk. A worker that dies costs the record that killed it, nothing else."""

@@ -143,8 +143,7 @@ def _require_molecules(table: ItemTable, rejected: list[pa.RecordBatch], options
         raise InvalidInput("the input holds no record", expected="at least one molecule")
     hint = "see what is wrong with them, or allow more with --max-rejected"
     if options.rejections_file is not None:
-        _save_rejections(rejected, options.rejections_file)
-        hint = f"they are listed in {options.rejections_file}; mend them, or allow more with --max-rejected"
+        hint = f"{_saved(rejected, options.rejections_file)}; mend them, or allow more with --max-rejected"
     first = rejected[0].slice(0, 1).to_pylist()[0]
     raise InvalidInput(
         f"{table.rejected} of {table.read} records ({share:.1%}) were rejected; nothing was published",
@@ -154,12 +153,17 @@ def _require_molecules(table: ItemTable, rejected: list[pa.RecordBatch], options
     )
 
 
-def _save_rejections(rejected: list[pa.RecordBatch], path: Path) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(REJECTION_SCHEMA.names)
-        for batch in rejected:
-            writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+def _saved(rejected: list[pa.RecordBatch], path: Path) -> str:
+    """Write the rejections as CSV and say where they are."""
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(REJECTION_SCHEMA.names)
+            for batch in rejected:
+                writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    except OSError as error:
+        return f"they could not be saved in {path} ({error.strerror})"
+    return f"they are listed in {path}"
 
 
 def _write_items(table: ItemTable, draft: Draft) -> Descriptors:

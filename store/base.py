@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -192,6 +192,8 @@ class Generation(ABC):
 
     collection: str
     manifest: Manifest
+    local: ClassVar[bool] = False
+    """Whether a small read takes microseconds, so that it may be done without handing it to another thread."""
 
     @property
     def id(self) -> str:

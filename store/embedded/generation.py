@@ -1,7 +1,6 @@
 """Reading one published generation of the embedded store."""
 
 import json
-import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,8 @@ from store.records import ITEM_SCHEMA, Edges, Fingerprints, Graph, Int32, Item, 
 class EmbeddedGeneration(Generation):
     """Memory-mapped arrays and a read-only SQLite file, all opened at once."""
 
+    local = True
+
     def __init__(self, collection: str, manifest: Manifest, folder: Path) -> None:
         self.collection = collection
         self.manifest = manifest
@@ -32,10 +33,7 @@ class EmbeddedGeneration(Generation):
         self._forest = Edges(*(arrays[f"forest.{part}.npy"] for part in ("source", "target", "similarity")))
         self._dropped = arrays.get("dropped.npy")
         self._check_sizes()
-        try:
-            self._items = ItemReader(folder / "items.sqlite")
-        except sqlite3.DatabaseError as error:
-            raise self._damaged(f"items.sqlite: {error}") from error
+        self._items = ItemReader(folder / "items.sqlite")
 
     def _map(self, name: str) -> Any:
         return map_array(self._folder / name)

@@ -4,11 +4,13 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from store.errors import StoreFormat
 from store.records import REJECTION_SCHEMA, SCANNED_SCHEMA, Int32
 
 _PAGE = 4096
@@ -68,16 +70,25 @@ class ItemWriter:
 
 
 class ItemReader:
-    """Reads a published `items.sqlite`; one connection behind a lock, so any thread may ask."""
+    """Reads a published `items.sqlite`; one connection behind a lock, so any thread may ask.
+
+    Raises `StoreFormat` for a file that is missing or damaged.
+    """
 
     def __init__(self, path: Path) -> None:
         uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
-        self._database = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
+        self._path = path
         self._lock = threading.Lock()
-        self._query("SELECT 1 FROM items LIMIT 1")  # the file is opened now, whatever is deleted later
+        with _reading(path):
+            self._database = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
+        try:
+            self._query("SELECT 1 FROM items LIMIT 1")  # the file is opened now, whatever is deleted later
+        except StoreFormat:
+            self._database.close()
+            raise
 
     def _query(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._lock:
+        with self._lock, _reading(self._path):
             return self._database.execute(sql, values).fetchall()
 
     def rows(self, ids: Sequence[int]) -> dict[int, tuple[Any, ...]]:
@@ -117,6 +128,15 @@ class ItemReader:
     def close(self) -> None:
         with self._lock:
             self._database.close()
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        hint = "run `graphkin verify`"
+        raise StoreFormat(f"{path.name} is missing or damaged: {error}", given=str(path), hint=hint) from error
 
 
 def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:

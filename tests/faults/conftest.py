@@ -173,9 +173,9 @@ class Command:
         )
 
     def ingest(self, file: Path, store: Path, **how: Any) -> subprocess.CompletedProcess[str]:
-        return self.run(*self._ingest(file, store), **how)
+        return self.run(*self.ingesting(file, store), **how)
 
-    def _ingest(self, file: Path | str, store: Path) -> tuple[str | Path, ...]:
+    def ingesting(self, file: Path | str, store: Path) -> tuple[str | Path, ...]:
         place = ("--store", store, "--collection", "nci")
         return ("ingest", "molecules", file, "--format", "smi", *place, "--workers", "2")
 
@@ -183,7 +183,7 @@ class Command:
     def waiting(self, store: Path, records: str) -> Iterator["Session"]:
         """An ingest of standard input that was given these records and is kept waiting for more."""
         with subprocess.Popen(
-            [COMMAND, *self._ingest("-", store)],
+            [COMMAND, *self.ingesting("-", store)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -210,12 +210,12 @@ class Session:
 
     def members(self) -> set[int]:
         """Process ids, zombies excluded."""
-        return {pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if self._running(pid)}
+        return {int(folder.name) for folder in Path("/proc").glob("[0-9]*") if self._running(folder)}
 
-    def _running(self, pid: int) -> bool:
+    def _running(self, folder: Path) -> bool:
         try:
-            status = Path(f"/proc/{pid}/stat").read_text()
-        except OSError:
+            status = (folder / "stat").read_text()
+        except OSError:  # it ended meanwhile
             return False
         state, _, _, session, *_ = status.rpartition(")")[2].split()
         return int(session) == self.process.pid and state != "Z"

@@ -21,8 +21,7 @@ COLLECTION = "molecules"
 
 
 def create(store, batch):
-    with open_store(store, create=True):
-        return None
+    open_store(store, create=True).close()
 
 
 def publish(store, batch):

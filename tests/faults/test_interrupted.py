@@ -10,7 +10,7 @@ from store import open_store
 from store.errors import StoreBusy
 
 WORKERS = 2
-HELPERS = 3  # the command itself, and the fork server and resource tracker of its pool
+HELPERS = 3  # the command itself, and its pool's fork server and resource tracker
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def records():
     return "".join(f"{'C' * (1 + number % 50)} {'x' * 60}{number:04}\n" for number in range(3000))
 
 
-@pytest.mark.parametrize("members", [1, 2, HELPERS, HELPERS + WORKERS])
+@pytest.mark.parametrize("members", [1, HELPERS, HELPERS + WORKERS])
 def test_ctrl_c_while_parsing(members, store, records, graphkin, undisturbed, read_back, leftovers):
     """Pressed as soon as the pool has grown so far; a terminal signals every process of the session."""
     with graphkin.waiting(store, records) as session:

@@ -245,7 +245,7 @@ def test_methods_that_a_path_does_not_have(client: httpx.Client, method: str, pa
 @pytest.mark.parametrize("cursor", ["", "x", "AAAA", "é", "A" * 59, "A" * 60, "A" * 10_000, "%00"])
 @pytest.mark.parametrize("route", ["items", "items/5/neighbors"])
 def test_malformed_cursors(client: httpx.Client, route: str, cursor: str) -> None:
-    require_problem(client.get(f"{URL}/{route}", params={"cursor": cursor}), 404 if cursor == "A" * 59 + "=" else 400)
+    require_problem(client.get(f"{URL}/{route}", params={"cursor": cursor}), 400)
 
 
 def test_cursors_of_another_query(client: httpx.Client) -> None:
@@ -256,8 +256,7 @@ def test_cursors_of_another_query(client: httpx.Client) -> None:
         (f"{URL}/items/5/neighbors", {}),
         ("/v1/collections/keyed/items", {}),
     ):
-        reply = client.get(path, params={**query, "cursor": cursor})
-        require_problem(reply, 404 if "keyed" in path else 400)
+        require_problem(client.get(path, params={**query, "cursor": cursor}), 400)
 
 
 @pytest.mark.parametrize(

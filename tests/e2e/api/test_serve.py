@@ -84,6 +84,22 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp
     assert found.allowed_hosts == ("localhost", "graphkin.example.org")
 
 
+@pytest.mark.parametrize(("name", "text"), [("CACHE_BYTES", "much"), ("CACHE_BYTES", "0"), ("PORT", "65536")])
+def test_a_setting_that_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    monkeypatch.setenv("GRAPHKIN_STORE", "somewhere")
+    monkeypatch.setenv(f"GRAPHKIN_{name}", text)
+    with pytest.raises(InvalidInput) as failure:
+        Settings()
+    assert failure.value.given == text
+    assert f"GRAPHKIN_{name}" in failure.value.hint
+
+
+def test_a_store_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GRAPHKIN_STORE", raising=False)
+    with pytest.raises(InvalidInput, match="store"):
+        Settings()
+
+
 def test_other_hosts_are_answered_where_they_are_allowed(store_folder: Path, tmp_path: Path) -> None:
     for allowed, host, status in (
         (("graphkin.example.org",), "graphkin.example.org:80", 200),
