@@ -5,7 +5,6 @@ from importlib.metadata import version
 from itertools import chain
 from typing import Annotated, Any
 
-import numpy as np
 from fastapi import Depends, Path
 from rdkit import rdBase
 from starlette.concurrency import run_in_threadpool
@@ -17,8 +16,7 @@ from api.errors import BadRequest
 from api.library import Opened
 from api.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
 from api.state import state_of
-from store.base import Generation
-from store.errors import InvalidInput
+from store.base import Generation, require_stored_threshold
 
 _VERSION = f"{version('graphkin')} {rdBase.rdkitVersion}"
 
@@ -79,15 +77,8 @@ class Reading:
         return Cursor(self.generation.id, _query_key(self._request), position).encode()
 
     def threshold(self, min_similarity: float | None) -> float | None:
-        """The caller's threshold. Raises `InvalidInput` if it lies below the stored τ (both as float32)."""
-        stored = self.generation.manifest.threshold
-        if min_similarity is not None and np.float32(min_similarity) < np.float32(stored):
-            raise InvalidInput(
-                "min_similarity is below the threshold of this hierarchy",
-                given=min_similarity,
-                expected=f"{stored:g} to 1",
-                hint="no edge below the threshold is stored; search has no such bound",
-            )
+        """The caller's threshold. Raises `InvalidInput` if it lies below the stored τ."""
+        require_stored_threshold(self.generation, min_similarity)
         return min_similarity
 
     def json(self, fields: dict[str, Any], **ready: bytes) -> Response:
