@@ -24,6 +24,14 @@ COMMAND = Path(sys.executable).with_name("graphkin")
 DEADLINE = 60  # seconds until a process counts as hung
 
 
+@pytest.fixture(scope="session", autouse=True)
+def answer_interrupts() -> Iterator[None]:
+    """What a terminal's commands do. A shell starts those in the background with SIGINT ignored, and so do we then."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @dataclass(frozen=True)
 class Plan:
     """What befalls a process: see `saboteur.c`. Without `at` its operations are only traced."""
