@@ -13,7 +13,7 @@ from store.errors import InvalidInput
 class Settings(BaseSettings):
     """What `graphkin serve` needs to know. Each has an environment variable: GRAPHKIN_ and its name in capitals.
 
-    store          folder of the store.
+    store          folder of the store, or neo4j:// or bolt:// URL of a Neo4j server.
     host, port     where to listen; port 0 takes any free one.
     allowed_hosts  values of the Host header that are answered, without port, separated by commas; `*` is any.
     cache_dir      folder of the positive-set cache; it may be deleted at any time the server is down.
@@ -24,7 +24,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="GRAPHKIN_", frozen=True)
 
-    store: Path
+    store: str | Path
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ("localhost", "127.0.0.1", "[::1]")

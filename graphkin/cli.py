@@ -13,6 +13,7 @@ _COMMANDS = {
     "search": "read",
     "positives": "read",
     "export": "export",
+    "load": "load",
     "recall": "check",
     "verify": "check",
     "delete": "delete",

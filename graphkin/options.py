@@ -7,7 +7,13 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-store = click.option("--store", "store_folder", metavar="DIR", required=True, help="Folder of the store.")
+store = click.option(
+    "--store",
+    "store_location",
+    metavar="STORE",
+    required=True,
+    help="Folder of the store, or neo4j://HOST or bolt://HOST of a Neo4j server.",
+)
 collection = click.option("--collection", metavar="NAME", required=True, help="Collection.")
 generation = click.option("--generation", metavar="ID", help="Generation id.  [default: the current one]")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

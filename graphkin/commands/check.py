@@ -16,7 +16,7 @@ from graphkin import options
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the sample.")
 @options.as_json
 def recall(
-    store_folder: str,
+    store_location: str,
     collection: str,
     generation: str | None,
     rule: str | None,
@@ -29,7 +29,7 @@ def recall(
     from ingest.recall import measure
     from store import open_store
 
-    with open_store(store_folder) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, generation) as opened:
         measured = measure(opened, "window" if rule else None, sample, threshold, seed)
         answer = {"generation": opened.id, **measured.as_dict()}
     if as_json:
@@ -48,7 +48,7 @@ def recall(
 @options.generation
 @click.option("--sample", type=click.IntRange(min=0), default=1_000, help="Items and edges to recompute with RDKit.")
 @options.as_json
-def verify(store_folder: str, collection: str | None, generation: str | None, sample: int, as_json: bool) -> None:
+def verify(store_location: str, collection: str | None, generation: str | None, sample: int, as_json: bool) -> None:
     """Check checksums and content hashes, and recompute a random sample of edges with RDKit.
 
     Exits 1 if anything is wrong.
@@ -58,7 +58,7 @@ def verify(store_folder: str, collection: str | None, generation: str | None, sa
 
     if generation and not collection:
         raise click.UsageError("--generation needs --collection")
-    with open_store(store_folder) as store:
+    with open_store(store_location) as store:
         chosen = [store.collection(collection)] if collection else store.collections()
         checked = [
             (found.name, id, _problems(store, found.name, id, sample, verify_generation))

@@ -15,18 +15,18 @@ _ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 
 
 @click.command()
-@click.option("--store", "store_folder", metavar="DIR", help="Folder of the store.  [default: a temporary one]")
+@click.option("--store", "store_location", metavar="STORE", help="Store to fill.  [default: a temporary folder]")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port on 127.0.0.1; 0: any free one.")
 @click.option("--once", is_flag=True, help="Print the answers and exit.")
-def demo(store_folder: str | None, port: int, once: bool) -> None:
+def demo(store_location: str | None, port: int, once: bool) -> None:
     """Ingest the 4,999 NCI molecules that ship with RDKit, serve them, and print three queries with their answers."""
     with tempfile.TemporaryDirectory(prefix="graphkin-demo-") as temporary:
-        folder = store_folder or str(Path(temporary) / "store")
-        _ingest(folder)
-        _serve(folder, port, once)
+        location = store_location or str(Path(temporary) / "store")
+        _ingest(location)
+        _serve(location, port, once)
 
 
-def _ingest(folder: str) -> None:
+def _ingest(location: str) -> None:
     from rdkit import RDConfig
 
     from graphkin.progress import terminal_progress
@@ -35,7 +35,7 @@ def _ingest(folder: str) -> None:
     from store import open_store
 
     source = str(Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi")
-    with open_store(folder, create=True) as store:
+    with open_store(location, create=True) as store:
         manifest = ingest_molecules(store, _COLLECTION, [source], resolve(), progress=terminal_progress())
     counts = manifest.counts
     click.echo(
@@ -44,11 +44,11 @@ def _ingest(folder: str) -> None:
     )
 
 
-def _serve(folder: str, port: int, once: bool) -> None:
+def _serve(location: str, port: int, once: bool) -> None:
     from api.serve import Server
     from api.settings import Settings
 
-    server = Server(Settings(store=folder, port=port))
+    server = Server(Settings(store=location, port=port))
     with server.running() as url:
         _ask(url)
         if not once:

@@ -1,5 +1,6 @@
-"""`graphkin export`: take edges or items home."""
+"""`graphkin export`: take edges, items or a whole generation home."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -7,48 +8,102 @@ import click
 
 from graphkin import options
 
-
-@click.command()
-@click.argument("what", type=click.Choice(["edges", "items"]))
-@options.reading
-@click.option(
-    "--format",
-    "format",
-    required=True,
-    type=click.Choice(["csv", "parquet", "graphml", "sdf", "arrow"]),
-    help="edges: csv, parquet, graphml, arrow; items: csv, parquet, sdf, arrow.",
-)
-@click.option(
+_output = click.option(
     "--output",
     type=click.Path(path_type=Path),
     required=True,
     metavar="FILE",
     help="File to write; - for standard output.",
 )
+
+
+@click.group()
+def export() -> None:
+    """Write a generation, or its edges or items, to files.
+
+    They appear whole or not at all.
+    """
+
+
+@export.command()
+@options.reading
+@click.option(
+    "--format",
+    "format",
+    required=True,
+    type=click.Choice(["csv", "parquet", "graphml", "arrow"]),
+    help="Format of the file.",
+)
+@_output
 @options.min_similarity
-def export(
-    what: str,
-    store_folder: str,
+def edges(
+    store_location: str,
     collection: str,
     generation: str | None,
     format: Any,
     output: Path,
     min_similarity: float | None,
 ) -> None:
-    """Write the edges or the items of a generation to a file.
-
-    The file appears whole or not at all.
-    """
-    from api.export import export_edges, export_items
+    """Write the edges to a file."""
+    from api.export import export_edges
     from graphkin.output import whole_file
     from store import open_store
     from store.base import require_stored_threshold
 
-    if what == "items" and min_similarity is not None:
-        raise click.UsageError("--min-similarity applies to edges")
-    with open_store(store_folder) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, generation) as opened:
         require_stored_threshold(opened, min_similarity)
-        blocks = export_items(opened, format) if what == "items" else export_edges(opened, format, min_similarity)
+        blocks = export_edges(opened, format, min_similarity)
         with whole_file(output) as file:
-            for block in blocks:
-                file.write(block)
+            file.writelines(blocks)
+
+
+@export.command()
+@options.reading
+@click.option(
+    "--format",
+    "format",
+    required=True,
+    type=click.Choice(["csv", "parquet", "sdf", "arrow"]),
+    help="Format of the file.",
+)
+@_output
+def items(store_location: str, collection: str, generation: str | None, format: Any, output: Path) -> None:
+    """Write the items to a file."""
+    from api.export import export_items
+    from graphkin.output import whole_file
+    from store import open_store
+
+    with open_store(store_location) as store, store.open(collection, generation) as opened:
+        blocks = export_items(opened, format)
+        with whole_file(output) as file:
+            file.writelines(blocks)
+
+
+@export.command("neo4j-admin")
+@options.reading
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FOLDER",
+    help="Folder to write; new or empty.",
+)
+def neo4j_admin(store_location: str, collection: str, generation: str | None, output: Path) -> None:
+    """Write the files that `neo4j-admin database import` makes a new Neo4j database of.
+
+    Prints the command that does it. It works only where the database was never started; into a running one, use
+    `graphkin load`.
+    """
+    from graphkin.output import whole_folder
+    from graphkin.progress import terminal_progress
+    from store import open_store
+    from store.neo4j.bulk import write_import
+
+    with (
+        open_store(store_location) as store,
+        store.open(collection, generation) as opened,
+        whole_folder(output) as folder,
+    ):
+        command = write_import(opened, folder, terminal_progress().stage)
+    click.echo(f"cd {shlex.quote(str(output.resolve()))}")
+    click.echo(shlex.join(command).replace(" --", " \\\n  --"))

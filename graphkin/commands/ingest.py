@@ -72,7 +72,7 @@ def ingest() -> None:
 @options.as_json
 def molecules(
     files: tuple[str, ...],
-    store_folder: str,
+    store_location: str,
     collection: str,
     preset: str,
     workers: int | None,
@@ -103,7 +103,7 @@ def molecules(
         **({"workers": workers} if workers else {}),
     )
     recipe = resolve_recipe(preset, recipe_options)
-    with open_store(store_folder, create=True) as store:
+    with open_store(store_location, create=True) as store:
         manifest = ingest_molecules(store, collection, files, recipe, options_, terminal_progress())
     if as_json:
         click.echo(manifest.model_dump_json(exclude={"files"}))

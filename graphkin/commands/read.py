@@ -21,13 +21,13 @@ def _print_json(answer: Any) -> None:
 @options.generation
 @click.option("--rejections", is_flag=True, help="List the records that were not kept.")
 @options.as_json
-def info(store_folder: str, collection: str | None, generation: str | None, rejections: bool, as_json: bool) -> None:
+def info(store_location: str, collection: str | None, generation: str | None, rejections: bool, as_json: bool) -> None:
     """Show collections, their generations and where they come from."""
     from store import open_store
 
     if not collection and (rejections or generation):
         raise click.UsageError("--rejections and --generation need --collection")
-    with open_store(store_folder) as store:
+    with open_store(store_location) as store:
         if not collection:
             _show_collections(store, as_json)
             return
@@ -103,7 +103,7 @@ def _show_rejections(opened: "Generation", as_json: bool) -> None:
 @click.option("--limit", type=click.IntRange(1), default=50, help="Neighbours to show.")
 @options.as_json
 def neighbors(
-    store_folder: str,
+    store_location: str,
     collection: str,
     generation: str | None,
     smiles: str | None,
@@ -117,7 +117,7 @@ def neighbors(
     from graphkin.answers import neighbors_of
     from store import open_store
 
-    with open_store(store_folder) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, generation) as opened:
         answer = neighbors_of(opened, _the_item(opened, smiles, name, id), min_similarity, limit)
     if as_json:
         _print_json(answer)
@@ -165,7 +165,7 @@ def _show_hits(hits: list[dict[str, Any]]) -> None:
 @click.option("--limit", type=click.IntRange(1), default=10, help="Hits to show.")
 @options.as_json
 def search(
-    store_folder: str,
+    store_location: str,
     collection: str,
     generation: str | None,
     smiles: str,
@@ -180,7 +180,7 @@ def search(
     from ingest.search import StructureSearch
     from store import open_store
 
-    with open_store(store_folder) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, generation) as opened:
         searcher = StructureSearch(opened)
         query = read_structure(Recipe.model_validate(opened.manifest.recipe), smiles=smiles)
         answer = hits_of(opened, searcher, query, min_similarity, limit)
@@ -207,7 +207,7 @@ def search(
 @click.option("--epoch", type=int, default=0, help="Epoch.")
 @options.as_json
 def positives(
-    store_folder: str,
+    store_location: str,
     collection: str,
     generation: str | None,
     anchor: int,
@@ -222,7 +222,7 @@ def positives(
     from store import open_store
     from store.sampling.snapshot import SnapshotSampler
 
-    with open_store(store_folder) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, generation) as opened:
         sampler = SnapshotSampler(opened.graph(), opened.id, threads=1)
         answer = positives_of(opened, sampler, anchor, policy_of(policy, **parameters), seed, epoch)
     if as_json:

@@ -9,7 +9,7 @@ from graphkin import options
 @options.store
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port; 0: any free one.")
-def serve(store_folder: str, host: str, port: int) -> None:
+def serve(store_location: str, host: str, port: int) -> None:
     """Serve the store over REST until ctrl-C. Documentation is at /docs.
 
     Further settings come from the environment: see docs/operating.md.
@@ -17,6 +17,6 @@ def serve(store_folder: str, host: str, port: int) -> None:
     from api.serve import Server
     from api.settings import Settings
 
-    server = Server(Settings(store=store_folder, host=host, port=port))
+    server = Server(Settings(store=store_location, host=host, port=port))
     click.echo(f"serving {server.url} (documentation: {server.url}/docs); ctrl-C ends it")
     server.run()

@@ -5,13 +5,20 @@ published `(:Generation)`, so drafts are invisible. Batches of a draft create a 
 transaction; its constraint turns a repeated batch into an error instead of a second copy.
 """
 
+from store.identity import content_digest
 from store.records import Kind
 
 SCHEMA_VERSION = 1
 
 LABELS: dict[Kind, str] = {"molecule": "Molecule", "graph": "Graph", "node": "Node"}
 
-CONSTRAINTS = [
+
+def digest(text: str) -> str:
+    """What stands for a text of any length in an index."""
+    return content_digest(text, 0).hex()
+
+
+SCHEMA = [
     "CREATE CONSTRAINT graphkin_store IF NOT EXISTS FOR (s:Graphkin) REQUIRE s.name IS UNIQUE",
     "CREATE CONSTRAINT graphkin_collection IF NOT EXISTS FOR (c:Collection) REQUIRE c.name IS UNIQUE",
     """CREATE CONSTRAINT graphkin_generation IF NOT EXISTS
@@ -31,6 +38,8 @@ CONSTRAINTS = [
         )
     ),
 ]
+SCHEMA_NAMES = frozenset(statement.split()[2] for statement in SCHEMA)  # a constraint's index has its name
+PRESENT = "SHOW INDEXES YIELD name RETURN collect(name) AS names"
 AWAIT_INDEXES = "CALL db.awaitIndexes(300)"
 
 VERSION = "OPTIONAL MATCH (s:Graphkin {name: 'schema'}) RETURN s.version AS version"
@@ -144,17 +153,19 @@ BELONGINGS = ["Name", "Rejection", "Batch"]
 LIVING = "RETURN EXISTS { (g:Generation) WHERE g.graph = $graph AND g.deleted_at IS NULL } AS living"
 ITEMS = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids
-RETURN i.id AS id, i.smiles AS smiles, i.names AS names, i.inchikey AS inchikey, i.properties AS properties,
-       COUNT {{ (i)-[:SIMILAR]-() }} AS degree, i.dropped AS dropped
+RETURN i.id AS id, i.smiles AS smiles, coalesce(i.names, []) AS names, i.inchikey AS inchikey,
+       i.properties AS properties, COUNT {{ (i)-[:SIMILAR]-() }} AS degree, i.dropped AS dropped
 """
 SCAN = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
-RETURN i.id AS id, i.smiles AS smiles, i.inchikey AS inchikey, i.names AS names, i.properties AS properties
+RETURN i.id AS id, i.smiles AS smiles, i.inchikey AS inchikey, coalesce(i.names, []) AS names,
+       i.properties AS properties
 ORDER BY id
 """
 PICK = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids
-RETURN i.id AS id, i.smiles AS smiles, i.inchikey AS inchikey, i.names AS names, i.properties AS properties
+RETURN i.id AS id, i.smiles AS smiles, i.inchikey AS inchikey, coalesce(i.names, []) AS names,
+       i.properties AS properties
 """
 FIND_SMILES = """
 MATCH (i:{label} {{graph: $graph, digest: $digest}}) WHERE i.id > $after AND i.smiles = $value
@@ -190,9 +201,41 @@ RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) A
 """
 FINGERPRINTS = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
-RETURN i.id AS id, i.fingerprint AS fingerprint ORDER BY id
+RETURN i.id AS id, coalesce(i.fingerprint, []) AS fingerprint ORDER BY id
 """
 REJECTIONS = """
 MATCH (r:Rejection) WHERE r.graph = $graph AND r.n >= $start AND r.n < $stop
 RETURN r.source AS source, r.line AS line, r.input AS input, r.reason AS reason ORDER BY r.n
 """
+
+# Walking on a generation with GDS
+
+VERTICES = """
+MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
+RETURN collect(i.id) AS id, collect(id(i)) AS node, collect(COUNT {{ (i)-[:SIMILAR]-() }}) AS degree
+"""
+LOCK_GENERATION = """
+MATCH (g:Generation {graph: $graph}) SET g.lock = true REMOVE g.lock
+WITH g WHERE g.deleted_at IS NULL RETURN g.generation AS generation
+"""
+IS_PROJECTED = "CALL gds.graph.exists($name) YIELD exists RETURN exists"
+ESTIMATE_PROJECTION = """
+CALL gds.graph.project.estimate('*', {SIMILAR: {type: '*', orientation: 'UNDIRECTED', properties: 'similarity'}},
+                                {nodeCount: $nodes, relationshipCount: $relationships})
+YIELD bytesMax RETURN bytesMax AS bytes
+"""
+FREE_HEAP = "CALL gds.debug.sysInfo() YIELD key, value WHERE key = 'availableHeapInBytes' RETURN value AS bytes"
+PROJECT = """
+MATCH (a:{label} {{graph: $graph}}) OPTIONAL MATCH (a)-[r:SIMILAR]->(b)
+WITH gds.graph.project($name, a, b,
+                       {{relationshipProperties: CASE WHEN r IS NULL THEN null ELSE r {{.similarity}} END}},
+                       {{undirectedRelationshipTypes: ['*']}}) AS projected
+RETURN projected.nodeCount AS nodes
+"""
+WALK = """
+CALL gds.randomWalk.stream($name, {sourceNodes: $sources, walkLength: $length + 1, walksPerNode: $walks,
+                                   returnFactor: $p, inOutFactor: $q, relationshipWeightProperty: 'similarity',
+                                   randomSeed: $seed, concurrency: 4})
+YIELD nodeIds UNWIND nodeIds AS node RETURN collect(node) AS nodes
+"""
+DROP_PROJECTION = "CALL gds.graph.drop($name, false) YIELD graphName RETURN graphName"

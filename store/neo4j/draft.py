@@ -12,9 +12,10 @@ from neo4j.exceptions import ConstraintError
 
 from store.base import Draft
 from store.errors import StoreBusy, StoreError
-from store.identity import ContentHash, content_digest
+from store.identity import ContentHash
 from store.neo4j import cypher
 from store.neo4j.connection import Connection
+from store.neo4j.cypher import digest
 from store.neo4j.removal import remove
 from store.records import Edges, Int32, Kind, Manifest, Provenance, UInt64
 
@@ -168,11 +169,6 @@ class _Lease:
         if first and self._thread.is_alive():
             self._thread.join()
         return first
-
-
-def digest(text: str) -> str:
-    """What stands for a text of any length in an index."""
-    return content_digest(text, 0).hex()
 
 
 def _parts(rows: list[Any]) -> Iterator[list[Any]]:

@@ -15,7 +15,8 @@ from store.errors import Deleted
 from store.identity import ContentHash
 from store.neo4j import cypher
 from store.neo4j.connection import Connection
-from store.neo4j.draft import digest
+from store.neo4j.cypher import digest
+from store.neo4j.projection import Projection, Vertices
 from store.records import (
     ITEM_SCHEMA,
     REJECTION_SCHEMA,
@@ -152,6 +153,19 @@ class Neo4jGeneration(Generation):
                 popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int32)
                 self._fingerprints = Fingerprints(words, popcounts)
             return self._fingerprints
+
+    def vertices(self) -> Vertices:
+        """Where the items are to be found in a projection."""
+        starts = range(0, self.size, _EDGE_PAGE)
+        rows = [self._read(cypher.VERTICES, start=start, stop=start + _EDGE_PAGE)[0] for start in starts]
+        nodes, degrees = np.empty(self.size, np.int64), np.empty(self.size, np.int32)
+        for row in rows:
+            nodes[row["id"]], degrees[row["id"]] = row["node"], row["degree"]
+        return Vertices(nodes, degrees)
+
+    def projection(self) -> Projection:
+        """The copy of this hierarchy that GDS walks on."""
+        return Projection(self._connection, self.collection, self.manifest, self._token)
 
     def check(self) -> list[str]:
         problems = []

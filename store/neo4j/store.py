@@ -8,6 +8,7 @@ from store.neo4j import cypher
 from store.neo4j.connection import Connection
 from store.neo4j.draft import Neo4jDraft
 from store.neo4j.generation import Neo4jGeneration
+from store.neo4j.projection import drop_projection
 from store.neo4j.removal import remove
 from store.records import Kind, Manifest
 
@@ -25,22 +26,29 @@ class Neo4jStore(Store):
 
     def _check_version(self, create: bool) -> None:
         (row,) = self._connection.read(cypher.VERSION)
-        if row["version"] is None and create:
-            for statement in cypher.CONSTRAINTS:
-                self._connection.run(statement)
-            self._connection.run(cypher.AWAIT_INDEXES)
-            self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)
-        elif row["version"] is None:
+        if row["version"] is None and not create:
             raise NotFound(
                 "this database holds no graphkin store", hint="`graphkin ingest` or `graphkin load` makes one"
             )
-        elif row["version"] > cypher.SCHEMA_VERSION:
+        if row["version"] is not None and row["version"] > cypher.SCHEMA_VERSION:
             raise StoreFormat(
                 "the store was written by a newer graphkin",
                 given=f"schema version {row['version']}",
                 expected=f"schema version {cypher.SCHEMA_VERSION} or older",
                 hint="upgrade graphkin",
             )
+        self._create_schema()
+        if row["version"] is None:
+            self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)
+
+    def _create_schema(self) -> None:
+        """Create what is missing: everything in a new database, and in one that `neo4j-admin` filled."""
+        (row,) = self._connection.read(cypher.PRESENT)
+        if cypher.SCHEMA_NAMES.issubset(row["names"]):
+            return
+        for statement in cypher.SCHEMA:
+            self._connection.run(statement)
+        self._connection.run(cypher.AWAIT_INDEXES)
 
     def collections(self) -> list[Collection]:
         return [
@@ -79,6 +87,7 @@ class Neo4jStore(Store):
         """Remove what deleted generations left, also of a deletion that was cut off."""
         for row in self._connection.read(cypher.DELETED, collection=collection):
             manifest = Manifest.model_validate_json(row["manifest"])
+            drop_projection(self._connection, row["graph"])
             remove(self._connection, cypher.LABELS[manifest.kind], row["graph"])
             self._connection.run(cypher.FORGET, collection=collection, graph=row["graph"])
 

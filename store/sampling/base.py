@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from store.errors import NotFound
 from store.records import Int32
 from store.sampling.policy import Policy
 
@@ -55,6 +56,14 @@ class Sampler(ABC):
     engine: str
 
     @abstractmethod
+    def ready(self) -> bool:
+        """Whether requests are served at once. They are served anyway, after `prepare`."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Do now what the first request would wait for."""
+
+    @abstractmethod
     def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
         """The positive set of each anchor, in request order; an anchor may be asked for twice.
 
@@ -80,3 +89,12 @@ class Sampler(ABC):
 
         None if there is no such path: the two are then not `edges`-connected (method.md B).
         """
+
+
+def require_ids(ids: Int32, size: int) -> Int32:
+    """The ids as int32. Raises `NotFound` naming one that none of `size` items has."""
+    strangers = ids[(ids < 0) | (ids >= size)]
+    if len(strangers):
+        id = int(strangers[0])
+        raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {size - 1}")
+    return ids.astype(np.int32)

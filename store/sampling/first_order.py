@@ -32,3 +32,24 @@ def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: boo
             else:
                 edge = pick(transitions, anchor, uniforms(key, anchor, slot, 0, PAD)[0])
                 positives[row, slot] = transitions.indices[edge]
+
+
+@njit(nogil=True, cache=True)
+def take(ends: Int32, degrees: Int32, anchors: Int32, pad_self: bool, positives: Int32) -> None:
+    """Fill positives (B, k), open where -1, from independent draws of one neighbour: ends (B, any number).
+
+    The first distinct of independent draws are successive draws without replacement. Once all neighbours have come,
+    every further draw counts, or the anchor does. Rows stay open where the draws do not suffice.
+    """
+    for row in range(len(ends)):
+        chosen = positives[row]
+        filled, distinct = (chosen >= 0).sum(), min(len(chosen), degrees[row])
+        goal = distinct if pad_self else len(chosen)
+        for end in ends[row]:
+            if filled == goal:
+                break
+            if filled >= distinct or not (chosen[:filled] == end).any():
+                chosen[filled] = end
+                filled += 1
+        if filled == goal:
+            chosen[goal:] = anchors[row]

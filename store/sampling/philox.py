@@ -14,7 +14,7 @@ from store.errors import InvalidInput
 from store.sampling.policy import MAX_SEED
 
 # The last word of the counter: what the draw decides.
-STEP, END, RANK, TIE, RACE, PAD, NEGATIVE = range(7)
+STEP, END, RANK, TIE, RACE, PAD, NEGATIVE, SERVER = range(8)
 
 _LOW = np.uint64(0xFFFFFFFF)
 _WORD = np.uint64(32)

@@ -15,6 +15,25 @@ TOP, COUNT, EXP = range(3)
 
 
 @njit(nogil=True, cache=True)
+def choose(
+    key: np.uint64,
+    anchor: int,
+    rank: int,
+    pad_self: bool,
+    trails: Int32,
+    positives: Int32,
+    visits: NDArray[np.uint16],
+) -> None:
+    """Fill positives and visits (k,) from the walks of an anchor, trails (walks, length), which visited something."""
+    ids, counts = np.empty(trails.size, np.int32), np.empty(trails.size, np.int32)
+    distinct = tally(trails, anchor, ids, counts)
+    if rank == TOP:
+        most_visited(key, anchor, pad_self, ids[:distinct], counts[:distinct], positives, visits)
+    else:
+        by_visits(key, anchor, rank == EXP, ids[:distinct], counts[:distinct], positives, visits)
+
+
+@njit(nogil=True, cache=True)
 def tally(trails: Int32, anchor: int, ids: Int32, counts: Int32) -> int:
     """Count visits with multiplicity over all walks, the anchor's own left out; -1 in trails is no visit.
 

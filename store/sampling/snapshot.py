@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from store.errors import InvalidInput, NotFound
+from store.errors import InvalidInput
 from store.records import Graph, Int32
 from store.sampling import connectivity, first_order, negatives, second_order, transitions, walks
-from store.sampling.base import Positive, PositiveSets, Sampler
+from store.sampling.base import Positive, PositiveSets, Sampler, require_ids
 from store.sampling.philox import replay_key
 from store.sampling.policy import Policy
 
@@ -34,8 +34,14 @@ class SnapshotSampler(Sampler):
         self._popularity = negatives.of(graph)
         self._pool = ThreadPoolExecutor(threads or os.cpu_count(), thread_name_prefix="sampler")
 
+    def ready(self) -> bool:
+        return True
+
+    def prepare(self) -> None:
+        """Everything is in memory since construction."""
+
     def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
-        wanted = self._require(anchors)
+        wanted = require_ids(anchors, self._graph.nodes)
         key = replay_key(seed, self._generation, policy.canonical(), epoch)
         drawn = np.full((len(wanted), policy.k), -1, dtype=np.int32)
         visits = np.zeros(drawn.shape, dtype=np.uint16)
@@ -80,16 +86,8 @@ class SnapshotSampler(Sampler):
     def connecting_path(self, source: int, target: int, edges: int) -> Int32 | None:
         if not 1 <= edges <= _MAX_CONNECTING_EDGES:
             raise InvalidInput("path length out of range", given=edges, expected=f"1 to {_MAX_CONNECTING_EDGES}")
-        self._require(np.array([source, target]))
+        require_ids(np.array([source, target]), self._graph.nodes)
         return connectivity.connecting_path(self._graph, source, target, edges)
-
-    def _require(self, ids: Int32) -> Int32:
-        """The ids as int32. Raises `NotFound` naming one that no item has."""
-        strangers = ids[(ids < 0) | (ids >= self._graph.nodes)]
-        if len(strangers):
-            id = int(strangers[0])
-            raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {self._graph.nodes - 1}")
-        return ids.astype(np.int32)
 
     def _share(self, rows: int, work: Callable[[int, int], None]) -> None:
         """Do rows [begin, end) of some work, all of them, in chunks that the pool's threads share."""

@@ -38,21 +38,35 @@ def draw(
 ) -> None:
     """Fill positives and visits (B, k), which come as -1 and 0 and stay so for isolated anchors."""
     trails = np.empty((walk.walks, walk.length), np.int32)
-    ids, counts = np.empty(trails.size, np.int32), np.empty(trails.size, np.int32)
     for row in range(len(anchors)):
         anchor = anchors[row]
         if transitions.indptr[anchor] == transitions.indptr[anchor + 1]:
             continue
         wander(transitions, anchor, key, walk, trails)
-        distinct = ranking.tally(trails, anchor, ids, counts)
-        if walk.rank == ranking.TOP:
-            ranking.most_visited(
-                key, anchor, walk.pad_self, ids[:distinct], counts[:distinct], positives[row], visits[row]
-            )
-        else:
-            ranking.by_visits(
-                key, anchor, walk.rank == ranking.EXP, ids[:distinct], counts[:distinct], positives[row], visits[row]
-            )
+        ranking.choose(key, anchor, walk.rank, walk.pad_self, trails, positives[row], visits[row])
+
+
+@njit(nogil=True, cache=True)
+def draw_from(
+    trails: Int32, anchors: Int32, key: np.uint64, walk: Walk, positives: Int32, visits: NDArray[np.uint16]
+) -> None:
+    """As `draw`, from walks that were taken elsewhere and never ended early: trails (B, walks, length).
+
+    Ending with a probability after each step is the same as cutting a walk at a geometric length, which is done here.
+    """
+    for row in range(len(anchors)):
+        for number in range(walk.walks):
+            for step in range(1, walk.length):
+                if _ends(key, anchors[row], number, step, walk.p_end):
+                    trails[row, number, step:] = -1
+                    break
+        ranking.choose(key, anchors[row], walk.rank, walk.pad_self, trails[row], positives[row], visits[row])
+
+
+@njit(nogil=True, cache=True)
+def _ends(key: np.uint64, anchor: int, number: int, step: int, p_end: float) -> bool:
+    """Whether walk `number` ends before its step `step`, 1 or later."""
+    return p_end > 0.0 and uniforms(key, anchor, number, step, END)[0] < p_end
 
 
 @njit(nogil=True, cache=True)
@@ -65,7 +79,7 @@ def wander(transitions: Transitions, anchor: int, key: np.uint64, walk: Walk, tr
     for number in range(walk.walks):
         previous, here = anchor, anchor
         for step in range(walk.length):
-            if step > 0 and walk.p_end > 0.0 and uniforms(key, anchor, number, step, END)[0] < walk.p_end:
+            if step > 0 and _ends(key, anchor, number, step, walk.p_end):
                 trails[number, step:] = -1
                 break
             if step > 0 and biased:

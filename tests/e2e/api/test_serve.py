@@ -80,7 +80,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("GRAPHKIN_ALLOWED_HOSTS", "localhost, Graphkin.example.org")
     monkeypatch.setenv("GRAPHKIN_CACHE_BYTES", "1000")
     found = Settings()
-    assert (found.store, found.cache_bytes, found.host, found.port) == (tmp_path, 1000, "127.0.0.1", 8000)
+    assert (found.store, found.cache_bytes, found.host, found.port) == (str(tmp_path), 1000, "127.0.0.1", 8000)
     assert found.allowed_hosts == ("localhost", "graphkin.example.org")
 
 

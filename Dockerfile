@@ -1,0 +1,24 @@
+# The graphkin command with the neo4j extra: `docker build -t graphkin .`
+
+FROM python:3.11-slim-bookworm AS build
+WORKDIR /build
+RUN python -m venv /opt/graphkin
+COPY . .
+RUN /opt/graphkin/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints.txt '.[neo4j]'
+
+FROM python:3.11-slim-bookworm
+# RDKit's drawing code is linked with these.
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends libexpat1 libxext6 libxrender1 \
+    && rm -rf /var/lib/apt/lists/*
+# A named volume mounted here takes over the owner.
+RUN useradd --system --uid 10001 --user-group --no-create-home graphkin \
+    && install -d -o graphkin -g graphkin /var/cache/graphkin
+COPY --from=build /opt/graphkin /opt/graphkin
+ENV PATH=/opt/graphkin/bin:$PATH \
+    GRAPHKIN_CACHE_DIR=/var/cache/graphkin \
+    NUMBA_CACHE_DIR=/var/cache/graphkin/numba
+USER graphkin
+WORKDIR /var/cache/graphkin
+ENTRYPOINT ["graphkin"]
+CMD ["--help"]

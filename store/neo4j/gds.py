@@ -1,0 +1,177 @@
+"""The `gds` engine: walks taken by Neo4j Graph Data Science, ranked as the snapshot engine ranks its own."""
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from store.neo4j.generation import Neo4jGeneration
+from store.neo4j.projection import Vertices
+from store.records import Int32, Int64
+from store.sampling import first_order, walks
+from store.sampling.base import Positive, PositiveSets, Sampler, require_ids
+from store.sampling.philox import PAD, SERVER, block, replay_key, uniforms
+from store.sampling.policy import Policy
+from store.sampling.race import arrival
+from store.sampling.snapshot import SnapshotSampler
+
+_NODES = 1 << 20  # node ids that one call streams: seconds, far from the 100 s after which GDS ends a stalled stream
+_ROUNDS = 6  # calls for first-order positives, each of twice as many walks, before what is left is raced for
+_MAX_BIAS = 16.0  # ratio of 1/p, 1 and 1/q to which GDS, thinning at most 100 times, errs in 1 step of 600 at worst
+
+
+class GdsSampler(Sampler):
+    """Walks over a projection in the server's memory, made by the first request and again after a restart.
+
+    First-order positives and random walks come from the server; `second_order`, negatives, connecting paths and walks
+    with an extreme p or q from a `SnapshotSampler` over the edges, which are pulled once when first needed.
+    A draw depends on what `Sampler` says and on the projection: the next one may number its nodes otherwise.
+    Each request costs the server a pass over all edges: ask for many anchors at a time.
+    `max_bytes` bounds the projection; by default it must fit into the server's free heap.
+
+    `ready`, `prepare`, `positives` and `explain` raise `StoreError` where GDS is missing or the projection does not
+    fit, `StoreBusy` where the server is away or left out walks, and may raise `Deleted`.
+    """
+
+    engine = "gds"
+
+    def __init__(self, generation: Neo4jGeneration, *, max_bytes: int | None = None) -> None:
+        self._generation = generation
+        self._projection = generation.projection()
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._read: Vertices | None = None
+        self._snapshot: SnapshotSampler | None = None
+
+    def ready(self) -> bool:
+        return self._projection.exists()
+
+    def prepare(self) -> None:
+        self._projection.prepare(self._max_bytes)
+
+    def drop(self) -> None:
+        """Free the server's memory. The next request projects again."""
+        self._projection.drop()
+
+    def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
+        if not _is_walked_by_gds(policy):
+            return self._in_process().positives(anchors, policy, seed, epoch)
+        wanted = require_ids(anchors, self._generation.size)
+        key = replay_key(seed, self._generation.id, policy.canonical(), epoch)
+        once, places = np.unique(wanted, return_inverse=True)  # GDS gives a repeated source the same walks, twice
+        isolated = self._vertices().degrees[once] == 0
+        positives = np.full((len(once), policy.k), -1, dtype=np.int32)
+        visits = np.zeros(positives.shape, dtype=np.uint16)
+        if policy.name == "first_order":
+            positives[~isolated] = self._first_order(policy, key, once[~isolated])
+        else:
+            positives[~isolated], visits[~isolated] = self._random_walk(policy, key, once[~isolated])
+        counts = np.where(isolated, 0, policy.k).astype(np.uint16)
+        return PositiveSets(wanted, counts[places], isolated[places], positives[places], visits[places])
+
+    def explain(self, anchor: int, policy: Policy, seed: int, epoch: int) -> list[Positive]:
+        """The path of a positive is the one with the fewest edges: the walks themselves are not kept."""
+        if not _is_walked_by_gds(policy):
+            return self._in_process().explain(anchor, policy, seed, epoch)
+        sets = self.positives(np.array([anchor]), policy, seed, epoch)
+        found = zip(sets.positives[0].tolist(), sets.visits[0].tolist(), strict=True)
+        return [self._explained(anchor, id, visits, policy) for id, visits in found if id >= 0]
+
+    def negatives(self, seed: int, epoch: int, first: int, batches: int, count: int) -> Int32:
+        return self._in_process().negatives(seed, epoch, first, batches, count)
+
+    def connecting_path(self, source: int, target: int, edges: int) -> Int32 | None:
+        return self._in_process().connecting_path(source, target, edges)
+
+    def _random_walk(self, policy: Policy, key: np.uint64, anchors: Int32) -> tuple[Int32, NDArray[np.uint16]]:
+        positives = np.full((len(anchors), policy.k), -1, dtype=np.int32)
+        visits = np.zeros(positives.shape, dtype=np.uint16)
+        for rows in _chunks(len(anchors), policy.walks * (policy.length + 1)):
+            trails = self._trails(anchors[rows], policy.length, policy.walks, key, 0, policy.p, policy.q)
+            walks.draw_from(trails, anchors[rows], key, walks.of(policy), positives[rows], visits[rows])
+        return positives, visits
+
+    def _first_order(self, policy: Policy, key: np.uint64, anchors: Int32) -> Int32:
+        """The first k distinct ends of one-step walks; anchors that are still short walk again."""
+        degrees = self._vertices().degrees[anchors]
+        positives = np.full((len(anchors), policy.k), -1, dtype=np.int32)
+
+        def take(ends: Int32, rows: Int64) -> None:
+            taken = positives[rows]
+            first_order.take(ends, degrees[rows], anchors[rows], policy.pad == "self", taken)
+            positives[rows] = taken
+
+        short = np.arange(len(anchors))
+        for call in range(_ROUNDS):
+            number = 2 * policy.k << call
+            for part in _chunks(len(short), 2 * number):
+                take(self._trails(anchors[short[part]], 1, number, key, call)[:, :, 0], short[part])
+            short = short[positives[short, -1] < 0]
+        for row in short:
+            take(self._raced(int(anchors[row]), policy.k, key, positives[row])[np.newaxis], np.array([row]))
+        return positives
+
+    def _raced(self, anchor: int, k: int, key: np.uint64, chosen: Int32) -> Int32:
+        """The neighbours not chosen yet, in an order drawn here, and k more draws.
+
+        Successive draws have no memory, so this goes on where walks would take too long to find a faint neighbour.
+        """
+        near = self._generation.neighbors(anchor)
+        sums = np.cumsum(near.similarity, dtype=np.float64)
+        levels = [uniforms(key, anchor, slot, 0, PAD)[0] * sums[-1] for slot in range(k)]
+        left = ~np.isin(near.ids, chosen)
+        weights = zip(near.ids[left].tolist(), near.similarity[left].tolist(), strict=True)
+        times = [arrival(key, anchor, id, similarity) for id, similarity in weights]
+        return np.concatenate([near.ids[left][np.argsort(times)], near.ids[np.searchsorted(sums, levels, "right")]])
+
+    def _trails(
+        self, anchors: Int32, length: int, number: int, key: np.uint64, call: int, p: float = 1.0, q: float = 1.0
+    ) -> Int32:
+        """(B, number, length) items that walks of distinct anchors visit, each with a neighbour.
+
+        The seed is drawn anew for every `call` of a request, never counted up: GDS adds a node's number to it.
+        """
+        words = block(key, np.uint64(call), np.uint64(0), np.uint64(0), np.uint64(SERVER))
+        seed = int(np.array(words[:2], dtype=np.uint32).view(np.int64)[0])
+        vertices = self._vertices()
+        self.prepare()  # before every call: the server may have restarted since the last
+        return vertices.items(self._projection.walk(vertices.nodes[anchors], length, number, p, q, seed))
+
+    def _vertices(self) -> Vertices:
+        with self._lock:
+            if self._read is None:
+                self._read = self._generation.vertices()
+            return self._read
+
+    def _in_process(self) -> SnapshotSampler:
+        with self._lock:
+            if self._snapshot is None:
+                self._snapshot = SnapshotSampler(self._generation.graph(), self._generation.id)
+            return self._snapshot
+
+    def _explained(self, anchor: int, id: int, visits: int, policy: Policy) -> Positive:
+        walks_behind = policy.name == "random_walk"
+        path = self._generation.path(anchor, id, policy.length if walks_behind else 1)
+        assert path is not None, "a positive lies within the length of a walk"
+        direct = len(path.similarity) == 1
+        return Positive(
+            id=id,
+            similarity=path.similarity[0] if direct else None,
+            direct=direct,
+            visits=visits if walks_behind else None,
+            path=tuple(path.ids.tolist()),
+        )
+
+
+def _is_walked_by_gds(policy: Policy) -> bool:
+    if policy.name != "random_walk":
+        return policy.name == "first_order"
+    weights = (1 / policy.p, 1.0, 1 / policy.q)
+    return max(weights) <= _MAX_BIAS * min(weights)
+
+
+def _chunks(rows: int, nodes: int) -> Iterator[slice]:
+    """Slices of so many rows that each streams about `_NODES` ids, `nodes` of them a row."""
+    step = max(1, _NODES // nodes)
+    return (slice(begin, begin + step) for begin in range(0, rows, step))

@@ -1,0 +1,152 @@
+"""A generation as GDS holds it: a named, undirected, weighted copy in the server's memory."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import neo4j
+import numpy as np
+from neo4j.exceptions import Neo4jError
+
+from store.errors import Deleted, StoreBusy, StoreError
+from store.neo4j import cypher
+from store.neo4j.connection import Connection
+from store.records import Int32, Int64, Manifest
+
+_NO_PROCEDURE = "Neo.ClientError.Procedure.ProcedureNotFound"
+
+
+@dataclass(frozen=True)
+class Vertices:
+    """The items as the server numbers them: nodes (N,) int64, its ids by item id; degrees (N,) int32."""
+
+    nodes: Int64
+    degrees: Int32
+
+    @cached_property
+    def _by_node(self) -> Int64:
+        return np.argsort(self.nodes)
+
+    def items(self, nodes: Int64) -> Int32:
+        """The items that some of the nodes are, in an array of the same shape."""
+        places = np.searchsorted(self.nodes, nodes, sorter=self._by_node)
+        return self._by_node[places].astype(np.int32)
+
+
+class Projection:
+    """The projection of one generation, under a name of its own. Safe to share between threads and processes.
+
+    The server loses it when it restarts. It belongs to the user who made it. Every method but `drop` raises
+    `StoreError` where the server has no GDS.
+    """
+
+    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: str) -> None:
+        self._connection = connection
+        self._collection = collection
+        self._manifest = manifest
+        self._graph = graph
+        self._label = cypher.LABELS[manifest.kind]
+        self._name = _name(graph)
+
+    def exists(self) -> bool:
+        try:
+            (row,) = self._connection.read(cypher.IS_PROJECTED, name=self._name)
+        except StoreError as error:
+            if _lacks_gds(error):
+                raise StoreError(
+                    "this Neo4j server has no Graph Data Science",
+                    expected="the graph-data-science plugin, 2.13",
+                    hint="install the plugin, or use the snapshot sampler",
+                ) from error
+            raise
+        return bool(row["exists"])
+
+    def prepare(self, max_bytes: int | None = None) -> None:
+        """Project, unless that is done already; who comes meanwhile waits.
+
+        The generation is locked meanwhile, also against being deleted, so that a projection can neither be made twice
+        nor outlive what it shows. Raises `StoreError` where it would not fit into `max_bytes`, by default the part of
+        the server's heap that is free, and `Deleted` for a generation that was deleted.
+        """
+        if self.exists():
+            return
+
+        def work(transaction: neo4j.ManagedTransaction) -> None:
+            if transaction.run(cypher.LOCK_GENERATION, graph=self._graph).single() is None:
+                raise Deleted(f"this generation of {self._collection!r} was deleted", given=self._manifest.generation)
+            if transaction.run(cypher.IS_PROJECTED, name=self._name).single(strict=True)["exists"]:
+                return
+            self._require_room(transaction, max_bytes)
+            transaction.run(cypher.PROJECT.format(label=self._label), graph=self._graph, name=self._name).consume()
+
+        self._connection.write(work)
+
+    def _require_room(self, transaction: neo4j.ManagedTransaction, max_bytes: int | None) -> None:
+        size: dict[str, Any] = {"nodes": self._manifest.counts.kept, "relationships": 2 * self._manifest.edges}
+        needed = transaction.run(cypher.ESTIMATE_PROJECTION, size).single(strict=True)["bytes"]
+        free = transaction.run(cypher.FREE_HEAP).single(strict=True)["bytes"] if max_bytes is None else max_bytes
+        if needed > free:
+            raise StoreError(
+                "the server has too little memory for a projection of this generation",
+                given=f"{needed} bytes for {size['nodes']} items and {size['relationships'] // 2} edges",
+                expected=f"at most {free} bytes",
+                hint="raise the heap of the server (garbage counts until it is collected), or use the snapshot sampler",
+            )
+
+    def walk(self, sources: Int64, length: int, walks: int, p: float, q: float, seed: int) -> Int64:
+        """(B, walks, length) nodes that walks from B distinct sources visit, each with a neighbour; B at least 1.
+
+        p and q are node2vec's; `seed` is any int64, mixed with a number of the source's own. GDS stops thinning a step
+        after 100 rejections: exact only while 1/p, 1 and 1/q are of one order of magnitude.
+        Raises `StoreBusy` where walks are missing: a stream that stalls ends short without saying so.
+        """
+        (row,) = self._connection.read(
+            cypher.WALK,
+            name=self._name,
+            sources=sources.tolist(),
+            length=length,
+            walks=walks,
+            p=p,  # GDS calls it the return factor and weighs going back by its inverse, as node2vec does p
+            q=q,
+            seed=seed,
+        )
+        order = np.argsort(sources)
+        nodes = np.array(row["nodes"], dtype=np.int64)
+        expected = np.repeat(sources[order], walks)
+        if len(nodes) != len(expected) * (length + 1):
+            raise _short()
+        trails = nodes.reshape(-1, length + 1)
+        trails = trails[np.argsort(trails[:, 0], kind="stable")]  # walks of different sources come interleaved
+        if not np.array_equal(trails[:, 0], expected):
+            raise _short()
+        by_source = np.empty((len(sources), walks, length), dtype=np.int64)
+        by_source[order] = trails[:, 1:].reshape(by_source.shape)
+        return by_source
+
+    def drop(self) -> None:
+        drop_projection(self._connection, self._graph)
+
+
+def drop_projection(connection: Connection, graph: str) -> None:
+    """Drop the projection of what was written under a token, if there is one."""
+    try:
+        connection.read(cypher.DROP_PROJECTION, name=_name(graph))
+    except StoreError as error:
+        if not _lacks_gds(error):
+            raise
+
+
+def _name(graph: str) -> str:
+    return f"graphkin-{graph}"
+
+
+def _lacks_gds(error: StoreError) -> bool:
+    return isinstance(error.__cause__, Neo4jError) and error.__cause__.code == _NO_PROCEDURE
+
+
+def _short() -> StoreBusy:
+    return StoreBusy(
+        "the server answered with too few walks",
+        expected="every walk of every item that has a neighbour",
+        hint="try again; if it stays so, the projection and the stored edges differ: `graphkin verify`",
+    )

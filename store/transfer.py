@@ -1,0 +1,109 @@
+"""Copying a published generation from one store into another, through the port."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import numpy as np
+
+from store.base import Collection, Draft, Generation, Store
+from store.errors import NotFound, StoreFormat
+from store.identity import ContentHash
+from store.records import ITEM_SCHEMA, Int32, Manifest, Provenance
+
+Stage = Callable[[str, int | None, str], AbstractContextManager[Callable[[int], object]]]
+"""Announces a stage: its name, its total (None: unknown) and unit. What it yields advances it by so many units."""
+
+_BLOCK = 4096  # items
+
+
+@contextmanager
+def silent(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG001
+    """The stage that tells nobody."""
+    yield lambda _: None
+
+
+def copy_generation(source: Generation, target: Store, stage: Stage = silent) -> Manifest:
+    """Publish the same generation, of the same collection and with the same id, in another store; it becomes current.
+
+    Nothing is written if it is current there already. If it is there but not current, its items alone are sent: a
+    store makes a generation current when its content is published again. The manifest returned is the target's.
+    Raises `StoreFormat` if the items read are not those that the id stands for, and what `Store.draft` and
+    `Draft.publish` raise; nothing is published then.
+    """
+    there = _listed(target, source.collection)
+    if there is not None and there.current == source.id:
+        with target.open(source.collection, source.id) as opened:
+            return opened.manifest
+    with target.draft(source.collection, source.manifest.kind) as draft:
+        _copy_items(source, draft, stage)
+        if not _holds(target, source):
+            _copy_rejections(source, draft, stage)
+            _copy_fingerprints(source, draft, stage)
+            _copy_edges(source, draft, stage)
+        return draft.publish(Provenance(**source.manifest.model_dump(include=set(Provenance.model_fields))))
+
+
+def _listed(store: Store, collection: str) -> Collection | None:
+    try:
+        return store.collection(collection)
+    except NotFound:
+        return None
+
+
+def _holds(store: Store, source: Generation) -> bool:
+    found = _listed(store, source.collection)
+    return found is not None and source.id in found.generations
+
+
+def _copy_items(source: Generation, draft: Draft, stage: Stage) -> None:
+    content = ContentHash()
+    with stage("items", source.size, "items") as advance:
+        for batch in source.scan():
+            items = batch.select(ITEM_SCHEMA.names)
+            content.update(items)
+            draft.append_items(items)
+            advance(items.num_rows)
+    if content.hexdigest(source.manifest.recipe, source.manifest.versions["rdkit"]) != source.id:
+        raise StoreFormat(
+            f"generation {source.id[:12]} of {source.collection!r} is damaged: its items are not those it was made of",
+            hint="`graphkin verify` tells more",
+        )
+
+
+def _copy_rejections(source: Generation, draft: Draft, stage: Stage) -> None:
+    with stage("rejections", source.manifest.counts.rejected, "records") as advance:
+        for batch in source.rejections():
+            draft.append_rejections(batch)
+            advance(batch.num_rows)
+
+
+def _copy_fingerprints(source: Generation, draft: Draft, stage: Stage) -> None:
+    words = source.fingerprints().words
+    with stage("fingerprints", len(words), "items") as advance:
+        for start in range(0, len(words), _BLOCK):
+            block = words[start : start + _BLOCK]
+            draft.append_fingerprints(block)
+            advance(len(block))
+    dropped = dropped_by_item(source)
+    if dropped is not None:
+        draft.write_dropped(dropped)
+
+
+def _copy_edges(source: Generation, draft: Draft, stage: Stage) -> None:
+    with stage("edges", source.manifest.edges, "edges") as advance:
+        for edges in source.edges():
+            draft.append_edges(edges)
+            advance(len(edges))
+    forest = source.forest()
+    with stage("spanning forest", len(forest), "edges") as advance:
+        draft.write_forest(forest)
+        advance(len(forest))
+
+
+def dropped_by_item(generation: Generation) -> Int32 | None:
+    """(N,) pairs ≥ τ of each item that the cap did not keep; None where they could not be counted."""
+    if generation.manifest.dropped is None:
+        return None
+    blocks = (range(start, min(start + _BLOCK, generation.size)) for start in range(0, generation.size, _BLOCK))
+    counts = (item["dropped"] for block in blocks for item in generation.items(block))
+    return np.fromiter(counts, np.int32, count=generation.size)

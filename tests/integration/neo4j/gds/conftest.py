@@ -1,0 +1,110 @@
+"""Graphs on a real server, for tests of the gds engine."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from store import open_store
+from store.base import Generation, Store
+from store.records import ITEM_SCHEMA, Counts, Edges, Provenance
+
+TOY = {(0, 1): 0.9, (0, 2): 0.6, (1, 2): 0.7, (2, 3): 0.5, (3, 4): 0.8}
+
+Weights = Mapping[tuple[int, int], float]
+Publish = Callable[..., Generation]
+
+
+def publish_graph(store: Store, collection: str, nodes: int, weights: Weights, copies: int = 1) -> Generation:
+    """Publish disjoint copies of a graph: copy c holds vertex v as c * nodes + v."""
+    pairs = np.array(list(weights), dtype=np.int32).reshape(-1, 2)
+    shift = np.repeat(np.arange(copies, dtype=np.int32) * nodes, len(pairs))
+    edges = Edges(
+        np.tile(pairs[:, 0], copies) + shift,
+        np.tile(pairs[:, 1], copies) + shift,
+        np.tile(np.array(list(weights.values()), dtype=np.float32), copies),
+    )
+    size = nodes * copies
+    rows = [{"smiles": None, "inchikey": None, "names": [], "properties": f'{{"n":{n}}}'} for n in range(size)]
+    with store.draft(collection, "graph") as draft:
+        draft.append_items(pa.RecordBatch.from_pylist(rows, schema=ITEM_SCHEMA))
+        draft.append_edges(edges)
+        draft.publish(
+            Provenance(
+                kind="graph",
+                recipe={"threshold": 0.4, "collection": collection},
+                versions={"rdkit": "2026.09.1"},
+                inputs=[],
+                counts=Counts(read=size, kept=size, duplicates=0, rejected=0),
+                edges=len(edges),
+                dropped=None,
+                properties={},
+                histograms={},
+                times={},
+            )
+        )
+    return store.open(collection)
+
+
+@pytest.fixture(scope="session")
+def gds_server(start_neo4j: Callable[[], Any]) -> Any:
+    return start_neo4j()
+
+
+@pytest.fixture(scope="session")
+def connect(gds_server: Any) -> Iterator[Callable[[], Store]]:
+    """connect(): the store on the server, through connections of its own."""
+    opened: list[Store] = []
+
+    def another() -> Store:
+        opened.append(open_store(gds_server.url, create=True))
+        return opened[-1]
+
+    yield another
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture(scope="session")
+def publish(connect: Callable[[], Store]) -> Publish:
+    """publish(collection, nodes, {(i, j): similarity}, copies=1): a reader of what is now on the server."""
+    store = connect()
+    return lambda collection, *graph: publish_graph(store, collection, *graph)
+
+
+@pytest.fixture
+def publish_embedded(tmp_path: Path) -> Publish:
+    return lambda collection, *graph: publish_graph(open_store(tmp_path, create=True), collection, *graph)
+
+
+@pytest.fixture(scope="session")
+def toy() -> Weights:
+    """A triangle 0-1-2, vertex 3 hanging on 2, and vertex 4 on 3."""
+    return TOY
+
+
+@pytest.fixture(scope="session")
+def toys(publish: Publish) -> Generation:
+    """1,000 copies of the toy graph and of an isolated vertex 5."""
+    return publish("toys", 6, TOY, 1000)
+
+
+@pytest.fixture(scope="session")
+def ask(gds_server: Any) -> Callable[..., list[dict[str, Any]]]:
+    """ask(statement, **parameters): rows, through a connection of its own."""
+
+    def rows(statement: str, **parameters: Any) -> list[dict[str, Any]]:
+        with neo4j.GraphDatabase.driver(gds_server.url, auth=(gds_server.user, gds_server.password)) as driver:
+            return [row.data() for row in driver.execute_query(statement, parameters).records]
+
+    return rows
+
+
+@pytest.fixture(scope="session")
+def projections(ask: Callable[..., list[dict[str, Any]]]) -> Callable[[], list[str]]:
+    """projections(): the names of all projections on the server."""
+    return lambda: [row["name"] for row in ask("CALL gds.graph.list() YIELD graphName RETURN graphName AS name")]

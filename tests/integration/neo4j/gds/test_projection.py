@@ -1,0 +1,162 @@
+"""The life of a projection: made once, refused, lost, dropped."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import count
+
+import numpy as np
+import pytest
+
+from store.errors import Deleted, StoreBusy, StoreError
+from store.neo4j.gds import GdsSampler
+from store.sampling.policy import Policy
+
+PATH = {(0, 1): 0.5, (1, 2): 1.0}
+WALK = Policy.of("random_walk", walks=3, length=2, rank="top", k=4)
+_numbers = count()
+
+
+@pytest.fixture
+def generation(publish):
+    """A path of three and an isolated item, in a collection of its own."""
+    return publish(f"path-{next(_numbers)}", 4, PATH)
+
+
+@pytest.fixture
+def sampler(generation):
+    return GdsSampler(generation)
+
+
+def drawn(sampler, epoch=0):
+    return sampler.positives(np.arange(4, dtype=np.int32), WALK, 0, epoch)
+
+
+def test_the_first_request_makes_it_and_others_find_it(connect, generation, sampler, projections):
+    assert not sampler.ready()
+    before = projections()
+    sets = drawn(sampler)
+    assert sampler.ready()
+    assert len(projections()) == len(before) + 1
+    elsewhere = GdsSampler(connect().open(generation.collection))
+    assert elsewhere.ready()
+    assert np.array_equal(drawn(elsewhere).positives, sets.positives)
+    assert len(projections()) == len(before) + 1
+    sampler.drop()
+    assert not elsewhere.ready()
+    assert sorted(projections()) == sorted(before)
+    sampler.drop()
+    assert np.array_equal(drawn(elsewhere).isolated, sets.isolated)
+
+
+def test_it_holds_every_item_and_every_edge_both_ways(ask, toys):
+    sampler = GdsSampler(toys)
+    sampler.prepare()
+    sizes = ask("CALL gds.graph.list() YIELD nodeCount, relationshipCount RETURN nodeCount, relationshipCount")
+    assert {"nodeCount": toys.size, "relationshipCount": 2 * toys.manifest.edges} in sizes
+
+
+def test_all_who_come_at_once_get_one(connect, generation, projections):
+    before = projections()
+    samplers = [GdsSampler(connect().open(generation.collection)) for _ in range(2)] * 3
+    barrier = threading.Barrier(len(samplers))
+
+    def rush(sampler):
+        barrier.wait()
+        return drawn(sampler)
+
+    with ThreadPoolExecutor(len(samplers)) as pool:
+        answers = list(pool.map(rush, samplers))
+    assert len(projections()) == len(before) + 1
+    assert all(np.array_equal(answer.positives, answers[0].positives) for answer in answers)
+
+
+def test_one_that_does_not_fit_is_refused_with_its_numbers(generation, sampler):
+    small = GdsSampler(generation, max_bytes=1000)
+    with pytest.raises(StoreError, match=r"bytes for 4 items and 2 edges\n.*at most 1000 bytes"):
+        drawn(small)
+    assert not small.ready()
+    drawn(sampler)
+    assert drawn(small).isolated.tolist() == [False, False, False, True]  # it is there already
+
+
+def test_it_goes_with_its_generation(connect, generation, sampler, projections):
+    before = projections()
+    drawn(sampler)
+    connect().delete(generation.collection, generation.id)
+    assert sorted(projections()) == sorted(before)
+    for late in (sampler, GdsSampler(generation)):
+        with pytest.raises(Deleted):
+            drawn(late)
+    assert sorted(projections()) == sorted(before)
+
+
+def test_none_is_left_when_it_is_made_during_the_deletion(connect, publish, projections):
+    before = projections()
+    for _ in range(5):
+        generation = publish(f"path-{next(_numbers)}", 4, PATH)
+        sampler, store = GdsSampler(generation), connect()
+        with ThreadPoolExecutor(2) as pool:
+            made = pool.submit(sampler.prepare)
+            pool.submit(store.delete, generation.collection, generation.id).result()
+            assert isinstance(made.exception(), Deleted | None)
+        assert sorted(projections()) == sorted(before)
+
+
+def test_walks_that_are_missing_are_noticed(ask, generation, sampler):
+    drawn(sampler)
+    sampler.drop()
+    ask(
+        "MATCH (g:Generation {generation: $id}) MATCH (i:Graph {graph: g.graph, id: 0})-[r:SIMILAR]-() DELETE r",
+        id=generation.id,
+    )
+    for policy in (WALK, Policy.of("first_order")):
+        with pytest.raises(StoreBusy, match="too few walks"):
+            sampler.positives(np.arange(4, dtype=np.int32), policy, 0, 0)
+
+
+def test_a_server_that_was_killed_projects_again_once_it_has_gds(connect, gds_server, toys, generation):
+    sampler, other, anchors = GdsSampler(toys), GdsSampler(generation), np.arange(toys.size, dtype=np.int32)
+    drawn(other)
+    at_work = threading.Event()
+
+    def build():
+        for epoch in count():
+            sampler.positives(anchors, WALK, 0, epoch)
+            at_work.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        builder = pool.submit(build)
+        assert at_work.wait(60)
+        gds_server.kill()
+        error = builder.exception()
+    assert isinstance(error, StoreBusy)
+    assert error.retry_after > 0
+    with without_plugins(gds_server):
+        for request in (sampler.ready, lambda: drawn(sampler)):
+            with pytest.raises(StoreError, match=r"no Graph Data Science\n(.*\n)*.*hint: install") as lacking:
+                request()
+            assert not isinstance(lacking.value, StoreBusy)
+        assert other.negatives(0, 0, 0, 1, 3).shape == (1, 3)
+        connect().delete(generation.collection, generation.id)
+    assert not sampler.ready()
+    sets = sampler.positives(anchors, WALK, 0, 0)
+    assert sampler.ready()
+    assert np.array_equal(sets.isolated, anchors % 6 == 5)
+    assert (sets.positives[~sets.isolated] >= 0).all()
+
+
+@contextmanager
+def without_plugins(server):
+    """A server that is down runs without GDS meanwhile, and with it afterwards."""
+    plugins, elsewhere = server._home / "plugins", server._home / "elsewhere"
+    plugins.rename(elsewhere)
+    plugins.mkdir()
+    try:
+        server.start()
+        yield
+        server.kill()
+    finally:
+        plugins.rmdir()
+        elsewhere.rename(plugins)
+        server.start()

@@ -1,0 +1,86 @@
+"""Real servers and the real importer, and what it means that two stores hold the same generation."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ingest.pipeline import ingest_molecules
+from ingest.recipe import resolve
+from store import open_store
+from store.base import Generation
+from store.records import Provenance
+
+JARS = Path(__file__).parents[3] / "neo4j" / "target" / "lib"
+
+
+@pytest.fixture(scope="module")
+def server(start_neo4j: Callable[..., Any]) -> Iterator[Any]:
+    server = start_neo4j()
+    yield server
+    server.kill()  # quicker than to stop it
+
+
+@pytest.fixture
+def empty_server(server: Any) -> Any:
+    server.clear()
+    return server
+
+
+@pytest.fixture
+def run_import(start_neo4j: Callable[..., Any], tmp_path: Path) -> Callable[[str, Path], Any]:
+    """Runs a command line that calls `neo4j-admin`, for the server with this home."""
+    program = tmp_path / "bin" / "neo4j-admin"
+    program.parent.mkdir()
+    short_lived = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    program.write_text(f"#!/bin/sh\nexec java {short_lived} -cp '{JARS}/*' org.neo4j.cli.AdminTool \"$@\"\n")
+    program.chmod(0o755)
+
+    def run(command: str, home: Path) -> subprocess.CompletedProcess[str]:
+        home.mkdir(exist_ok=True)
+        places = {"NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")}
+        path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, **places, "PATH": path}
+        return subprocess.run(["sh", "-ec", command], env=environment, capture_output=True, text=True)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def nci_store(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> Path:
+    """An embedded store with the collection `nci`: 1,500 records, InChIKeys, a cap that drops pairs, rejections."""
+    folder = tmp_path_factory.mktemp("nci")
+    lines = nci_file.read_text().splitlines(keepends=True)[:1500]
+    (folder / "nci.smi").write_text("".join([*lines, "notamolecule wrong\n"]))
+    with open_store(folder / "store", create=True) as store:
+        ingest_molecules(store, "nci", [str(folder / "nci.smi")], resolve(top_k=5, threshold=0.3, inchikey=True))
+    return folder / "store"
+
+
+@pytest.fixture(scope="session")
+def assert_same() -> Callable[[Generation, Generation], None]:
+    """Fails unless two generations agree in everything but the time of publication."""
+
+    def check(one: Generation, other: Generation) -> None:
+        fields = set(Provenance.model_fields) | {"generation"}
+        assert one.manifest.model_dump(include=fields) == other.manifest.model_dump(include=fields)
+        ids = np.arange(one.size, dtype=np.int32)
+        assert one.items(ids) == other.items(ids)
+        assert _rows(one.scan()) == _rows(other.scan())
+        assert _rows(one.rejections()) == _rows(other.rejections())
+        assert np.array_equal(one.fingerprints().words, other.fingerprints().words)
+        for name in ("indptr", "indices", "similarity"):
+            assert np.array_equal(getattr(one.graph(), name), getattr(other.graph(), name))
+        for name in ("source", "target", "similarity"):
+            assert np.array_equal(getattr(one.forest(), name), getattr(other.forest(), name))
+        assert other.check() == []
+
+    return check
+
+
+def _rows(batches: Any) -> list[dict[str, Any]]:
+    return [row for batch in batches for row in batch.to_pylist()]

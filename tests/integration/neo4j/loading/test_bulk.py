@@ -1,0 +1,115 @@
+"""`graphkin export neo4j-admin`, imported by the real importer and read back from the server started on the result."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from store import open_store
+from store.neo4j import cypher
+from store.neo4j.connection import Connection
+
+ODD_NAMES = [
+    ["a\x1fb", "between units"],
+    ["\r\n", "\r", "\n", '"', '"",""', ",", ";", "\\", '\\"', '"\\', "'", " ", "\t", "\x01\v\f\b\x1e"],
+    ["", "not only empty"],
+    ["\ufeff", "\u2028", "\uffff", "x\uffff", "\ue000", "\U0001f9ea"],
+    ['"' * 5_000_000],
+]
+
+
+@pytest.fixture
+def odd(molecules: Any) -> Any:
+    """The known molecules and more, with names that try the importer's syntax and its buffer."""
+    more = [{"smiles": f"N{'C' * n}", "names": names, "properties": "{}"} for n, names in enumerate(ODD_NAMES)]
+    return replace(molecules, rows=[*molecules.rows, *more], dropped=[*molecules.dropped, *range(len(more))])
+
+
+@pytest.fixture
+def stores(odd: Any, graphs: Any, nci_store: Path, tmp_path: Path) -> dict[str, Path]:
+    """Collection -> the embedded store that holds it."""
+    with open_store(tmp_path / "store", create=True) as store:
+        odd.publish(store, "odd")
+        graphs.publish(store, "graphs")
+    return {"odd": tmp_path / "store", "graphs": tmp_path / "store", "nci": nci_store}
+
+
+@pytest.mark.parametrize("collection", ["odd", "graphs", "nci"])
+def test_an_imported_generation_is_the_same(
+    graphkin: Callable[..., Any],
+    stores: dict[str, Path],
+    collection: str,
+    run_import: Callable[[str, Path], Any],
+    start_neo4j: Callable[..., Any],
+    molecules: Any,
+    assert_same: Callable[..., None],
+    tmp_path: Path,
+) -> None:
+    where = ("--store", stores[collection], "--collection", collection)
+    exported = graphkin("export", "neo4j-admin", *where, "--output", "the import")
+    assert exported.code == 0
+    assert "--overwrite-destination" not in exported.out
+    done = run_import(exported.out, tmp_path / "home")
+    assert done.returncode == 0, done.stderr
+    assert "Database already exist" in run_import(exported.out, tmp_path / "home").stderr
+    server = start_neo4j(tmp_path / "home")
+    try:
+        with open_store(stores[collection]) as source, open_store(server.url) as imported:
+            with source.open(collection) as one, imported.open(collection) as other:
+                assert_same(one, other)
+                assert one.manifest.published_at == other.manifest.published_at
+                _assert_found(one, other)
+            molecules.publish(imported, "later")
+            assert [found.name for found in imported.collections()] == sorted([collection, "later"])
+        indexes = _indexes(server.url)
+        assert set(indexes) == cypher.SCHEMA_NAMES
+        assert {state for state, _ in indexes.values()} == {"ONLINE"}
+        assert sum(owned for _, owned in indexes.values()) == sum("CONSTRAINT" in text for text in cypher.SCHEMA)
+    finally:
+        server.kill()
+
+
+def _assert_found(one: Any, other: Any) -> None:
+    """What indexes answer: each name, structure and key."""
+    for item in one.items(range(min(one.size, 50))):
+        for name in item["names"]:
+            assert other.find("name", name) == one.find("name", name)
+        for field in ("smiles", "inchikey"):
+            if item[field] is not None:
+                assert other.find(field, item[field]) == one.find(field, item[field])
+
+
+def _indexes(url: str) -> dict[str, tuple[str, bool]]:
+    """Name -> (state, whether a constraint owns it)."""
+    connection = Connection(url)
+    rows = connection.read("SHOW INDEXES YIELD name, state, owningConstraint, type WHERE type <> 'LOOKUP' RETURN *")
+    connection.close()
+    return {row["name"]: (row["state"], row["owningConstraint"] is not None) for row in rows}
+
+
+def test_a_lone_empty_name_is_refused(graphkin: Callable[..., Any], molecules: Any, tmp_path: Path) -> None:
+    """The importer would take it for no name."""
+    rows = [*molecules.rows[:-1], {"smiles": "CC/C=C\\C", "names": [""], "properties": "{}"}]
+    with open_store(tmp_path / "store", create=True) as store:
+        replace(molecules, rows=rows).publish(store, "c")
+    outcome = graphkin("export", "neo4j-admin", "--store", "store", "--collection", "c", "--output", "out")
+    assert outcome.code == 2
+    assert "item 9" in outcome.err
+    assert "graphkin load" in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+@pytest.mark.parametrize("name", ["taken", "file", "no/parent"])
+def test_folders_that_cannot_be_written(
+    graphkin: Callable[..., Any], nci_store: Path, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "letter.txt").write_text("dear")
+    (tmp_path / "file").write_text("mine")
+    outcome = graphkin("export", "neo4j-admin", "--store", nci_store, "--collection", "nci", "--output", name)
+    assert outcome.code == 2
+    assert name in outcome.err
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "letter.txt", "taken"]
+    assert (tmp_path / "file").read_text() == "mine"

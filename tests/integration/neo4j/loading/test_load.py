@@ -1,0 +1,81 @@
+"""`graphkin load`: a generation copied into a Neo4j server, and back."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from store import open_store
+
+
+def test_there_and_back_it_is_the_same(
+    graphkin: Callable[..., Any],
+    empty_server: Any,
+    molecules: Any,
+    graphs: Any,
+    assert_same: Callable[..., None],
+    tmp_path: Path,
+) -> None:
+    with open_store(tmp_path / "store", create=True) as store:
+        published = {name: given.publish(store, name) for name, given in (("odd", molecules), ("graphs", graphs))}
+    for name, manifest in published.items():
+        outcome = graphkin("load", "--store", "store", "--collection", name, "--to", empty_server.url)
+        assert outcome.code == 0
+        assert manifest.generation in outcome.out
+        assert graphkin("load", "--store", empty_server.url, "--collection", name, "--to", "back").code == 0
+    for place in (empty_server.url, tmp_path / "back"):
+        with open_store(tmp_path / "store") as source, open_store(place) as copy:
+            assert [found.name for found in copy.collections()] == ["graphs", "odd"]
+            for name in published:
+                with source.open(name) as one, copy.open(name) as other:
+                    assert_same(one, other)
+
+
+def test_real_molecules_are_verified_on_the_server(
+    graphkin: Callable[..., Any], empty_server: Any, nci_store: Path, assert_same: Callable[..., None]
+) -> None:
+    where = ("--collection", "nci")
+    loaded = graphkin("load", "--store", nci_store, *where, "--to", empty_server.url, "--json")
+    assert "edges" in loaded.err
+    with (
+        open_store(nci_store) as source,
+        open_store(empty_server.url) as copy,
+        source.open("nci") as one,
+        copy.open("nci") as other,
+    ):
+        assert_same(one, other)
+        assert json.loads(loaded.out)["generation"] == one.id
+    assert graphkin("verify", "--store", empty_server.url, *where).code == 0
+    exports = [
+        graphkin("export", "edges", "--store", place, *where, "--format", "csv", "--output", "-").out
+        for place in (nci_store, empty_server.url)
+    ]
+    assert exports[0] == exports[1]
+
+
+def test_what_is_there_is_not_copied_again(
+    graphkin: Callable[..., Any], empty_server: Any, molecules: Any, tmp_path: Path
+) -> None:
+    """Loading again changes nothing; loading one that another has replaced makes it current."""
+    other = replace(molecules, recipe={"threshold": 0.4, "inchikey": False})
+    with open_store(tmp_path / "store", create=True) as store:
+        first, second = molecules.publish(store, "c"), other.publish(store, "c")
+    load = ("load", "--store", "store", "--collection", "c", "--to", empty_server.url, "--json", "--generation")
+    times = {}
+    for generation in (first.generation, first.generation, second.generation, first.generation):
+        manifest = json.loads(graphkin(*load, generation).out)
+        assert manifest["generation"] == generation
+        assert times.setdefault(generation, manifest["published_at"]) == manifest["published_at"]
+        with open_store(empty_server.url) as copy, copy.open("c") as opened:
+            assert opened.id == generation
+            assert opened.check() == []
+            assert sum(len(batch) for batch in opened.rejections()) == len(molecules.rejections)
+    with open_store(empty_server.url) as copy:
+        assert copy.collection("c").generations == (first.generation, second.generation)
+
+
+def test_nobody_is_home(graphkin: Callable[..., Any], start_neo4j: Callable[..., Any], nci_store: Path) -> None:
+    outcome = graphkin("load", "--store", nci_store, "--collection", "nci", "--to", "bolt://127.0.0.1:1")
+    assert outcome.code == 4
+    assert "does not answer" in outcome.err

@@ -1,0 +1,72 @@
+"""Copying a generation between stores, where it goes wrong and what it says on the way. See also `graphkin load`."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from store import open_store
+from store.base import Store
+from store.errors import Conflict, StoreFormat
+from store.records import ITEM_SCHEMA
+from store.transfer import copy_generation
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Store:
+    return open_store(tmp_path / "target", create=True)
+
+
+def test_every_item_is_announced_once(store: Store, target: Store, molecules: Any) -> None:
+    molecules.publish(store, "c")
+    announced, done = {}, Counter()
+
+    @contextmanager
+    def stage(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
+        announced[name] = total
+        yield lambda by: done.update({name: by})
+
+    with store.open("c") as source:
+        copy_generation(source, target, stage)
+    assert announced == {"items": 10, "rejections": 3, "fingerprints": 10, "edges": 10, "spanning forest": 6}
+    assert done == announced
+
+
+def test_damaged_items_are_not_passed_on(store: Store, folder: Path, target: Store, molecules: Any) -> None:
+    manifest = molecules.publish(store, "c")
+    with sqlite3.connect(folder / "collections" / "c" / manifest.generation / "items.sqlite") as items:
+        items.execute("UPDATE items SET smiles = 'N' WHERE id = 3")
+    items.close()
+    with store.open("c") as source, pytest.raises(StoreFormat, match="damaged"):
+        copy_generation(source, target)
+    assert target.collections() == []
+    target.draft("c", "molecule").discard()  # the writer's lock is free
+
+
+def test_a_collection_of_another_kind_stays(store: Store, target: Store, molecules: Any, graphs: Any) -> None:
+    molecules.publish(store, "c")
+    there = graphs.publish(target, "c")
+    with store.open("c") as source, pytest.raises(Conflict, match="graph"):
+        copy_generation(source, target)
+    assert target.collection("c").generations == (there.generation,)
+
+
+def test_what_was_left_out_stays_out(store: Store, target: Store, graphs: Any) -> None:
+    """No fingerprints, no dropped counts, no forest."""
+    with store.draft("c", "graph") as draft:
+        draft.append_items(pa.RecordBatch.from_pylist(list(graphs.rows), schema=ITEM_SCHEMA))
+        draft.append_edges(graphs.edges)
+        published = draft.publish(graphs.provenance())
+    with store.open("c") as source:
+        assert copy_generation(source, target).generation == published.generation
+    with target.open("c") as copy:
+        assert copy.fingerprints().words.shape == (3, 0)
+        assert len(copy.forest()) == 0
+        assert [item["dropped"] for item in copy.items([0, 1, 2])] == [None] * 3
+        assert np.array_equal(copy.graph().indices, [2, 0])
