@@ -13,7 +13,8 @@ from ingest.search import StructureSearch
 from store.base import Collection, Generation, Store
 from store.errors import Conflict, NotFound
 from store.records import Manifest
-from store.sampling.snapshot import SnapshotSampler
+from store.sampling.base import Sampler
+from store.sampling.engine import sampler_of
 
 _OPEN = 8  # generations
 _MANIFESTS = 1024
@@ -27,7 +28,7 @@ class Opened:
     def __init__(self, generation: Generation) -> None:
         self.generation = generation
         self._lock = threading.Lock()
-        self._sampler: SnapshotSampler | None = None
+        self._sampler: Sampler | None = None
         self._search: StructureSearch | None = None
         self._texts: dict[int, bytes] = {}
         weakref.finalize(self, generation.close)
@@ -44,10 +45,10 @@ class Opened:
         if kind != "molecule":
             raise Conflict("this needs a collection of molecules", given=kind, expected="kind molecule")
 
-    def sampler(self) -> SnapshotSampler:
+    def sampler(self) -> Sampler:
         with self._lock:
             if self._sampler is None:
-                self._sampler = SnapshotSampler(self.generation.graph(), self.generation.id)
+                self._sampler = sampler_of(self.generation)
             return self._sampler
 
     def search(self) -> StructureSearch:

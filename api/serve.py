@@ -64,11 +64,6 @@ class Server:
             self._server.run(sockets=[self._socket])
 
 
-def serve(settings: Settings) -> None:
-    """Serve until a signal. Raises as `Server` does."""
-    Server(settings).run()
-
-
 async def _try_out(settings: Settings) -> None:
     """Open and close everything once: what fails later, inside uvicorn, ends as a traceback in its log."""
     async with opened(settings):

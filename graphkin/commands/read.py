@@ -220,10 +220,10 @@ def positives(
     """Draw positives of an anchor. The same seed, epoch, policy and generation give the same positives."""
     from graphkin.answers import policy_of, positives_of
     from store import open_store
-    from store.sampling.snapshot import SnapshotSampler
+    from store.sampling.engine import sampler_of
 
     with open_store(store_location) as store, store.open(collection, generation) as opened:
-        sampler = SnapshotSampler(opened.graph(), opened.id, threads=1)
+        sampler = sampler_of(opened, threads=1)
         answer = positives_of(opened, sampler, anchor, policy_of(policy, **parameters), seed, epoch)
     if as_json:
         _print_json(answer)
