@@ -20,9 +20,9 @@ async def livez() -> dict[str, str]:
 
 @router.get("/readyz", response_model=Health, responses=problems(503))
 def readyz(request: Request) -> dict[str, str]:
-    """Requests will be answered: the store can be read, and the kernels are compiled."""
+    """Requests will be answered: the store can be read, kernels are compiled, and the sampler has its graph."""
     state = state_of(request)
-    state["library"].store.collections()
+    state["library"].require_ready()
     if not state["warmup"].done:
         raise StoreBusy("still compiling", hint="seconds, and only on the first start")
     return {"status": "ready"}

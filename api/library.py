@@ -8,13 +8,14 @@ from contextlib import suppress
 from cachetools import LRUCache, TTLCache
 from pydantic_core import to_json
 
+from api.preparation import Preparation
 from ingest.recipe import Recipe
 from ingest.search import StructureSearch
 from store.base import Collection, Generation, Store
 from store.errors import Conflict, NotFound
 from store.records import Manifest
 from store.sampling.base import Sampler
-from store.sampling.engine import sampler_of
+from store.sampling.engine import Engine, require_engine, sampler_of
 
 _OPEN = 8  # generations
 _MANIFESTS = 1024
@@ -25,10 +26,12 @@ _TEXTS = 50_000  # items of a generation whose JSON is remembered: about 20 MB
 class Opened:
     """One generation, open for as long as somebody holds this object."""
 
-    def __init__(self, generation: Generation) -> None:
+    def __init__(self, generation: Generation, engine: Engine) -> None:
         self.generation = generation
+        self._engine = engine
         self._lock = threading.Lock()
         self._sampler: Sampler | None = None
+        self._preparation: Preparation | None = None
         self._search: StructureSearch | None = None
         self._texts: dict[int, bytes] = {}
         weakref.finalize(self, generation.close)
@@ -48,8 +51,15 @@ class Opened:
     def sampler(self) -> Sampler:
         with self._lock:
             if self._sampler is None:
-                self._sampler = sampler_of(self.generation)
+                self._sampler = sampler_of(self.generation, self._engine)
+                self._preparation = Preparation(self._sampler)
             return self._sampler
+
+    def require_ready(self) -> None:
+        """Raises `StoreBusy` while positives, once asked for, would have to wait; they are prepared meanwhile."""
+        preparation = self._preparation
+        if preparation is not None:
+            preparation.require()
 
     def search(self) -> StructureSearch:
         """Raises `Conflict` where this collection cannot be searched."""
@@ -80,8 +90,9 @@ class Opened:
 class Library:
     """Generations by collection and id, the most recently used of them open. Safe to share between threads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, engine: Engine = "snapshot") -> None:
         self.store = store
+        self._engine = engine
         self._lock = threading.Lock()
         self._listed: TTLCache[str, Collection] = TTLCache(1024, _FRESH)
         self._opened: LRUCache[tuple[str, str], Opened] = LRUCache(_OPEN)
@@ -104,9 +115,18 @@ class Library:
             key = (collection, _named(generation, listed))
             opened = self._opened.get(key)
             if opened is None:
-                opened = Opened(self.store.open(*key))
+                opened = Opened(self.store.open(*key), self._engine)
                 self._opened[key] = opened
             return opened
+
+    def require_ready(self) -> None:
+        """Raises `StoreError` unless the store answers, and positives of the generations in use come at once."""
+        self.store.collections()
+        require_engine(self.store, self._engine)
+        with self._lock:
+            in_use = list(self._opened.values())
+        for opened in in_use:
+            opened.require_ready()
 
     def overview(self) -> list[tuple[Collection, Manifest]]:
         """Every collection with the manifest of its current generation."""

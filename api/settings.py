@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from store.errors import InvalidInput
+from store.sampling.engine import Engine
 
 
 class Settings(BaseSettings):
@@ -16,6 +17,7 @@ class Settings(BaseSettings):
     store          folder of the store, or neo4j:// or bolt:// URL of a Neo4j server.
     host, port     where to listen; port 0 takes any free one.
     allowed_hosts  values of the Host header that are answered, without port, separated by commas; `*` is any.
+    sampler        which engine draws positives: `snapshot`, in this process, or `gds`, on the Neo4j server.
     cache_dir      folder of the positive-set cache; it may be deleted at any time the server is down.
     cache_bytes    how large that cache may grow.
 
@@ -28,6 +30,7 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ("localhost", "127.0.0.1", "[::1]")
+    sampler: Engine = "snapshot"
     cache_dir: Path = platformdirs.user_cache_path("graphkin")
     cache_bytes: Annotated[int, Field(gt=0)] = 10 * 2**30
 

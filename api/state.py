@@ -12,6 +12,7 @@ from api.settings import Settings
 from api.warmup import Warmup
 from store import open_store
 from store.positives import PositiveCache
+from store.sampling.engine import require_engine
 
 
 class State(TypedDict):
@@ -25,13 +26,14 @@ class State(TypedDict):
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[State]:
-    """Open the store and the caches. Raises `StoreError` and `NotFound` as they do."""
+    """Open the store and the caches. Raises as they do, and as `require_engine` does."""
     folder, room = settings.cache_dir / "positives", settings.cache_bytes
     with (
         open_store(settings.store) as store,
         closing(PositiveCache(folder, room, setting="GRAPHKIN_CACHE_BYTES")) as positives,
-        closing(Library(store)) as library,
+        closing(Library(store, settings.sampler)) as library,
     ):
+        require_engine(store, settings.sampler)
         async with Artist() as artist:
             yield State(library=library, positives=positives, artist=artist, warmup=Warmup())
 

@@ -9,6 +9,7 @@ from graphkin import options
 
 if TYPE_CHECKING:
     from store.base import Collection, Generation, Store
+    from store.sampling.engine import Engine
 
 
 def _print_json(answer: Any) -> None:
@@ -205,6 +206,9 @@ def search(
 @click.option("--pad", type=click.Choice(["resample", "self"]), help="How short lists fill up.  [default: resample]")
 @click.option("--seed", type=int, default=0, help="Seed, 0 to 2^53 - 1.")
 @click.option("--epoch", type=int, default=0, help="Epoch.")
+@click.option(
+    "--sampler", "engine", type=click.Choice(["snapshot", "gds"]), default="snapshot", help="What draws; gds: Neo4j."
+)
 @options.as_json
 def positives(
     store_location: str,
@@ -214,6 +218,7 @@ def positives(
     policy: str,
     seed: int,
     epoch: int,
+    engine: "Engine",
     as_json: bool,
     **parameters: Any,
 ) -> None:
@@ -223,7 +228,7 @@ def positives(
     from store.sampling.engine import sampler_of
 
     with open_store(store_location) as store, store.open(collection, generation) as opened:
-        sampler = sampler_of(opened, threads=1)
+        sampler = sampler_of(opened, engine, threads=1)
         answer = positives_of(opened, sampler, anchor, policy_of(policy, **parameters), seed, epoch)
     if as_json:
         _print_json(answer)

@@ -49,17 +49,7 @@ class Projection:
         self._name = _name(graph)
 
     def exists(self) -> bool:
-        try:
-            (row,) = self._connection.read(cypher.IS_PROJECTED, name=self._name)
-        except StoreError as error:
-            if _lacks_gds(error):
-                raise StoreError(
-                    "this Neo4j server has no Graph Data Science",
-                    expected="the graph-data-science plugin, 2.13",
-                    hint="install the plugin, or use the snapshot sampler",
-                ) from error
-            raise
-        return bool(row["exists"])
+        return is_projected(self._connection, self._name)
 
     def prepare(self, max_bytes: int | None = None) -> None:
         """Project, unless that is done already; who comes meanwhile waits.
@@ -125,6 +115,21 @@ class Projection:
 
     def drop(self) -> None:
         drop_projection(self._connection, self._graph)
+
+
+def is_projected(connection: Connection, name: str) -> bool:
+    """Whether the server has a projection of this name. Raises `StoreError` where it has no GDS."""
+    try:
+        (row,) = connection.read(cypher.IS_PROJECTED, name=name)
+    except StoreError as error:
+        if _lacks_gds(error):
+            raise StoreError(
+                "this Neo4j server has no Graph Data Science",
+                expected="the graph-data-science plugin, 2.13",
+                hint="install the plugin, or use the snapshot sampler",
+            ) from error
+        raise
+    return bool(row["exists"])
 
 
 def drop_projection(connection: Connection, graph: str) -> None:

@@ -8,7 +8,7 @@ from store.neo4j import cypher
 from store.neo4j.connection import Connection
 from store.neo4j.draft import Neo4jDraft
 from store.neo4j.generation import Neo4jGeneration
-from store.neo4j.projection import drop_projection
+from store.neo4j.projection import drop_projection, is_projected
 from store.neo4j.removal import remove
 from store.records import Kind, Manifest
 
@@ -90,6 +90,10 @@ class Neo4jStore(Store):
             drop_projection(self._connection, row["graph"])
             remove(self._connection, cypher.LABELS[manifest.kind], row["graph"])
             self._connection.run(cypher.FORGET, collection=collection, graph=row["graph"])
+
+    def require_gds(self) -> None:
+        """Raises `StoreError` where the server has no Graph Data Science."""
+        is_projected(self._connection, "graphkin")
 
     def close(self) -> None:
         self._connection.close()

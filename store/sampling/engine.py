@@ -3,12 +3,25 @@
 from contextlib import suppress
 from typing import Literal
 
-from store.base import Generation
+from store.base import Generation, Store
 from store.errors import InvalidInput
 from store.sampling.base import Sampler
 from store.sampling.snapshot import SnapshotSampler
 
 Engine = Literal["snapshot", "gds"]
+
+
+def require_engine(store: Store, engine: Engine) -> None:
+    """Raises `InvalidInput` for `gds` over a store that is no Neo4j server, `StoreError` where the server lacks GDS."""
+    if engine == "snapshot":
+        return
+    with suppress(ModuleNotFoundError):  # without the neo4j extra no store is one of Neo4j's
+        from store.neo4j.store import Neo4jStore
+
+        if isinstance(store, Neo4jStore):
+            store.require_gds()
+            return
+    raise _not_neo4j()
 
 
 def sampler_of(generation: Generation, engine: Engine = "snapshot", threads: int | None = None) -> Sampler:
@@ -17,20 +30,20 @@ def sampler_of(generation: Generation, engine: Engine = "snapshot", threads: int
     Raises `InvalidInput` for `gds` over a store that is no Neo4j server.
     """
     if engine == "gds":
-        return _on_the_server(generation)
+        with suppress(ModuleNotFoundError):
+            from store.neo4j.gds import GdsSampler
+            from store.neo4j.generation import Neo4jGeneration
+
+            if isinstance(generation, Neo4jGeneration):
+                return GdsSampler(generation)
+        raise _not_neo4j()
     return SnapshotSampler(generation.graph(), generation.id, threads)
 
 
-def _on_the_server(generation: Generation) -> Sampler:
-    with suppress(ModuleNotFoundError):  # without the neo4j extra no generation is one of Neo4j's
-        from store.neo4j.gds import GdsSampler
-        from store.neo4j.generation import Neo4jGeneration
-
-        if isinstance(generation, Neo4jGeneration):
-            return GdsSampler(generation)
-    raise InvalidInput(
+def _not_neo4j() -> InvalidInput:
+    return InvalidInput(
         "the gds sampler needs a Neo4j store",
-        given=generation.collection,
+        given="an embedded store",
         expected="a store at a neo4j:// or bolt:// URL",
         hint="use the snapshot sampler for an embedded store",
     )

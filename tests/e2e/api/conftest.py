@@ -1,4 +1,4 @@
-"""The real application over real HTTP, serving collections that were really ingested."""
+"""The real application over real HTTP, serving collections that were really ingested, from either store."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -18,6 +18,7 @@ from ingest.recipe import resolve
 from store import open_store
 from store.base import Store
 from store.records import ITEM_SCHEMA, Counts, Edges, Histogram, Provenance
+from store.transfer import copy_generation
 
 MOLECULES = 400
 
@@ -80,12 +81,52 @@ def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return folder / "store"
 
 
+@pytest.fixture(scope="session", params=["embedded", "neo4j"])
+def location(request: pytest.FixtureRequest, store_folder: Path) -> str:
+    """Where both stores hold what `store_folder` does."""
+    if request.param == "embedded":
+        return str(store_folder)
+    server = request.getfixturevalue("start_neo4j")()
+    load(store_folder, server.url)
+    return str(server.url)
+
+
+def load(folder: Path, url: str) -> None:
+    """Publish on a server what a folder holds."""
+    with open_store(folder) as source, open_store(url, create=True) as target:
+        for collection in source.collections():
+            with source.open(collection.name) as generation:
+                copy_generation(generation, target)
+
+
+@pytest.fixture(scope="session")
+def own_server(start_neo4j: Callable[[], Any]) -> Any:
+    return start_neo4j()
+
+
+@pytest.fixture(params=["embedded", "neo4j"])
+def own_location(request: pytest.FixtureRequest, store_folder: Path) -> str:
+    """A store like that of `location`, to publish to and delete from."""
+    if request.param == "embedded":
+        return str(request.getfixturevalue("own_folder"))
+    server = request.getfixturevalue("own_server")
+    server.clear()
+    load(store_folder, server.url)
+    return str(server.url)
+
+
 @pytest.fixture
-def publish(tmp_path: Path) -> Callable[[Path, str, list[str]], str]:
+def own_folder(store_folder: Path, tmp_path: Path) -> Path:
+    """A copy of the embedded store, to damage."""
+    return Path(shutil.copytree(store_folder, tmp_path / "store"))
+
+
+@pytest.fixture
+def publish(tmp_path: Path) -> Callable[[str, str, list[str]], str]:
     """Ingest SMILES lines into a collection of a store; gives the generation id."""
 
-    def published(folder: Path, collection: str, lines: list[str]) -> str:
-        with open_store(folder) as store:
+    def published(location: str, collection: str, lines: list[str]) -> str:
+        with open_store(location) as store:
             return ingest(store, collection, lines, tmp_path)
 
     return published
@@ -102,7 +143,7 @@ def publish_graphs() -> Callable[[Path, str, list[str]], str]:
     return published
 
 
-Serve = Callable[[Path], AbstractContextManager[httpx.Client]]
+Serve = Callable[[str | Path], AbstractContextManager[httpx.Client]]
 
 
 @pytest.fixture(scope="session")
@@ -110,7 +151,7 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Serve:
     """Serve a store of one's own on some free port."""
 
     @contextmanager
-    def serving(store: Path) -> Iterator[httpx.Client]:
+    def serving(store: str | Path) -> Iterator[httpx.Client]:
         server = Server(Settings(store=store, port=0, cache_dir=tmp_path_factory.mktemp("cache")))
         with server.running() as url, httpx.Client(base_url=url, timeout=60) as client:
             yield client
@@ -119,13 +160,7 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Serve:
 
 
 @pytest.fixture(scope="session")
-def client(store_folder: Path, serve: Serve) -> Iterator[httpx.Client]:
+def client(location: str, serve: Serve) -> Iterator[httpx.Client]:
     """Talks to a server that all tests share."""
-    with serve(store_folder) as client:
+    with serve(location) as client:
         yield client
-
-
-@pytest.fixture
-def own_store(store_folder: Path, tmp_path: Path) -> Path:
-    """A copy of the store, to publish to, delete from and damage."""
-    return Path(shutil.copytree(store_folder, tmp_path / "store"))

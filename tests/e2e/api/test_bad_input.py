@@ -273,24 +273,24 @@ def test_what_does_not_fit_the_collection(client: httpx.Client, method: str, pat
     require_problem(client.request(method, path, json=body), 409)
 
 
-def test_another_rdkit_is_refused_by_search_alone(own_store: Path, serve: Callable) -> None:
+def test_another_rdkit_is_refused_by_search_alone(own_folder: Path, serve: Callable) -> None:
     """As if an RDKit had built the collection whose fingerprints differ: another version, other bits."""
     import json
     import sqlite3
 
     import numpy as np
 
-    with sqlite3.connect(own_store / "catalog.sqlite") as catalog:
+    with sqlite3.connect(own_folder / "catalog.sqlite") as catalog:
         query = "SELECT generation, manifest FROM generations WHERE collection = 'nci'"
         ((generation, manifest),) = catalog.execute(query).fetchall()
         changed = json.loads(manifest)
         changed["versions"]["rdkit"] = "2001.09.1"
         catalog.execute("UPDATE generations SET manifest = ? WHERE collection = 'nci'", (json.dumps(changed),))
     catalog.close()
-    with serve(own_store) as client:
+    with serve(own_folder) as client:
         assert client.post(f"{URL}/search", json={"smiles": "CCO"}).status_code == 200  # another version, the same bits
-    file = own_store / "collections" / "nci" / generation / "fingerprints.npy"
+    file = own_folder / "collections" / "nci" / generation / "fingerprints.npy"
     np.save(file, np.roll(np.load(file), 1, axis=1))
-    with serve(own_store) as client:
+    with serve(own_folder) as client:
         require_problem(client.post(f"{URL}/search", json={"smiles": "CCO"}), 409)
         assert client.get(f"{URL}/items/5/neighbors").status_code == 200

@@ -36,7 +36,7 @@ def test_a_collection_tells_how_it_was_made(client: httpx.Client) -> None:
 
 
 def test_what_is_published_or_deleted_while_serving_is_seen_within_a_second(
-    own_store: Path, serve: Callable, publish: Publish
+    own_location: str, serve: Callable, publish: Publish
 ) -> None:
     def seen_after(change: Callable[[], object], expected: Callable[[], bool]) -> float:
         change()
@@ -45,7 +45,7 @@ def test_what_is_published_or_deleted_while_serving_is_seen_within_a_second(
             assert time.monotonic() - begin < 5
         return time.monotonic() - begin
 
-    with serve(own_store) as client:
+    with serve(own_location) as client:
         url = "/v1/collections/nci"
         old = client.get(f"{url}/items/0").json()["generation"]
         assert client.get("/v1/collections/fresh").status_code == 404
@@ -53,17 +53,17 @@ def test_what_is_published_or_deleted_while_serving_is_seen_within_a_second(
         def current() -> str:
             return client.get(f"{url}/items/0/neighbors").json()["generation"]
 
-        assert seen_after(lambda: publish(own_store, "nci", ["CCO", "CCCO"]), lambda: current() != old) < 1
+        assert seen_after(lambda: publish(own_location, "nci", ["CCO", "CCCO"]), lambda: current() != old) < 1
         new = current()
         assert client.get(url).json()["generations"] == [old, new]
         assert client.get(f"{url}/items/0", params={"generation": old}).json()["generation"] == old
         assert client.get(f"{url}/items/0", params={"generation": new}).json()["smiles"] == "CCO"
 
-        publish(own_store, "fresh", ["CCN"])
+        publish(own_location, "fresh", ["CCN"])
         assert client.get("/v1/collections/fresh/items/0").json()["smiles"] == "CCN"
 
         def delete(collection: str, generation: str) -> None:
-            with open_store(own_store) as store:
+            with open_store(own_location) as store:
                 store.delete(collection, generation)
 
         def status() -> int:
@@ -78,10 +78,10 @@ def test_what_is_published_or_deleted_while_serving_is_seen_within_a_second(
 
 
 def test_more_generations_than_stay_open_can_be_read_at_once(
-    own_store: Path, serve: Callable, publish: Publish
+    own_location: str, serve: Callable, publish: Publish
 ) -> None:
-    generations = [publish(own_store, "grown", ["C" * (n + 1), "O"]) for n in range(12)]
-    with serve(own_store) as client, ThreadPoolExecutor(6) as threads:
+    generations = [publish(own_location, "grown", ["C" * (n + 1), "O"]) for n in range(12)]
+    with serve(own_location) as client, ThreadPoolExecutor(6) as threads:
 
         def smiles(n: int) -> tuple[str, str]:
             query = {"generation": generations[n]}

@@ -15,11 +15,11 @@ def test_alive_and_ready(client: httpx.Client) -> None:
     assert reply.json() == {"status": "ready"}
 
 
-def test_a_store_that_went_away_makes_the_server_unready_and_not_dead(own_store: Path, serve: Callable) -> None:
-    with serve(own_store) as client:
+def test_a_store_that_went_away_makes_the_server_unready_and_not_dead(own_folder: Path, serve: Callable) -> None:
+    with serve(own_folder) as client:
         while client.get("/readyz").status_code == 503:
             pass
-        own_store.rename(own_store.with_name("elsewhere"))
+        own_folder.rename(own_folder.with_name("elsewhere"))
         reply = client.get("/readyz")
         assert (reply.status_code, reply.headers["content-type"]) == (503, "application/problem+json")
         assert int(reply.headers["Retry-After"]) > 0

@@ -71,9 +71,9 @@ def test_no_match_is_an_empty_list(client: httpx.Client, query: dict) -> None:
     assert (reply.json()["items"], reply.json()["next_cursor"]) == ([], None)
 
 
-def test_a_shared_name_is_paged_too(own_store: Path, serve: Callable, publish: Callable) -> None:
-    publish(own_store, "twins", ["C twin", "CC twin", "CCC other", "CCCC twin"])
-    with serve(own_store) as client:
+def test_a_shared_name_is_paged_too(own_location: str, serve: Callable, publish: Callable) -> None:
+    publish(own_location, "twins", ["C twin", "CC twin", "CCC other", "CCCC twin"])
+    with serve(own_location) as client:
         parameters = {"name": "twin", "limit": 2}
         first = client.get("/v1/collections/twins/items", params=parameters).json()
         second = client.get("/v1/collections/twins/items", params={**parameters, "cursor": first["next_cursor"]}).json()
@@ -82,17 +82,17 @@ def test_a_shared_name_is_paged_too(own_store: Path, serve: Callable, publish: C
         assert second["next_cursor"] is None
 
 
-def test_cursors_stay_with_their_generation(own_store: Path, serve: Callable, publish: Callable) -> None:
-    with serve(own_store) as client:
+def test_cursors_stay_with_their_generation(own_location: str, serve: Callable, publish: Callable) -> None:
+    with serve(own_location) as client:
         first = client.get(URL, params={"limit": 1}).json()
-        publish(own_store, "nci", ["CCO", "CCCO"])
+        publish(own_location, "nci", ["CCO", "CCCO"])
         second = client.get(URL, params={"limit": 1, "cursor": first["next_cursor"]}).json()
         assert second["generation"] == first["generation"]
         assert second["items"][0]["id"] == 1
-        with open_store(own_store) as store:
+        with open_store(own_location) as store:
             store.delete("nci", first["generation"])
             new = store.collection("nci").current
-    with serve(own_store) as client:
+    with serve(own_location) as client:
         reply = client.get(URL, params={"limit": 1, "cursor": first["next_cursor"]})
         assert reply.status_code == 410
         reply = client.get(URL, params={"limit": 1, "cursor": first["next_cursor"], "generation": new})
