@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import neo4j
 import networkx as nx
@@ -214,10 +214,9 @@ class Neo4jServer:
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        plugins = home / "plugins"
-        plugins.mkdir(parents=True)
+        self.plugins.mkdir(parents=True)
         for jar in (_JAVA / "target" / "lib").glob("*-2.13.9.jar"):
-            (plugins / jar.name).symlink_to(jar)
+            (self.plugins / jar.name).symlink_to(jar)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port: int = free.getsockname()[1]
         self.start()
@@ -228,6 +227,11 @@ class Neo4jServer:
     @property
     def url(self) -> str:
         return f"bolt://127.0.0.1:{self.port}"
+
+    @property
+    def plugins(self) -> Path:
+        """The folder that GDS is found in when the server starts."""
+        return self._home / "plugins"
 
     def start(self) -> None:
         """Start, or start again with the same data, and wait until it answers."""
@@ -260,10 +264,14 @@ class Neo4jServer:
             assert stream is not None
             stream.close()
 
+    def ask(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
+        """The rows of a statement, through a connection of its own."""
+        with neo4j.GraphDatabase.driver(self.url, auth=(self.user, self.password)) as driver:
+            return [row.data() for row in driver.execute_query(statement, parameters).records]
+
     def clear(self) -> None:
         """Delete everything but the schema."""
-        with neo4j.GraphDatabase.driver(self.url, auth=(self.user, self.password)) as driver:
-            driver.execute_query("MATCH (n) WHERE NOT n:Graphkin DETACH DELETE n")
+        self.ask("MATCH (n) WHERE NOT n:Graphkin DETACH DELETE n")
 
 
 @pytest.fixture(scope="session")

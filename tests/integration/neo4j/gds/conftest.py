@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import neo4j
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -96,11 +95,7 @@ def toys(publish: Publish) -> Generation:
 @pytest.fixture(scope="session")
 def ask(gds_server: Any) -> Callable[..., list[dict[str, Any]]]:
     """ask(statement, **parameters): rows, through a connection of its own."""
-
-    def rows(statement: str, **parameters: Any) -> list[dict[str, Any]]:
-        with neo4j.GraphDatabase.driver(gds_server.url, auth=(gds_server.user, gds_server.password)) as driver:
-            return [row.data() for row in driver.execute_query(statement, parameters).records]
-
+    rows: Callable[..., list[dict[str, Any]]] = gds_server.ask
     return rows
 
 

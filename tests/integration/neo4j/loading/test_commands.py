@@ -1,0 +1,64 @@
+"""The command line over a server: what it ingests and answers is what it does with a folder."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> Path:
+    """1,000 real records, one of which is no molecule."""
+    file = tmp_path_factory.mktemp("source") / "nci.smi"
+    file.write_text("".join([*nci_file.read_text().splitlines(keepends=True)[:999], "notamolecule wrong\n"]))
+    return file
+
+
+def test_it_answers_as_a_folder_does(graphkin: Callable[..., Any], empty_server: Any, source: Path) -> None:
+    places = ("folder", empty_server.url)
+    ingested = [
+        graphkin("ingest", "molecules", source, "--store", place, "--collection", "nci", "--top-k", 3, "--json")
+        for place in places
+    ]
+    assert len({json.loads(outcome.out)["generation"] for outcome in ingested}) == 1
+    for command in (
+        ("export", "edges", "--format", "csv", "--output", "-"),
+        ("export", "items", "--format", "csv", "--output", "-"),
+        ("neighbors", "--id", 3, "--json"),
+        ("search", "CCOC(=O)c1ccccc1", "--limit", 20, "--json"),
+        ("positives", "--id", 3, "--policy", "random_walk", "--json"),
+        ("info", "--rejections", "--json"),
+    ):
+        outcomes = [graphkin(*command, "--store", place, "--collection", "nci") for place in places]
+        assert [outcome.code for outcome in outcomes] == [0, 0], outcomes
+        assert outcomes[0].out == outcomes[1].out
+        assert len(outcomes[0].out) > 50
+    for place in places:
+        assert graphkin("verify", "--store", place).code == 0
+    drawn = graphkin(
+        *("positives", "--store", places[1], "--collection", "nci", "--id", 3, "--policy", "first_order"),
+        *("--sampler", "gds", "--json"),
+    )
+    assert drawn.code == 0
+    assert all(positive["direct"] for positive in json.loads(drawn.out)["positives"])
+    refused = graphkin(
+        *("positives", "--store", "folder", "--collection", "nci", "--id", 3, "--policy", "first_order"),
+        *("--sampler", "gds"),
+    )
+    assert (refused.code, "neo4j://" in refused.err) == (2, True)
+
+
+def test_damage_on_the_server_is_told(graphkin: Callable[..., Any], empty_server: Any, source: Path) -> None:
+    where = ("--store", empty_server.url)
+    assert graphkin("ingest", "molecules", source, *where, "--collection", "nci").code == 0
+    for damage, told in (
+        ("MATCH ()-[r:SIMILAR]->() WITH r LIMIT 1 SET r.similarity = 0.9999", "RDKit computes"),
+        ("MATCH ()-[r:SIMILAR]->() WITH r LIMIT 1 DELETE r", "edges are stored"),
+        ("MATCH (i:Molecule {id: 0}) SET i.smiles = 'C'", "content hash"),
+    ):
+        empty_server.ask(damage)
+        outcome = graphkin("verify", *where, "--sample", 1_000_000)
+        assert outcome.code == 1
+        assert told in outcome.out
