@@ -2,35 +2,96 @@
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from store.records import Edges, Int32
+from store.records import Edges, Float32, Int32, Int64
+
+_EDGES_AT_ONCE = 1 << 23
 
 
-def maximum_spanning_forest(edges: Edges, nodes: int) -> Edges:
-    """Kruskal's algorithm, most similar first (ties by source, then target). The result keeps that order.
+class SpanningForest:
+    """Grows with edges that come in blocks; between them it holds the forest so far and a bounded number of others.
 
-    Its edges with similarity ≥ t connect exactly the components that all edges ≥ t connect, for every t.
+    Of equally similar edges those with the lowest source, then target, are chosen, so the forest does not depend on
+    the order of the edges. Those of its edges with similarity ≥ t connect exactly the components that all edges ≥ t
+    connect, for every t.
     """
-    order = np.lexsort((edges.target, edges.source, -edges.similarity))
-    chosen = order[_kruskal(edges.source[order], edges.target[order], nodes)]
-    return Edges(edges.source[chosen], edges.target[chosen], edges.similarity[chosen])
+
+    def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
+        self._parts: list[Edges] = []
+        self._held = 0
+
+    def add(self, edges: Edges) -> None:
+        self._parts.append(edges)
+        self._held += len(edges)
+        if self._held > self._nodes + _EDGES_AT_ONCE:
+            self._reduce()
+
+    def _reduce(self) -> None:
+        """What is no edge of the forest of some edges is none of any more's."""
+        edges = Edges.concatenate(self._parts)
+        chosen = _boruvka(edges.source, edges.target, edges.similarity, self._nodes)
+        self._parts = [edges.take(chosen)]
+        self._held = len(self._parts[0])
+
+    def edges(self) -> Edges:
+        """The forest of all edges added, most similar first, then by source and target."""
+        self._reduce()
+        (forest,) = self._parts
+        return forest.take(np.lexsort((forest.target, forest.source, -forest.similarity)))
 
 
 @njit(nogil=True, cache=True)
-def _kruskal(source: Int32, target: Int32, nodes: int) -> np.ndarray:
-    parent = np.arange(nodes)
-    joins = np.zeros(len(source), np.bool_)
-    for edge in range(len(source)):
-        a, b = _root(parent, source[edge]), _root(parent, target[edge])
-        if a != b:
-            parent[max(a, b)] = min(a, b)
-            joins[edge] = True
-    return joins
+def _boruvka(source: Int32, target: Int32, similarity: Float32, nodes: int) -> NDArray[np.bool_]:
+    """(E,) which edges are the forest's: again and again, every component takes the best edge that leaves it."""
+    component = np.arange(nodes).astype(np.int32)
+    chosen = np.zeros(len(source), np.bool_)
+    leaving = np.arange(len(source))
+    best = np.empty(nodes, np.int64)
+    most = np.empty(nodes, np.float32)
+    while len(leaving):
+        best[:], most[:] = -1, 0
+        count = 0
+        for edge in leaving:
+            a, b = component[source[edge]], component[target[edge]]
+            if a == b:
+                continue
+            leaving[count] = edge
+            count += 1
+            for end in (a, b):
+                if similarity[edge] < most[end]:
+                    continue
+                if similarity[edge] > most[end] or _precedes(edge, best[end], source, target):
+                    best[end], most[end] = edge, similarity[edge]
+        leaving = leaving[:count]
+        _join(component, best, source, target, chosen)
+    return chosen
 
 
 @njit(nogil=True, cache=True)
-def _root(parent: np.ndarray, node: int) -> int:
-    while parent[node] != node:
-        parent[node] = parent[parent[node]]
-        node = parent[node]
+def _precedes(edge: int, other: int, source: Int32, target: Int32) -> bool:
+    if source[edge] != source[other]:
+        return bool(source[edge] < source[other])
+    return bool(target[edge] < target[other])
+
+
+@njit(nogil=True, cache=True)
+def _join(component: Int32, best: Int64, source: Int32, target: Int32, chosen: NDArray[np.bool_]) -> None:
+    """Choose the best edge of every component that has one, and name each component by its lowest node."""
+    for node in range(len(best)):
+        edge = best[node]
+        if edge >= 0:
+            chosen[edge] = True
+            a, b = _root(component, source[edge]), _root(component, target[edge])
+            component[max(a, b)] = min(a, b)
+    for node in range(len(component)):
+        component[node] = _root(component, node)
+
+
+@njit(nogil=True, cache=True)
+def _root(component: Int32, node: int) -> int:
+    while component[node] != node:
+        component[node] = component[component[node]]
+        node = component[node]
     return node

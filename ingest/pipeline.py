@@ -14,7 +14,7 @@ import pyarrow as pa
 from rdkit import rdBase
 
 from ingest.cap import cap
-from ingest.forest import maximum_spanning_forest
+from ingest.forest import SpanningForest
 from ingest.items import Descriptors, ItemTable
 from ingest.join import Pairs, similar_pairs
 from ingest.molecules import MAX_ATOMS
@@ -89,7 +89,9 @@ def ingest_molecules(
         with clock.stage("write"):
             draft.append_edges(edges)
             draft.write_dropped(dropped)
-            draft.write_forest(maximum_spanning_forest(edges, len(descriptors)))
+            forest = SpanningForest(len(descriptors))
+            forest.add(edges)
+            draft.write_forest(forest.edges())
         provenance = Provenance(
             kind="molecule",
             recipe=recipe.model_dump(mode="json"),
@@ -198,7 +200,9 @@ def _compile_kernels() -> None:
     for pairs in (*similar_pairs(two.words, 0.5, 1), *window_pairs(two, recipe, 0.5)):
         kept, _ = cap(pairs, two.tie, recipe.top_k)
         edges = Edges(kept.left, kept.right, kept.similarity.astype(np.float32))
-        maximum_spanning_forest(edges, 2)
+        forest = SpanningForest(2)
+        forest.add(edges)
+        forest.edges()
         csr.build(edges, 2)
 
 

@@ -1,5 +1,6 @@
 """What the rooms hand to each other: columnar items, edges, rejections, and a generation's provenance."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict
 
@@ -88,6 +89,16 @@ class Edges:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def take(self, chosen: Int64 | NDArray[np.bool_] | slice) -> "Edges":
+        """Some of the edges: by position, by mask, or a stretch of them."""
+        return Edges(self.source[chosen], self.target[chosen], self.similarity[chosen])
+
+    @staticmethod
+    def concatenate(parts: "Sequence[Edges]") -> "Edges":
+        none = Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
+        columns = ("source", "target", "similarity")
+        return Edges(*(np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in columns))
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ class Neo4jGeneration(Generation):
     def graph(self) -> Graph:
         with self._lock:
             if self._graph is None:
-                self._graph = csr.build(_together(list(self.edges())), self.size)
+                self._graph = csr.build(Edges.concatenate(list(self.edges())), self.size)
             return self._graph
 
     def forest(self) -> Edges:
@@ -136,9 +136,9 @@ class Neo4jGeneration(Generation):
             if self._forest is None:
                 starts = range(0, self.size, _EDGE_PAGE)
                 rows = [self._read(cypher.FOREST, start=start, stop=start + _EDGE_PAGE)[0] for start in starts]
-                joined = _together([_edges(row) for row in rows])
+                joined = Edges.concatenate([_edges(row) for row in rows])
                 order = np.lexsort((joined.target, joined.source, -joined.similarity))
-                self._forest = Edges(joined.source[order], joined.target[order], joined.similarity[order])
+                self._forest = joined.take(order)
             return self._forest
 
     def fingerprints(self) -> Fingerprints:
@@ -203,12 +203,4 @@ def _batch(rows: list[neo4j.Record]) -> pa.RecordBatch:
 def _edges(row: neo4j.Record) -> Edges:
     return Edges(
         np.array(row["source"], np.int32), np.array(row["target"], np.int32), np.array(row["similarity"], np.float32)
-    )
-
-
-def _together(parts: list[Edges]) -> Edges:
-    if not parts:
-        return Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
-    return Edges(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("source", "target", "similarity"))
     )

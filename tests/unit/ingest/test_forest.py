@@ -4,16 +4,26 @@ from itertools import combinations
 
 import networkx as nx
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ingest.forest import maximum_spanning_forest
+from ingest import forest as forests
+from ingest.forest import SpanningForest
 from store.records import Edges
 
 NODES = 12
 LEVELS = np.array([0.4, 0.5, 0.6, 0.7, 0.9, 1.0], np.float32)
+
+
+def maximum_spanning_forest(edges: Edges, nodes: int, block: int = 1000) -> Edges:
+    growing = SpanningForest(nodes)
+    for start in range(0, len(edges), block):
+        growing.add(edges.take(slice(start, start + block)))
+    return growing.edges()
+
 
 weighted = st.dictionaries(st.sampled_from(list(combinations(range(NODES), 2))), st.sampled_from(LEVELS.tolist()))
 
@@ -69,11 +79,15 @@ def test_no_edges() -> None:
     assert len(maximum_spanning_forest(_edges({}), 5)) == 0
 
 
-def test_a_large_random_graph() -> None:
+def test_a_large_random_graph_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(0)
     ends = np.unique(np.sort(random.integers(0, 5000, (8000, 2)).astype(np.int32), axis=1), axis=0)
     ends = ends[ends[:, 0] < ends[:, 1]]
     edges = Edges(ends[:, 0].copy(), ends[:, 1].copy(), random.choice(LEVELS, len(ends)))
+    monkeypatch.setattr(forests, "_EDGES_AT_ONCE", 100)
     forest = maximum_spanning_forest(edges, 5000)
+    whole = maximum_spanning_forest(edges, 5000, len(edges))
+    for name in ("source", "target", "similarity"):
+        assert np.array_equal(getattr(forest, name), getattr(whole, name))
     for threshold in LEVELS:
         assert _components(forest, threshold, 5000) == _components(edges, threshold, 5000)
