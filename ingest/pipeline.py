@@ -23,6 +23,7 @@ from ingest.progress import Progress
 from ingest.readers import ReadOptions, Source, open_source
 from ingest.recipe import Recipe
 from ingest.window import window_pairs
+from ingest.workspace import Workspace
 from store import csr
 from store.base import Draft, Store
 from store.errors import InvalidInput
@@ -78,7 +79,9 @@ def ingest_molecules(
         draft = stack.enter_context(store.draft(collection, "molecule"))
         with clock.stage("compile"):
             _compile_kernels()
-        table = _parse(sources, recipe, options, draft, clock)
+        workspace = Workspace(draft.workspace)
+        workspace.prepare()
+        table = _parse(sources, recipe, options, draft, workspace, clock)
         with clock.stage("items"):
             descriptors = _write_items(table, draft)
         with clock.stage("join", len(descriptors), "molecules") as advance:
@@ -109,12 +112,16 @@ def ingest_molecules(
             histograms=_histograms(edges, len(descriptors), recipe.threshold),
             times=clock.times,
         )
-        return draft.publish(provenance)
+        manifest = draft.publish(provenance)
+        workspace.remove()
+        return manifest
 
 
-def _parse(sources: list[Source], recipe: Recipe, options: IngestOptions, draft: Draft, clock: _Clock) -> ItemTable:
+def _parse(
+    sources: list[Source], recipe: Recipe, options: IngestOptions, draft: Draft, workspace: Workspace, clock: _Clock
+) -> ItemTable:
     table = ItemTable(recipe)
-    pool = ParserPool(recipe, options.max_atoms, options.workers)
+    pool = ParserPool(recipe, options.max_atoms, options.workers, workspace)
     total = sum(source.bytes_total or 0 for source in sources) or None
     rejected: list[pa.RecordBatch] = []
     with clock.stage("parse", total, "B") as advance:

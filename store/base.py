@@ -4,6 +4,7 @@ One contract suite (`tests/contract`) runs over every adapter.
 """
 
 import json
+import pathlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -138,7 +139,12 @@ class Draft(ABC):
     The order is: items and rejections in any interleaving, then fingerprints, edges, dropped and forest, then publish.
     Fingerprints, dropped and forest may be left out; they are then read back as empty, null and empty.
     Arrays handed over are copied or written before the call returns. Not thread-safe.
+
+    `workspace`, a local folder that may not exist yet, is for what the next draft of the collection can use if this
+    one dies. No other writer touches it.
     """
+
+    workspace: pathlib.Path
 
     @abstractmethod
     def append_items(self, items: pa.RecordBatch) -> None:

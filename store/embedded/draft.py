@@ -22,17 +22,19 @@ from store.errors import StoreError
 from store.identity import ContentHash
 from store.records import Edges, Int32, Manifest, Provenance, UInt64
 
+COLLECTIONS = "collections"
 _EDGE_PARTS = (("source", np.int32), ("target", np.int32), ("similarity", np.float32))
 
 
 class EmbeddedDraft(Draft):
     """A folder beside the generations, renamed to its content hash when it is whole."""
 
-    def __init__(self, collection: str, folder: Path, catalog: Catalog, lock: BaseFileLock) -> None:
+    def __init__(self, collection: str, store: Path, catalog: Catalog, lock: BaseFileLock) -> None:
+        self.workspace = store / "work" / collection
         self._collection = collection
         self._catalog = catalog
         self._lock = lock
-        self._folder = folder / f"draft-{token_hex(8)}"
+        self._folder = store / COLLECTIONS / collection / f"draft-{token_hex(8)}"
         self._content = ContentHash()
         self._counted = 0
         self._open = True

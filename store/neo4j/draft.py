@@ -9,6 +9,7 @@ from typing import Any
 import neo4j
 import pyarrow as pa
 from neo4j.exceptions import ConstraintError
+from platformdirs import user_cache_path
 
 from store.base import Draft
 from store.errors import StoreBusy, StoreError
@@ -27,6 +28,7 @@ class Neo4jDraft(Draft):
     """Nodes and relationships under a token that no published generation names yet."""
 
     def __init__(self, connection: Connection, collection: str, kind: Kind) -> None:
+        self.workspace = user_cache_path("graphkin") / "work" / digest(connection.where) / collection
         self._connection = connection
         self._collection = collection
         self._label = cypher.LABELS[kind]
