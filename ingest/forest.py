@@ -62,7 +62,7 @@ def _boruvka(source: Int32, target: Int32, similarity: Float32, nodes: int) -> N
             for end in (a, b):
                 if similarity[edge] < most[end]:
                     continue
-                if similarity[edge] > most[end] or _precedes(edge, best[end], source, target):
+                if similarity[edge] > most[end] or _precedes(int(edge), int(best[end]), source, target):
                     best[end], most[end] = edge, similarity[edge]
         leaving = leaving[:count]
         _join(component, best, source, target, chosen)
