@@ -1,16 +1,18 @@
 """Talking to the server: credentials from the environment, and its errors in words of the store."""
 
+import logging
 import os
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, Literal, TypeVar
 
 import neo4j
 from neo4j.exceptions import (
     AuthError,
     ConfigurationError,
     DriverError,
+    IncompleteCommit,
     Neo4jError,
     ServiceUnavailable,
     SessionExpired,
@@ -21,23 +23,28 @@ from store.errors import InvalidInput, StoreBusy, StoreError
 
 USER, PASSWORD = "GRAPHKIN_NEO4J_USER", "GRAPHKIN_NEO4J_PASSWORD"
 _AWAY = (ServiceUnavailable, SessionExpired, TransientError)
-_PATIENCE = {"read": 3.0, "write": 60.0}  # seconds for which a transaction is tried again
+_PATIENCE = {"short": 3.0, "long": 60.0}  # seconds for which a transaction is tried again
 
+Patience = Literal["short", "long"]
 Result = TypeVar("Result")
+
+logging.getLogger("neo4j").addHandler(
+    logging.NullHandler()
+)  # else Python prints its errors, which we raise in our words
 
 
 class Connection:
     """A pool of connections to one server. Safe to share between threads."""
 
     def __init__(self, url: str) -> None:
+        self.where = url.partition("://")[2].rpartition("@")[2]
         user, password = os.environ.get(USER), os.environ.get(PASSWORD)
-        if not user or not password:
+        if not user or not password or "@" in url:
             raise InvalidInput(
-                "a Neo4j store needs a user and a password",
-                given=url,
+                "a Neo4j store needs a user and a password, and not in its address",
+                given=self.where,
                 expected=f"the environment variables {USER} and {PASSWORD}",
             )
-        self.where = urlsplit(url).netloc.rpartition("@")[2]
         with self._server():
             self._drivers = {
                 kind: neo4j.GraphDatabase.driver(
@@ -69,21 +76,37 @@ class Connection:
 
     def read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
         """The rows of one statement, read in a transaction that is tried again for a few seconds."""
+        (rows,) = self.read_all([statement], **parameters)
+        return rows
 
-        def work(transaction: neo4j.ManagedTransaction) -> list[neo4j.Record]:
-            return list(transaction.run(statement, parameters))
+    def read_all(self, statements: Sequence[str], **parameters: Any) -> list[list[neo4j.Record]]:
+        """The rows of each statement, read one after the other in one such transaction."""
 
-        with self._server(), self._drivers["read"].session(default_access_mode=neo4j.READ_ACCESS) as session:
-            return session.execute_read(work)
+        def work(transaction: neo4j.ManagedTransaction) -> list[list[neo4j.Record]]:
+            return [list(transaction.run(statement, parameters)) for statement in statements]
 
-    def write(self, work: Callable[[neo4j.ManagedTransaction], Result]) -> Result:
+        return self._transact(work, "short", "READ")
+
+    def write(self, work: Callable[[neo4j.ManagedTransaction], Result], patience: Patience = "long") -> Result:
         """Do `work` in one transaction, again and again while the server is away: what it writes must bear that."""
-        with self._server(), self._drivers["write"].session() as session:
-            return session.execute_write(work)
+        return self._transact(work, patience, "WRITE")
 
-    def run(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
+    def run(self, statement: str, patience: Patience = "long", /, **parameters: Any) -> list[neo4j.Record]:
         """One statement that writes, and may run twice."""
-        return self.write(lambda transaction: list(transaction.run(statement, parameters)))
+        return self.write(lambda transaction: list(transaction.run(statement, parameters)), patience)
+
+    def _transact(
+        self, work: Callable[[neo4j.ManagedTransaction], Result], patience: Patience, mode: Literal["READ", "WRITE"]
+    ) -> Result:
+        end = time.monotonic() + _PATIENCE[patience]
+        with self._server(), self._drivers[patience].session() as session:
+            execute = session.execute_read if mode == "READ" else session.execute_write
+            while True:
+                try:
+                    return execute(work)
+                except IncompleteCommit:  # the driver, which tries everything else again, leaves this one to its caller
+                    if time.monotonic() > end:
+                        raise
 
     def close(self) -> None:
         for driver in self._drivers.values():

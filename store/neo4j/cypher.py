@@ -62,7 +62,8 @@ RETURN g.manifest AS manifest, g.graph AS graph, g.deleted_at AS deleted_at
 
 TAKE_DRAFT = """
 MERGE (d:Draft {collection: $collection})
-WITH d, d.graph IS NOT NULL AND d.until > timestamp() AS held, d.graph AS left
+WITH d, nullIf(d.graph, $graph) AS left
+WITH d, left, left IS NOT NULL AND d.until > timestamp() AS held
 FOREACH (_ IN CASE WHEN held THEN [] ELSE [1] END | SET d.graph = $graph, d.until = timestamp() + $lease)
 FOREACH (_ IN CASE WHEN held OR left IS NULL THEN [] ELSE [1] END | SET d.leftovers = coalesce(d.leftovers, []) + left)
 RETURN held, coalesce(d.leftovers, []) AS leftovers
@@ -84,22 +85,28 @@ CREATE_REJECTIONS = """
 UNWIND $rows AS row
 CREATE (:Rejection {graph: $graph, n: row.n, source: row.source, line: row.line, input: row.input, reason: row.reason})
 """
+# Items are found by the server's own ids, which is quicker than through an index. As the server may give the id of a
+# deleted node to another, `graph` must agree.
+NODES = """
+MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
+RETURN collect(i.id) AS id, collect(id(i)) AS node
+"""
 SET_FINGERPRINTS = """
-UNWIND $rows AS row MATCH (i:{label} {{graph: $graph, id: row[0]}}) SET i.fingerprint = row[1]
+UNWIND $rows AS row MATCH (i:{label} {{graph: $graph}}) WHERE id(i) = row[0] SET i.fingerprint = row[1]
 """
-SET_DROPPED = "UNWIND $rows AS row MATCH (i:{label} {{graph: $graph, id: row[0]}}) SET i.dropped = row[1]"
-CREATE_EDGES = """
+SET_DROPPED = """
+UNWIND $rows AS row MATCH (i:{label} {{graph: $graph}}) WHERE id(i) = row[0] SET i.dropped = row[1]
+"""
+CREATE_EDGES, CREATE_FOREST = (
+    """
 UNWIND $rows AS row
-MATCH (a:{label} {{graph: $graph, id: row[0]}})
-MATCH (b:{label} {{graph: $graph, id: row[1]}})
-CREATE (a)-[:SIMILAR {{similarity: row[2]}}]->(b)
-"""
-CREATE_FOREST = """
-UNWIND $rows AS row
-MATCH (a:{label} {{graph: $graph, id: row[0]}})
-MATCH (b:{label} {{graph: $graph, id: row[1]}})
-CREATE (a)-[:SPANS {{similarity: row[2]}}]->(b)
-"""
+MATCH (a:{label} {{graph: $graph}}) WHERE id(a) = row[0]
+WITH a, row UNWIND range(0, size(row[1]) - 1) AS k
+MATCH (b:{label} {{graph: $graph}}) WHERE id(b) = row[1][k]
+CREATE (a)-[:TYPE {{similarity: row[2][k]}}]->(b)
+""".replace("TYPE", type)
+    for type in ("SIMILAR", "SPANS")
+)
 
 PUBLISH = """
 MATCH (d:Draft {collection: $collection, graph: $graph})
@@ -121,7 +128,7 @@ SET c.current = $generation
 RETURN c.current AS current
 """
 
-# Deleting
+# Deleting. An index of two properties is used only where a statement says something about both.
 
 DELETE_GENERATION = """
 MATCH (g:Generation {collection: $collection, generation: $generation}) WHERE g.deleted_at IS NULL
@@ -136,9 +143,13 @@ FOREACH (_ IN CASE WHEN newest IS NULL THEN [1] ELSE [] END | DETACH DELETE c)
 RETURN g.graph AS graph
 """
 DELETE_RELATIONSHIPS = """
-MATCH (i:{label} {{graph: $graph}})-[r:SIMILAR|SPANS]->() WITH r LIMIT $limit DELETE r RETURN count(*) AS deleted
+MATCH (i:{label} {{graph: $graph}})-[r:SIMILAR|SPANS]->() WHERE i.id IS NOT NULL
+WITH r LIMIT $limit DELETE r RETURN count(*) AS deleted
 """
-DELETE_NODES = "MATCH (i:{label} {{graph: $graph}}) WITH i LIMIT $limit DETACH DELETE i RETURN count(*) AS deleted"
+DELETE_NODES = """
+MATCH (i:{label} {{graph: $graph}}) WHERE i.{key} IS NOT NULL
+WITH i LIMIT $limit DETACH DELETE i RETURN count(*) AS deleted
+"""
 DELETED = """
 MATCH (g:Generation {collection: $collection}) WHERE g.deleted_at IS NOT NULL AND g.graph IS NOT NULL
 RETURN g.graph AS graph, g.manifest AS manifest
@@ -146,7 +157,7 @@ RETURN g.graph AS graph, g.manifest AS manifest
 FORGET = """
 MATCH (g:Generation {collection: $collection, graph: $graph}) WHERE g.deleted_at IS NOT NULL REMOVE g.graph
 """
-BELONGINGS = ["Name", "Rejection", "Batch"]
+BELONGINGS = {"Name": "digest", "Rejection": "n", "Batch": "n"}
 
 # Reading a generation
 
@@ -181,10 +192,8 @@ RETURN i.id AS id ORDER BY id LIMIT $limit
 """
 NEIGHBORS = """
 MATCH (:{label} {{graph: $graph, id: $id}})-[r:SIMILAR]-(b) WHERE r.similarity >= $threshold
-RETURN b.id AS id, r.similarity AS similarity ORDER BY similarity DESC, id SKIP $offset LIMIT $limit
-"""
-COUNT_NEIGHBORS = """
-MATCH (:{label} {{graph: $graph, id: $id}})-[r:SIMILAR]-() WHERE r.similarity >= $threshold RETURN count(r) AS total
+WITH b.id AS id, r.similarity AS similarity ORDER BY similarity DESC, id
+RETURN collect(id)[$offset..$stop] AS ids, collect(similarity)[$offset..$stop] AS similarity, count(*) AS total
 """
 ROWS = """
 MATCH (a:{label})-[r:SIMILAR]-(b) WHERE a.graph = $graph AND a.id IN $ids AND r.similarity >= $threshold
@@ -226,7 +235,7 @@ YIELD bytesMax RETURN bytesMax AS bytes
 """
 FREE_HEAP = "CALL gds.debug.sysInfo() YIELD key, value WHERE key = 'availableHeapInBytes' RETURN value AS bytes"
 PROJECT = """
-MATCH (a:{label} {{graph: $graph}}) OPTIONAL MATCH (a)-[r:SIMILAR]->(b)
+MATCH (a:{label} {{graph: $graph}}) WHERE a.id IS NOT NULL OPTIONAL MATCH (a)-[r:SIMILAR]->(b)
 WITH gds.graph.project($name, a, b,
                        {{relationshipProperties: CASE WHEN r IS NULL THEN null ELSE r {{.similarity}} END}},
                        {{undirectedRelationshipTypes: ['*']}}) AS projected

@@ -1,12 +1,14 @@
 """Writing one generation into Neo4j, in batches that cannot be written twice."""
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
 from secrets import token_hex
 from typing import Any
 
 import neo4j
+import numpy as np
 import pyarrow as pa
 from neo4j.exceptions import ConstraintError
 from platformdirs import user_cache_path
@@ -18,10 +20,11 @@ from store.neo4j import cypher
 from store.neo4j.connection import Connection
 from store.neo4j.cypher import digest
 from store.neo4j.removal import remove
-from store.records import Edges, Int32, Kind, Manifest, Provenance, UInt64
+from store.records import Edges, Float32, Int32, Int64, Kind, Manifest, Provenance, UInt64
 
 _LEASE = 60.0  # seconds without a sign of life after which a writer counts as dead
 _ROWS = 5_000
+_PAGE = 20_000  # items whose ids are read at once
 
 
 class Neo4jDraft(Draft):
@@ -35,6 +38,7 @@ class Neo4jDraft(Draft):
         self._graph = token_hex(16)
         self._content = ContentHash()
         self._batches = self._items = self._rejected = self._with_fingerprint = 0
+        self._known_nodes: Int64 = np.empty(0, np.int64)
         self._lease = _Lease(connection, collection, self._graph)
         for token in self._lease.take():
             remove(connection, self._label, token)
@@ -59,18 +63,37 @@ class Neo4jDraft(Draft):
         self._rejected += len(rows)
 
     def append_fingerprints(self, words: UInt64) -> None:
-        ids = range(self._with_fingerprint, self._with_fingerprint + len(words))
-        self._write_parts(cypher.SET_FINGERPRINTS, list(zip(ids, words.view("i8").tolist(), strict=True)))
+        nodes = self._nodes[self._with_fingerprint :][: len(words)]
+        self._write_parts(cypher.SET_FINGERPRINTS, list(zip(nodes.tolist(), words.view("i8").tolist(), strict=True)))
         self._with_fingerprint += len(words)
 
     def append_edges(self, edges: Edges) -> None:
-        self._write_parts(cypher.CREATE_EDGES, _rows(edges))
+        self._write_edges(cypher.CREATE_EDGES, edges)
 
     def write_dropped(self, dropped: Int32) -> None:
-        self._write_parts(cypher.SET_DROPPED, list(enumerate(dropped.tolist())))
+        self._write_parts(cypher.SET_DROPPED, list(zip(self._nodes.tolist(), dropped.tolist(), strict=True)))
 
     def write_forest(self, forest: Edges) -> None:
-        self._write_parts(cypher.CREATE_FOREST, _rows(forest))
+        self._write_edges(cypher.CREATE_FOREST, forest)
+
+    @property
+    def _nodes(self) -> Int64:
+        """The server's ids of the items written so far, by item id."""
+        statement = cypher.NODES.format(label=self._label)
+        while (start := len(self._known_nodes)) < self._items:
+            stop = min(start + _PAGE, self._items)
+            (row,) = self._connection.run(statement, graph=self._graph, start=start, stop=stop)
+            page = np.full(stop - start, -1, np.int64)
+            page[np.array(row["id"], np.int64) - start] = row["node"]
+            self._known_nodes = np.append(self._known_nodes, page)
+        return self._known_nodes
+
+    def _write_edges(self, statement: str, edges: Edges) -> None:
+        nodes, by_source = self._nodes, np.argsort(edges.source, kind="stable")
+        for start in range(0, len(edges), _ROWS):
+            part = by_source[start : start + _ROWS]
+            grouped = _grouped(nodes[edges.source[part]], nodes[edges.target[part]], edges.similarity[part])
+            self._write((statement, grouped))
 
     def _write_parts(self, statement: str, rows: list[Any]) -> None:
         for part in _parts(rows):
@@ -123,7 +146,7 @@ class Neo4jDraft(Draft):
         return bool(found) and found[0]["graph"] == self._graph
 
     def discard(self) -> None:
-        if self._lease.release():
+        if self._lease.release() and self._lease.renew():  # else published, though its confirmation may have got lost
             remove(self._connection, self._label, self._graph)
             self._connection.run(cypher.END_DRAFT, collection=self._collection, graph=self._graph)
 
@@ -136,7 +159,7 @@ class _Lease:
         self._who = {"collection": collection, "graph": graph, "lease": int(1000 * _LEASE)}
         self._ended = threading.Event()
         self._lost = False
-        self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
+        self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
 
     def take(self) -> list[str]:
         """Tokens of drafts that died. Raises `StoreBusy` if another writer is alive."""
@@ -152,10 +175,14 @@ class _Lease:
         leftovers: list[str] = row["leftovers"]
         return leftovers
 
-    def _renew(self) -> None:
+    def renew(self) -> bool:
+        """Whether the draft is still this writer's, neither published nor taken over."""
+        return bool(self._connection.run(cypher.RENEW_DRAFT, "short", **self._who))
+
+    def _keep(self) -> None:
         while not self._ended.wait(_LEASE / 6):
             try:
-                self._lost = not self._connection.run(cypher.RENEW_DRAFT, **self._who)
+                self._lost = not self.renew()
             except StoreError:
                 continue  # the server may come back in time; if not, writing says so itself
 
@@ -177,6 +204,9 @@ def _parts(rows: list[Any]) -> Iterator[list[Any]]:
     return (rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))
 
 
-def _rows(edges: Edges) -> list[Any]:
-    columns: Iterable[list[Any]] = (column.tolist() for column in (edges.source, edges.target, edges.similarity))
-    return list(zip(*columns, strict=True))
+def _grouped(source: Int64, target: Int64, similarity: Float32) -> list[Any]:
+    """[source, [target, …], [similarity, …]] of every run of edges with the same source."""
+    ends = [*np.flatnonzero(np.diff(source)) + 1, len(source)]
+    targets, similarities = target.tolist(), similarity.tolist()
+    runs = (slice(start, end) for start, end in pairwise([0, *ends]))
+    return [(int(source[run.start]), targets[run], similarities[run]) for run in runs]

@@ -53,8 +53,8 @@ class Neo4jGeneration(Generation):
         self._forest: Edges | None = None
 
     def _read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
-        rows = self._connection.read(statement.format(label=self._label), graph=self._token, **parameters)
-        (living,) = self._connection.read(cypher.LIVING, graph=self._token)
+        statements = (statement.format(label=self._label), cypher.LIVING)
+        rows, (living,) = self._connection.read_all(statements, graph=self._token, **parameters)
         if not living["living"]:
             raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
         return rows
@@ -92,14 +92,10 @@ class Neo4jGeneration(Generation):
         self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None
     ) -> Neighbors:
         self._require(id)
-        asked = {"id": id, "threshold": float(rounded(min_similarity))}
-        (counted,) = self._read(cypher.COUNT_NEIGHBORS, **asked)
-        rows = self._read(cypher.NEIGHBORS, **asked, offset=offset, limit=self.size if limit is None else limit)
-        return Neighbors(
-            np.array([row["id"] for row in rows], np.int32),
-            np.array([row["similarity"] for row in rows], np.float32),
-            counted["total"],
-        )
+        stop = self.size if limit is None else offset + limit
+        threshold = float(rounded(min_similarity))
+        (row,) = self._read(cypher.NEIGHBORS, id=id, threshold=threshold, offset=offset, stop=stop)
+        return Neighbors(np.array(row["ids"], np.int32), np.array(row["similarity"], np.float32), row["total"])
 
     def subgraph(
         self, id: int, hops: int, max_items: int, max_edges: int, min_similarity: float | None = None

@@ -9,8 +9,8 @@ _AT_ONCE = 20_000
 def remove(connection: Connection, label: str, graph: str) -> None:
     """Delete items, edges, names, rejections and batch markers of a draft or a deleted generation."""
     _drain(connection, cypher.DELETE_RELATIONSHIPS.format(label=label), graph)
-    for each in (label, *cypher.BELONGINGS):
-        _drain(connection, cypher.DELETE_NODES.format(label=each), graph)
+    for each, key in {label: "id", **cypher.BELONGINGS}.items():
+        _drain(connection, cypher.DELETE_NODES.format(label=each, key=key), graph)
 
 
 def _drain(connection: Connection, statement: str, graph: str) -> None:

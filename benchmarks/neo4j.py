@@ -1,0 +1,155 @@
+"""The Neo4j store over Bolt: loading, positive sets by the two engines, neighbours against the embedded store; one run.
+
+    python -m benchmarks.neo4j [--molecules 20000] [--threshold 0.3] [--loads 3] [--rounds 5] [--queries 500]
+
+Needs Java 17 and Maven: the server is the one that the tests start, with a heap of 1 GB, on the same cores. Loading is
+what `graphkin load` does; the generation is deleted and loaded again, as a server that has just started is slower.
+What is compared takes turns. Positive sets are drawn for every item in one call: for GDS each call is a pass over all
+edges, and repeated anchors would cost it nothing.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.data import smiles_file
+from ingest.pipeline import ingest_molecules
+from ingest.recipe import resolve
+from store import open_store
+from store.base import Generation, Store
+from store.neo4j.connection import PASSWORD, USER
+from store.records import Manifest
+from store.sampling.engine import sampler_of
+from store.sampling.policy import Policy
+from store.transfer import copy_generation
+from tests.conftest import Neo4jServer
+
+_SERVER = Path(__file__).parents[1] / "tests" / "neo4j" / "pom.xml"
+_POLICY = Policy.of("random_walk", length=2, walks=5)
+_PAGE = 50  # neighbours
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The URL of a new server."""
+    subprocess.run(["mvn", "-q", "-B", "-f", str(_SERVER), "compile"], check=True)
+    with tempfile.TemporaryDirectory() as home:
+        server = Neo4jServer(Path(home))
+        os.environ |= {USER: server.user, PASSWORD: server.password}
+        yield server.url
+        server.stop()
+
+
+def load(source: Generation, target: Store) -> dict[str, float]:
+    """Seconds by stage, and in all."""
+    seconds: dict[str, float] = {}
+
+    @contextmanager
+    def stage(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG001
+        begin = time.perf_counter()
+        yield lambda _: None
+        seconds[name] = time.perf_counter() - begin
+
+    begin = time.perf_counter()
+    copy_generation(source, target, stage)
+    return seconds | {"all": time.perf_counter() - begin}
+
+
+def measure_loading(source: Generation, target: Store, loads: int) -> None:
+    """The generation is there afterwards."""
+    runs = [load(source, target)]
+    for _ in range(loads - 1):
+        target.delete(source.collection, source.id)
+        runs.append(load(source, target))
+    print(f"  loading {'the first time':>38} {f'median of {loads - 1} more':>22}")
+    rows = {
+        "nodes": (("items",), source.size),
+        "fingerprints": (("fingerprints",), source.size),
+        "relationships": (("edges", "spanning forest"), source.manifest.edges + len(source.forest())),
+    }
+    for label, (stages, number) in rows.items():
+        first, *more = (number / sum(run[stage] for stage in stages) for run in runs)
+        print(f"    {label:30} {first:12,.0f}/s {statistics.median(more):20,.0f}/s")
+    first, *more = (run["all"] for run in runs)
+    print(f"    {'the whole generation':30} {first:12.1f} s {statistics.median(more):20.1f} s")
+
+
+def in_turns(rounds: int, *works: Callable[[int], object]) -> list[float]:
+    """Median seconds of each, after two rounds off the clock."""
+    times: list[list[float]] = [[] for _ in works]
+    for number in range(rounds + 2):
+        for work, measured in zip(works, times, strict=True):
+            begin = time.perf_counter()
+            work(number)
+            measured.append(time.perf_counter() - begin)
+    return [statistics.median(measured[2:]) for measured in times]
+
+
+def timed_sampler(generation: Generation, engine: str) -> tuple[Callable[[int], object], float]:
+    """What draws an epoch, and the seconds that the engine took to be ready."""
+    begin = time.perf_counter()
+    sampler = sampler_of(generation, "gds" if engine == "gds" else "snapshot")
+    sampler.prepare()
+    ready = time.perf_counter() - begin
+    anchors = np.arange(generation.size, dtype=np.int32)
+    return lambda epoch: sampler.positives(anchors, _POLICY, 0, epoch), ready
+
+
+def measure_positives(generation: Generation, rounds: int) -> None:
+    gds, projected = timed_sampler(generation, "gds")
+    snapshot, pulled = timed_sampler(generation, "snapshot")
+    rates = [generation.size / seconds for seconds in in_turns(rounds, gds, snapshot)]
+    print(f"  positive sets, random walks of 3 nodes, 5 walks, {generation.size:,} anchors a call")
+    print(f"    {'gds':30} {rates[0]:12,.0f}/s    projected in {projected:.1f} s")
+    print(f"    {'snapshot':30} {rates[1]:12,.0f}/s    edges read in {pulled:.1f} s")
+    print(f"    {'gds / snapshot':30} {rates[0] / rates[1]:12.3f}")
+
+
+def measure_neighbors(remote: Generation, embedded: Generation, queries: int, rounds: int) -> None:
+    ids = np.random.default_rng(0).integers(0, embedded.size, queries).tolist()
+
+    def asked(generation: Generation) -> Callable[[int], object]:
+        return lambda _: [generation.neighbors(id, limit=_PAGE) for id in ids]
+
+    rates = [queries / seconds for seconds in in_turns(rounds, asked(remote), asked(embedded))]
+    print(f"  neighbours of one item, {_PAGE} at most, one query after the other")
+    print(f"    {'Neo4j':30} {rates[0]:12,.0f}/s")
+    print(f"    {'embedded':30} {rates[1]:12,.0f}/s")
+    print(f"    {'Neo4j / embedded':30} {rates[0] / rates[1]:12.4f}")
+
+
+def ingest(folder: Path, store: Store, count: int, threshold: float) -> tuple[str, Manifest]:
+    label, path = smiles_file(folder, count)
+    return label, ingest_molecules(store, "benchmark", [str(path)], resolve(threshold=threshold))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--molecules", type=int, default=20_000)
+    parser.add_argument("--threshold", type=float, default=0.3, help="low, for degrees as large collections have them")
+    parser.add_argument("--loads", type=int, default=3, help="at least 2")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--queries", type=int, default=500)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store", create=True) as store:
+        label, manifest = ingest(Path(folder), store, options.molecules, options.threshold)
+        degree = 2 * manifest.edges / manifest.counts.kept
+        print(f"{label}, {manifest.edges:,} edges, mean degree {degree:.1f}; load average {os.getloadavg()[0]:.1f}")
+        with served() as url, open_store(url, create=True) as server, store.open("benchmark") as source:
+            measure_loading(source, server, options.loads)
+            with server.open("benchmark") as generation:
+                measure_positives(generation, options.rounds)
+                measure_neighbors(generation, source, options.queries, options.rounds)
+        print(f"load average at the end {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()
