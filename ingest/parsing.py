@@ -246,7 +246,8 @@ class _Worker:
 
     def parse(self, chunk: Chunk) -> Path:
         text = f"{chunk.source}\0{chunk.text_format}".encode()
-        piece = self.workspace.piece(self.key, text, chunk.records.schema.serialize(), chunk.records.serialize())
+        records = chunk.records
+        piece = self.workspace.piece(self.key, text, records.schema.serialize(), records.serialize())
         if not _is_whole(piece):
             with self.workspace.writing(piece) as path:
                 self.parser.parse(chunk).write(path)

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from store.embedded.files import disk
+
+Content: TypeAlias = Any  # bytes, or an array or Arrow buffer of them
 
 _PARTIAL = ".partial"
 
@@ -28,11 +31,11 @@ class Workspace:
             for partial in self.folder.glob("*" + _PARTIAL):
                 partial.unlink()
 
-    def piece(self, *made_from: bytes) -> Path:
+    def piece(self, *made_from: Content) -> Path:
         """Where a piece is, or will be."""
         digest = hashlib.sha256()
         for part in made_from:
-            digest.update(len(part).to_bytes(8, "little"))
+            digest.update(memoryview(part).nbytes.to_bytes(8, "little"))
             digest.update(part)
         return self.folder / digest.hexdigest()
 

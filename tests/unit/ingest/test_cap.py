@@ -1,14 +1,14 @@
 """The cap against a slow reading of it, and the properties it promises."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ingest.cap import cap
-from ingest.join import Pairs
+from ingest.cap import Cap, cap, top_k_pairs
+from ingest.join import Pairs, similar_pairs
 
 ITEMS = 8
 MASK = 2**64 - 1
@@ -54,6 +54,43 @@ def test_equals_the_slow_reference(weighted: Weighted, tie: list[int], top_k: in
     kept, dropped = _cap(weighted, tie, top_k)
     assert kept == _reference(weighted, tie, top_k)
     assert dropped == [sum(item in pair for pair in weighted.keys() - kept.keys()) for item in range(ITEMS)]
+
+
+@given(weighted, ties, st.integers(1, 5), st.data())
+def test_blocks_and_sifting_change_nothing(weighted: Weighted, tie: list[int], top_k: int, data: st.DataObject) -> None:
+    whole = _pairs(weighted)
+    bounds = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
+    capped = Cap(np.array(tie, np.uint64), top_k, room=data.draw(st.integers(0, 4)))
+    for start, stop in pairwise([0, *bounds, len(whole)]):
+        capped.add(Pairs(whole.left[start:stop], whole.right[start:stop], whole.similarity[start:stop]))
+    kept, dropped = capped.finish()
+    expected, expected_dropped = cap(whole, np.array(tie, np.uint64), top_k)
+    for name in ("left", "right", "similarity"):
+        assert np.array_equal(getattr(kept, name), getattr(expected, name))
+    assert np.array_equal(dropped, expected_dropped)
+
+
+def test_a_join_is_capped_as_it_runs() -> None:
+    words = np.random.default_rng(0).integers(1, 2**16, (9000, 1), dtype=np.uint64)
+    tie = np.random.default_rng(1).integers(0, MASK, 9000, dtype=np.uint64)
+    expected, expected_dropped = cap(Pairs.concatenate(list(similar_pairs(words, 0.7, 2))), tie, 5)
+    done: list[int] = []
+    kept, dropped = top_k_pairs(words, 0.7, 5, tie, 2, done.append)
+    for name in ("left", "right", "similarity"):
+        assert np.array_equal(getattr(kept, name), getattr(expected, name))
+    assert np.array_equal(dropped, expected_dropped)
+    assert dropped.any()
+    assert sum(done) == 9000
+
+
+def test_what_is_held_is_bounded() -> None:
+    """A million pairs of a hundred items, five of each kept: never more than half as many again, and the room."""
+    rng = np.random.default_rng(0)
+    capped = Cap(rng.integers(0, MASK, 100, dtype=np.uint64), 5, room=1000)
+    left, right = np.triu_indices(100, 1)
+    for _ in range(200):
+        capped.add(Pairs(left.astype(np.int32), right.astype(np.int32), rng.random(len(left))))
+        assert capped.held <= 100 * 5 * 3 // 2 + 1000 + len(left)
 
 
 @given(weighted, ties, st.integers(1, 5))
