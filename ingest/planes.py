@@ -67,6 +67,15 @@ class BitLists(NamedTuple):
         runs = np.flatnonzero(np.diff(popcounts, prepend=-1, append=-1))
         return cls(_ranks(words, planes.order[start:stop], planes.rank, starts), starts, popcounts, runs)
 
+    @classmethod
+    def of_one(cls, planes: BitPlanes, fingerprint: UInt64) -> "BitLists":
+        """Of a fingerprint (W,) that is no item's."""
+        popcount = np.bitwise_count(fingerprint).sum(dtype=np.int64)
+        starts = np.array([0, -(-popcount // STEP) * STEP])
+        rows = np.zeros(1, np.int32)
+        ranks = _ranks(fingerprint[np.newaxis], rows, planes.rank, starts)
+        return cls(ranks, starts, np.array([popcount]), np.array([0, 1]))
+
 
 def _rarest_first(words: UInt64) -> UInt16:
     """(B,) the place of each bit when bits are sorted by how many of a sample of the fingerprints have them."""
