@@ -23,7 +23,7 @@ class Cap:
     least, it sifts them, which leaves at most N · top_k.
     """
 
-    def __init__(self, tie: UInt64, top_k: int, room: int = 1 << 24) -> None:
+    def __init__(self, tie: UInt64, top_k: int, room: int = 1 << 25) -> None:
         self._tie, self._top_k, self._room = tie, top_k, room
         self._degrees = np.zeros(len(tie), np.int32)
         self._bar = np.full(len(tie), -np.inf), np.full(len(tie), ~np.uint64(0))
@@ -144,41 +144,41 @@ def _raise_bars(
         most = max(most, starts[item + 1] - starts[item])
     values, mixed = np.empty(most, np.float64), np.empty(most, np.uint64)
     for item in range(len(tie)):
-        count = starts[item + 1] - starts[item]
-        for place in range(count):
-            pair = own[starts[item] + place]
-            values[place], mixed[place] = similarity[pair], _mixed(tie[left[pair]], tie[right[pair]])
-        if count:
-            bar_similarity[item], bar_mixed[item] = _ranked(values, mixed, count, top_k - 1)
+        pairs = own[starts[item] : starts[item + 1]]
+        if not len(pairs):
+            continue
+        for place in range(len(pairs)):
+            values[place] = -similarity[pairs[place]]
+        bar_similarity[item] = -_ranked(values, len(pairs), top_k - 1)
+        better, equal = 0, 0
+        for pair in pairs:
+            better += similarity[pair] > bar_similarity[item]
+            if similarity[pair] == bar_similarity[item]:
+                mixed[equal] = _mixed(tie[left[pair]], tie[right[pair]])
+                equal += 1
+        bar_mixed[item] = _ranked(mixed, equal, top_k - 1 - better)
 
 
 @njit(nogil=True, cache=True)
-def _ahead(similarity: float, mixed: int, other_similarity: float, other_mixed: int) -> bool:
-    """Whether one pair ranks before another."""
-    return similarity > other_similarity or (similarity == other_similarity and mixed < other_mixed)
-
-
-@njit(nogil=True, cache=True)
-def _ranked(similarity: Float64, mixed: UInt64, count: int, rank: int) -> tuple[float, int]:
-    """The pair of this rank, from 0, among the first `count`, which are reordered (Hoare's selection)."""
+def _ranked(values: Float64 | UInt64, count: int, rank: int) -> float | int:
+    """What has this rank, from 0, among the first `count` values in ascending order; reorders them (Hoare's FIND)."""
     low, high = 0, count - 1
     while low < high:
-        middle = similarity[(low + high) // 2], mixed[(low + high) // 2]
+        middle = values[(low + high) // 2]
         i, j = low, high
         while i <= j:
-            while _ahead(similarity[i], mixed[i], middle[0], middle[1]):
+            while values[i] < middle:
                 i += 1
-            while _ahead(middle[0], middle[1], similarity[j], mixed[j]):
+            while middle < values[j]:
                 j -= 1
             if i <= j:
-                similarity[i], similarity[j] = similarity[j], similarity[i]
-                mixed[i], mixed[j] = mixed[j], mixed[i]
+                values[i], values[j] = values[j], values[i]
                 i += 1
                 j -= 1
         if j < rank < i:
             break
         low, high = (low, j) if rank <= j else (i, high)
-    return similarity[rank], mixed[rank]
+    return values[rank]
 
 
 @njit(nogil=True, cache=True)

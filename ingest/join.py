@@ -39,13 +39,13 @@ class JoinPlan:
 
     Similarity is c / (a + b - c), decided in float64; two empty fingerprints have 0. Items are sorted by popcount, so
     that an item meets only items that its popcount lets reach τ, and always as the smaller of the two: what it may lack
-    is then the least. The tasks, their order and what each of them finds follow from words and threshold alone. Holds
-    as much memory again as `words`, which must not change.
+    is then the least. The tasks, their order and what each of them finds follow from words and threshold alone.
+    `planes` are those of the words, where they exist already. Neither may change.
     """
 
-    def __init__(self, words: UInt64, threshold: float) -> None:
+    def __init__(self, words: UInt64, threshold: float, planes: BitPlanes | None = None) -> None:
         self._words = words
-        self._planes = BitPlanes.of(words)
+        self._planes = BitPlanes.of(words) if planes is None else planes
         self._least = minimum_common(threshold, 2 * int(self._planes.popcounts.max(initial=0)))
         self._tasks = _tasks(self._planes.popcounts, self._least)
         rows, first, stop = self._tasks.T

@@ -21,6 +21,7 @@ from ingest.items import Descriptors, ItemTable
 from ingest.join import JoinPlan, Pairs
 from ingest.molecules import MAX_ATOMS
 from ingest.parsing import Chunk, ParserPool
+from ingest.planes import BitPlanes
 from ingest.progress import Progress
 from ingest.readers import ReadOptions, Source, open_source
 from ingest.recipe import Recipe
@@ -112,8 +113,11 @@ def ingest_molecules(
         table = _parse(sources, recipe, options, draft, workspace, clock)
         with clock.stage("items"):
             descriptors = _write_items(table, draft)
+        with clock.stage("index"):
+            planes = BitPlanes.of(descriptors.words)
+            draft.write_index(planes._asdict())
         with clock.stage("join", len(descriptors), "molecules") as advance:
-            collected = _collect(descriptors, recipe, options.workers, workspace, advance)
+            collected = _collect(descriptors, planes, recipe, options.workers, workspace, advance)
         with clock.stage("cap"):
             blocks, dropped = collected.finish()
         with clock.stage("write"):
@@ -213,24 +217,34 @@ def _write_items(table: ItemTable, draft: Draft) -> Descriptors:
 
 
 def _collect(
-    descriptors: Descriptors, recipe: Recipe, threads: int, workspace: Workspace, advance: Callable[[int], object]
+    descriptors: Descriptors,
+    planes: BitPlanes,
+    recipe: Recipe,
+    threads: int,
+    workspace: Workspace,
+    advance: Callable[[int], object],
 ) -> Collector:
     """All similar pairs, those that an earlier run has left in the workspace among them."""
     columns = (descriptors.words, descriptors.molwt, descriptors.rings, descriptors.heavy_atoms)
     made_from = (recipe.model_dump_json().encode(), *columns)
     collected = collector(descriptors.tie, recipe.top_k, workspace, *made_from)
-    for pairs in _similar(descriptors, recipe, threads, collected.begin, advance):
+    for pairs in _similar(descriptors, planes, recipe, threads, collected.begin, advance):
         collected.add(pairs)
     return collected
 
 
 def _similar(
-    descriptors: Descriptors, recipe: Recipe, threads: int, begin: int, advance: Callable[[int], object]
+    descriptors: Descriptors,
+    planes: BitPlanes,
+    recipe: Recipe,
+    threads: int,
+    begin: int,
+    advance: Callable[[int], object],
 ) -> Iterator[Pairs]:
     """What every task from `begin` on finds."""
     match recipe.candidates:
         case "exact":
-            plan = JoinPlan(descriptors.words, recipe.threshold)
+            plan = JoinPlan(descriptors.words, recipe.threshold, planes)
             advance(plan.done(begin))
             return plan.pairs(begin, threads, advance)
         case "window":

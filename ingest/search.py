@@ -60,6 +60,8 @@ class StructureSearch:
         self._fingerprints = generation.fingerprints()
         index = generation.index()
         self._planes = BitPlanes(**index) if index else BitPlanes.of(self._fingerprints.words)
+        for array in self._planes:
+            array.flags.writeable = False  # as those of a file: kernels are compiled for these
         self._require_same_rdkit(generation)
 
     def _require_same_rdkit(self, generation: Generation) -> None:
