@@ -109,15 +109,22 @@ class Library:
             self._lock.release()
 
     def get(self, collection: str, generation: str | None = None) -> Opened:
-        """The current generation or the one named. Raises `NotFound`, and `Deleted` for one that was deleted."""
+        """The current generation or the one named. Raises `NotFound`, and `Deleted` for one that was deleted.
+
+        The store is asked without holding the lock: where it is away, nobody waits for another's answer.
+        """
         with self._lock:
-            listed = self._listed.get(collection) or self._list(collection, generation)
-            key = (collection, _named(generation, listed))
+            listed = self._listed.get(collection)
+        if listed is None:
+            listed = self._list(collection, generation)
+        key = (collection, _named(generation, listed))
+        with self._lock:
             opened = self._opened.get(key)
-            if opened is None:
-                opened = Opened(self.store.open(*key), self._engine)
-                self._opened[key] = opened
-            return opened
+        if opened is None:
+            opened = Opened(self.store.open(*key), self._engine)
+            with self._lock:
+                opened = self._opened.setdefault(key, opened)
+        return opened
 
     def require_ready(self) -> None:
         """Raises `StoreError` unless the store answers, and positives of the generations in use come at once."""
@@ -139,10 +146,13 @@ class Library:
     def _manifest(self, collection: str, generation: str) -> Manifest:
         key = (collection, generation)
         with self._lock:
-            if key not in self._manifests:
-                with self.store.open(*key) as opened:
-                    self._manifests[key] = opened.manifest
-            return self._manifests[key]
+            manifest = self._manifests.get(key)
+        if manifest is None:
+            with self.store.open(*key) as opened:
+                manifest = opened.manifest
+            with self._lock:
+                self._manifests[key] = manifest
+        return manifest
 
     def _list(self, collection: str, generation: str | None) -> Collection:
         """Read the catalogue again, and let go of what it no longer lists."""
@@ -154,12 +164,14 @@ class Library:
                 self.store.open(collection, generation).close()  # says `Deleted` where that is so
             raise
         self._forget(collection, listed.generations)
-        self._listed[collection] = listed
+        with self._lock:
+            self._listed[collection] = listed
         return listed
 
     def _forget(self, collection: str, living: tuple[str, ...]) -> None:
-        for key in [key for key in self._opened if key[0] == collection and key[1] not in living]:
-            del self._opened[key]
+        with self._lock:
+            for key in [key for key in self._opened if key[0] == collection and key[1] not in living]:
+                del self._opened[key]
 
     def close(self) -> None:
         """Let go of everything; what requests still hold closes when they end."""

@@ -11,7 +11,6 @@ edges, and repeated anchors would cost it nothing.
 import argparse
 import os
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -32,7 +31,6 @@ from store.sampling.policy import Policy
 from store.transfer import copy_generation
 from tests.conftest import Neo4jServer
 
-_SERVER = Path(__file__).parents[1] / "tests" / "neo4j" / "pom.xml"
 _POLICY = Policy.of("random_walk", length=2, walks=5)
 _PAGE = 50  # neighbours
 
@@ -40,7 +38,7 @@ _PAGE = 50  # neighbours
 @contextmanager
 def served() -> Iterator[str]:
     """The URL of a new server."""
-    subprocess.run(["mvn", "-q", "-B", "-f", str(_SERVER), "compile"], check=True)
+    Neo4jServer.build()
     with tempfile.TemporaryDirectory() as home:
         server = Neo4jServer(Path(home))
         os.environ |= {USER: server.user, PASSWORD: server.password}

@@ -29,7 +29,5 @@ def _open_neo4j(url: str, create: bool) -> "Store":
     try:
         from store.neo4j.store import Neo4jStore
     except ModuleNotFoundError as error:
-        raise InvalidInput(
-            "Neo4j stores need the neo4j extra", given=url, hint="pip install 'graphkin[neo4j]'"
-        ) from error
+        raise InvalidInput("Neo4j stores need the neo4j extra", hint="pip install 'graphkin[neo4j]'") from error
     return Neo4jStore(url, create=create)

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, LiteralString
@@ -208,15 +209,20 @@ def graphs() -> Hierarchy:
 
 
 class Neo4jServer:
-    """A real Neo4j 5.26 with GDS in a Java process of its own, reached over Bolt with authentication on."""
+    """A real Neo4j 5.26 with GDS in a Java process of its own, reached over Bolt with authentication on.
+
+    `java`: options of the Java machine.
+    """
 
     user, password = "neo4j", "only-for-these-tests"
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *java: str) -> None:
         self._home = home
-        self.plugins.mkdir(parents=True)
+        self._java = ("java", "-Xmx1g", *java)
+        plugins = home / "plugins"
+        plugins.mkdir(parents=True)
         for jar in (_JAVA / "target" / "lib").glob("*-2.13.9.jar"):
-            (self.plugins / jar.name).symlink_to(jar)
+            (plugins / jar.name).symlink_to(jar)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port: int = free.getsockname()[1]
         self.start()
@@ -224,21 +230,24 @@ class Neo4jServer:
             change = "ALTER CURRENT USER SET PASSWORD FROM 'neo4j' TO $password"
             driver.execute_query(change, password=self.password, database_="system")
 
+    @staticmethod
+    def build() -> None:
+        """Download the jars, unless they are there, and compile the one class of our own."""
+        command = ["mvn", "-q", "-B", "-f", str(_JAVA / "pom.xml"), "compile"]
+        built = subprocess.run(command, capture_output=True, text=True)
+        if built.returncode:
+            raise RuntimeError(f"Maven failed: {built.stdout}{built.stderr}")
+
     @property
     def url(self) -> str:
         return f"bolt://127.0.0.1:{self.port}"
-
-    @property
-    def plugins(self) -> Path:
-        """The folder that GDS is found in when the server starts."""
-        return self._home / "plugins"
 
     def start(self) -> None:
         """Start, or start again with the same data, and wait until it answers."""
         classes = [str(_JAVA / "target" / "classes"), str(_JAVA / "target" / "lib" / "*")]
         self._log = (self._home / "output.txt").open("ab")
         self._process = subprocess.Popen(
-            ["java", "-Xmx1g", "-cp", os.pathsep.join(classes), "Server", str(self._home), str(self.port)],
+            [*self._java, "-cp", os.pathsep.join(classes), "Server", str(self._home), str(self.port)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -264,6 +273,21 @@ class Neo4jServer:
             assert stream is not None
             stream.close()
 
+    @contextmanager
+    def without_gds(self) -> Iterator[None]:
+        """A server that is down runs without GDS meanwhile, and with it afterwards."""
+        plugins, elsewhere = self._home / "plugins", self._home / "elsewhere"
+        plugins.rename(elsewhere)
+        plugins.mkdir()
+        try:
+            self.start()
+            yield
+            self.kill()
+        finally:
+            plugins.rmdir()
+            elsewhere.rename(plugins)
+            self.start()
+
     def ask(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
         """The rows of a statement, through a connection of its own."""
         with neo4j.GraphDatabase.driver(self.url, auth=(self.user, self.password)) as driver:
@@ -283,11 +307,12 @@ def start_neo4j(
     The credentials are in the environment meanwhile.
     """
     require_tools("java", "mvn")
-    subprocess.run(["mvn", "-q", "-B", "-f", str(_JAVA / "pom.xml"), "compile"], check=True)
+    Neo4jServer.build()
     servers: list[Neo4jServer] = []
 
     def start(home: Path | None = None) -> Neo4jServer:
-        servers.append(Neo4jServer(home or tmp_path_factory.mktemp("neo4j")))
+        quick_to_start = "-XX:TieredStopAtLevel=1"
+        servers.append(Neo4jServer(home or tmp_path_factory.mktemp("neo4j"), quick_to_start))
         return servers[-1]
 
     with pytest.MonkeyPatch.context() as environment:
@@ -295,4 +320,4 @@ def start_neo4j(
         environment.setenv("GRAPHKIN_NEO4J_PASSWORD", Neo4jServer.password)
         yield start
     for server in servers:
-        server.stop()
+        server.kill()  # quicker than to stop it

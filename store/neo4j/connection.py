@@ -28,9 +28,7 @@ _PATIENCE = {"short": 3.0, "long": 60.0}  # seconds for which a transaction is t
 Patience = Literal["short", "long"]
 Result = TypeVar("Result")
 
-logging.getLogger("neo4j").addHandler(
-    logging.NullHandler()
-)  # else Python prints its errors, which we raise in our words
+logging.getLogger("neo4j").addHandler(logging.NullHandler())  # else Python prints what we say in words of our own
 
 
 class Connection:

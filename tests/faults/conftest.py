@@ -187,6 +187,10 @@ class Command:
         place = ("--store", store, "--collection", "nci")
         return ("ingest", "molecules", file, "--format", "smi", *place, "--workers", "2")
 
+    def started(self, *arguments: str | Path) -> subprocess.Popen[bytes]:
+        """The command while it runs; what it says is not kept."""
+        return subprocess.Popen([COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     @contextmanager
     def waiting(self, store: Path, records: str) -> Iterator["Session"]:
         """An ingest of standard input that was given these records and is kept waiting for more."""

@@ -2,7 +2,6 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import count
 
 import numpy as np
@@ -132,7 +131,7 @@ def test_a_server_that_was_killed_projects_again_once_it_has_gds(connect, gds_se
         error = builder.exception()
     assert isinstance(error, StoreBusy)
     assert error.retry_after > 0
-    with without_plugins(gds_server):
+    with gds_server.without_gds():
         for request in (sampler.ready, lambda: drawn(sampler)):
             with pytest.raises(StoreError, match=r"no Graph Data Science\n(.*\n)*.*hint: install") as lacking:
                 request()
@@ -144,19 +143,3 @@ def test_a_server_that_was_killed_projects_again_once_it_has_gds(connect, gds_se
     assert sampler.ready()
     assert np.array_equal(sets.isolated, anchors % 6 == 5)
     assert (sets.positives[~sets.isolated] >= 0).all()
-
-
-@contextmanager
-def without_plugins(server):
-    """A server that is down runs without GDS meanwhile, and with it afterwards."""
-    plugins, elsewhere = server._home / "plugins", server._home / "elsewhere"
-    plugins.rename(elsewhere)
-    plugins.mkdir()
-    try:
-        server.start()
-        yield
-        server.kill()
-    finally:
-        plugins.rmdir()
-        elsewhere.rename(plugins)
-        server.start()

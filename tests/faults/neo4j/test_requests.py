@@ -1,0 +1,297 @@
+"""What clients of the API see when Neo4j is cut off or killed, and what it sees when they go away."""
+
+import gc
+import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import cycle
+from pathlib import Path
+
+import httpx
+import neo4j
+import pytest
+
+from api.serve import Server
+from api.settings import Settings
+from store import open_store
+from store.errors import StoreError
+
+SIZE = 4500  # items: more than are read at once
+URL = "/v1/collections/large"
+REQUESTS = {  # path -> body
+    "/v1/collections": None,
+    URL: None,
+    f"{URL}/items/7": None,
+    f"{URL}/items?name=item": None,
+    f"{URL}/items/7/neighbors": None,
+    f"{URL}/items/7/subgraph?hops=2": None,
+    f"{URL}/paths?from=0&to=9": None,
+    f"{URL}/items/7/positives?policy=first_order": None,
+    f"{URL}/positives/batch": {"ids": [4, 3, 4], "policy": "random_walk"},
+    f"{URL}/negatives?count=5": None,
+    f"{URL}/export?what=items&format=csv": None,
+    f"{URL}/export?what=edges&format=arrow": None,
+    f"{URL}/export": {"ids": [1, 2, 4], "what": "edges", "format": "graphml"},
+}
+PAGE_2 = b"\x85start\xc9\x10\x00"  # the parameter `start`: 4096
+POOLED = 15  # connections to Neo4j that the API may keep for later, a few for each request at a time
+DEADLINE = 60  # seconds until a thing that should end counts as leaked
+
+
+@pytest.fixture(scope="module")
+def large(server, chain):
+    server.clear()
+    with open_store(server.url) as store:
+        return chain(SIZE).publish(store, "large")
+
+
+@pytest.fixture
+def client(large, serve, proxy):
+    with serve(proxy.url) as client:
+        yield client
+
+
+def ask(client, path):
+    body = REQUESTS.get(path)
+    return client.get(path) if body is None else client.post(path, json=body)
+
+
+def ask_all(client):
+    with ThreadPoolExecutor(len(REQUESTS)) as pool:
+        return dict(zip(REQUESTS, pool.map(lambda path: ask(client, path), REQUESTS), strict=True))
+
+
+def assert_unavailable(reply, said):
+    assert (reply.status_code, reply.headers["content-type"]) == (503, "application/problem+json"), reply.text
+    assert int(reply.headers["Retry-After"]) > 0
+    assert reply.json()["status"] == 503
+    assert said in reply.json()["detail"]
+
+
+def test_a_server_that_is_away(client, proxy):
+    """Requests are answered 503, in the time that one takes, and as before as soon as the server is back."""
+    before = ask_all(client)
+    assert [reply.json() for reply in before.values() if reply.status_code != 200] == []
+    proxy.vanish()
+    begin = time.monotonic()
+    assert_unavailable(client.get("/readyz"), "does not answer")
+    once = time.monotonic() - begin
+    begin = time.monotonic()
+    for reply in ask_all(client).values():
+        assert_unavailable(reply, "does not answer")
+    assert time.monotonic() - begin < 4 * once
+    assert client.get("/livez").status_code == 200
+    proxy.come_back()
+    after = ask_all(client)
+    assert {path: reply.content for path, reply in after.items()} == {
+        path: reply.content for path, reply in before.items()
+    }
+    assert client.get("/readyz").status_code == 200
+
+
+def test_a_connection_that_is_cut_once(large, server, serve, proxy):
+    """It is not noticed: what was lost is asked for again."""
+    paths = [path for path in REQUESTS if "items" in path or "export" in path]
+    with serve(server.url) as undisturbed, serve(proxy.url) as client:
+        for path, lost in zip(paths, cycle(("request", "reply"))):
+            strike = proxy.strike(lambda number: number == 1, of=b"MATCH", lost=lost)
+            assert ask(client, path).content == ask(undisturbed, path).content
+            assert strike.seen > 1
+            proxy.strikes.remove(strike)
+
+
+STREAMS = {  # path -> a part of the query for what is not in the first piece
+    f"{URL}/export?what=items&format=csv": PAGE_2,
+    f"{URL}/export?what=items&format=arrow": PAGE_2,
+    f"{URL}/export?what=edges&format=csv": b"collect(r.similarity)",
+    f"{URL}/export?what=edges&format=graphml": PAGE_2,
+}
+
+
+def read_whole(client, path):
+    """The bytes of a reply, and what cut it off."""
+    received = bytearray()
+    with client.stream("GET", path) as reply:
+        assert reply.status_code == 200
+        try:
+            for piece in reply.iter_raw():
+                received += piece
+        except httpx.RemoteProtocolError as error:
+            return bytes(received), error
+    return bytes(received), None
+
+
+def test_a_reply_that_cannot_go_on_is_cut_off(client, proxy):
+    """The client sees that there should be more."""
+    whole = {path: ask(client, path).content for path in STREAMS}
+    all_in_mid_stream = threading.Barrier(len(STREAMS), proxy.vanish, DEADLINE)
+    for part in set(STREAMS.values()):
+        proxy.strike(lambda _: True, of=part, then=all_in_mid_stream.wait)
+    with ThreadPoolExecutor(len(STREAMS)) as pool:
+        received = dict(zip(STREAMS, pool.map(lambda path: read_whole(client, path), STREAMS), strict=True))
+    for path, (content, error) in received.items():
+        assert content
+        assert whole[path].startswith(content)
+        assert "incomplete" in str(error), path
+    proxy.strikes.clear()
+    proxy.come_back()
+    assert {path: ask(client, path).content for path in STREAMS} == whole
+
+
+def open_files():
+    gc.collect()
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def threads():
+    """What runs in this process, but for the pool that the API keeps for its requests."""
+    return {thread for thread in threading.enumerate() if "AnyIO" not in thread.name}
+
+
+def happens(event):
+    """Whether it does, sooner or later."""
+    end = time.monotonic() + DEADLINE
+    while not (happened := event()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return happened
+
+
+EPOCH = f"{URL}/positives/epochs/0?policy=random_walk&k=64"
+
+
+def test_clients_that_go_away_in_mid_stream(large, server, serve):
+    """They leave nothing open, here and on the Neo4j server, and others are served."""
+    with serve(server.url) as client:
+        while client.get(EPOCH).status_code == 503:
+            pass
+        paths = [f"{URL}/export?what=items&format=csv", f"{URL}/export?what=edges&format=csv", EPOCH]
+        whole = {path: client.get(path).content for path in paths}
+
+        def leave():
+            for path in paths:
+                with client.stream("GET", path) as reply:
+                    assert next(reply.iter_raw())
+
+        leave()
+        before = threads()
+        files, connections = open_files(), len(server.ask("CALL dbms.listConnections()"))
+        for _ in range(POOLED):
+            leave()
+        assert {path: client.get(path).content for path in paths} == whole
+        assert happens(lambda: threads() <= before)
+        assert happens(lambda: len(server.ask("SHOW TRANSACTIONS")) == 1)  # which shows itself
+        assert happens(lambda: len(server.ask("CALL dbms.listConnections()")) <= connections + POOLED)
+        assert happens(lambda: open_files() <= files + POOLED)
+
+
+NEIGHBORS = f"{URL}/items/7/neighbors"
+EXPORT = f"{URL}/export?what=items&format=csv"
+NEGATIVES = f"{URL}/negatives?count=5"
+BATCH = {"ids": [0, 7, SIZE - 1], "policy": "first_order"}
+
+
+def draw(client):
+    return client.post(f"{URL}/positives/batch", json=BATCH)
+
+
+def assert_drawn(reply):
+    assert reply.status_code == 200, reply.text
+    rows = [json.loads(line) for line in reply.text.splitlines()]
+    assert [row["isolated"] for row in rows] == [False, False, True]
+    assert {abs(id - 7) for id in rows[1]["positives"]} <= {1, 3}
+
+
+def projections(server):
+    return server.ask("CALL gds.graph.list() YIELD graphName RETURN graphName")
+
+
+def test_a_server_that_is_killed_and_started_again(large, server, proxy, serve, tmp_path):
+    with serve(proxy.url, "gds") as client:
+        before = {path: client.get(path).content for path in (NEIGHBORS, EXPORT, NEGATIVES)}
+        assert projections(server) == []
+        assert_drawn(draw(client))  # the first request projects
+        assert len(projections(server)) == 1
+        kill_amid_everything(client, server, proxy)
+        with ThreadPoolExecutor(2) as pool:
+            for reply in pool.map(client.get, ("/readyz", EPOCH)):
+                assert_unavailable(reply, "does not answer")
+        with server.without_gds():
+            for lacking in (client.get("/readyz"), draw(client)):
+                assert_unavailable(lacking, "no Graph Data Science")
+            assert {path: client.get(path).content for path in before} == before
+            with pytest.raises(StoreError, match="no Graph Data Science"):
+                Server(Settings(store=server.url, sampler="gds", port=0, cache_dir=tmp_path))
+        assert_projected_by_the_first_request(client, server)
+        assert {path: client.get(path).content for path in before} == before
+        assert_built(client)
+
+
+def kill_amid_everything(client, server, proxy):
+    """While it answers an export, a request for neighbours and one for positives, and a build of positive sets."""
+    under_way = threading.Barrier(4, server.kill, DEADLINE)
+    for part in (PAGE_2, b"\x86offset", b"gds.randomWalk.stream"):
+        proxy.strike(lambda _: True, of=part, lost="reply", then=under_way.wait)
+    assert_unavailable(client.get(EPOCH), "building positive sets")
+    with ThreadPoolExecutor(3) as pool:
+        exported = pool.submit(read_whole, client, EXPORT)
+        others = [pool.submit(client.get, NEIGHBORS), pool.submit(draw, client)]
+    proxy.strikes.clear()
+    content, error = exported.result()
+    assert content
+    assert "incomplete" in str(error)
+    for other in others:
+        assert_unavailable(other.result(), "does not answer")
+
+
+@contextmanager
+def generations_locked(server):
+    """Whoever wants to project waits."""
+    driver = neo4j.GraphDatabase.driver(server.url, auth=(server.user, server.password))
+    with driver, driver.session() as session, session.begin_transaction() as transaction:
+        transaction.run("MATCH (g:Generation) SET g.locked = true").consume()
+        yield
+        transaction.rollback()
+
+
+def waiting(server):
+    """The ids of the transactions that want to project."""
+    shown = server.ask("SHOW TRANSACTIONS YIELD transactionId, currentQuery")
+    return [row["transactionId"] for row in shown if "SET g.lock = true" in row["currentQuery"]]
+
+
+def assert_projected_by_the_first_request(client, server):
+    assert projections(server) == []
+    with ThreadPoolExecutor(1) as pool:
+        with generations_locked(server):
+            first = pool.submit(draw, client)
+            assert happens(lambda: waiting(server))
+            for _ in range(3):
+                assert_unavailable(client.get("/readyz"), "projected again")
+        assert_drawn(first.result())
+    assert client.get("/readyz").status_code == 200
+    assert len(projections(server)) == 1
+
+
+def assert_built(client):
+    while (reply := client.get(EPOCH)).status_code == 503:
+        assert_unavailable(reply, "")
+    *rows, end = reply.text.splitlines()
+    assert json.loads(end) == {"complete": True, "rows": SIZE}
+    assert [json.loads(row)["isolated"] for row in rows] == [False] * (SIZE - 1) + [True]
+
+
+def test_a_projection_that_fails_is_tried_again_by_whoever_asks_next(large, server, serve):
+    with serve(server.url, "gds") as client:
+        assert_drawn(draw(client))
+        (projected,) = projections(server)
+        server.ask("CALL gds.graph.drop($graphName) YIELD graphName RETURN graphName", **projected)
+        with generations_locked(server):
+            assert_unavailable(client.get("/readyz"), "projected again")
+            assert happens(lambda: waiting(server))
+            server.ask("TERMINATE TRANSACTIONS $ids", ids=waiting(server))
+            assert happens(lambda: "terminated" in client.get("/readyz").json()["detail"])
+            assert_unavailable(client.get("/readyz"), "projected again")
+        assert happens(lambda: client.get("/readyz").status_code == 200)
+        assert projections(server) == [projected]
