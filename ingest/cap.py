@@ -1,13 +1,13 @@
 """The cap: which of the similar pairs become edges."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ingest.join import Pairs, similar_pairs
+from ingest.join import Pairs
 from store.records import Float64, Int32, Int64, UInt64
 
 UInt32: TypeAlias = NDArray[np.uint32]
@@ -76,30 +76,6 @@ class Cap:
     def _passing(self, pairs: Pairs) -> Pairs:
         stays = _passes(pairs.left, pairs.right, pairs.similarity, self._tie, *self._bar)
         return Pairs(pairs.left[stays], pairs.right[stays], pairs.similarity[stays])
-
-
-def cap(pairs: Pairs, tie: UInt64, top_k: int) -> tuple[Pairs, Int32]:
-    """The pairs that stay of all pairs, and (N,) how many of each item were dropped. `top_k` 0: no cap."""
-    if top_k == 0:
-        return pairs, np.zeros(len(tie), np.int32)
-    whole = Cap(tie, top_k)
-    whole.add(pairs)
-    return whole.finish()
-
-
-def top_k_pairs(
-    words: UInt64,
-    threshold: float,
-    top_k: int,
-    tie: UInt64,
-    threads: int,
-    advance: Callable[[int], object] = lambda _: None,
-) -> tuple[Pairs, Int32]:
-    """What `cap` keeps, top_k ≥ 1, of the similar pairs of words (N, W), which are never all held at once."""
-    whole = Cap(tie, top_k)
-    for pairs in similar_pairs(words, threshold, threads, advance):
-        whole.add(pairs)
-    return whole.finish()
 
 
 @njit(nogil=True, cache=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ingest.cap import Cap, cap, top_k_pairs
+from ingest.cap import Cap
 from ingest.join import Pairs, similar_pairs
 
 ITEMS = 8
@@ -19,6 +19,13 @@ Weighted = dict[tuple[int, int], float]
 weighted = st.dictionaries(st.sampled_from(list(combinations(range(ITEMS), 2))), st.sampled_from(LEVELS))
 ties = st.lists(st.integers(0, MASK), min_size=ITEMS, max_size=ITEMS, unique=True)
 permutations = st.permutations(range(ITEMS))
+
+
+def cap(pairs: Pairs, tie: np.ndarray, top_k: int) -> tuple[Pairs, np.ndarray]:
+    """All pairs at once."""
+    capped = Cap(tie, top_k)
+    capped.add(pairs)
+    return capped.finish()
 
 
 def _pairs(weighted: Weighted) -> Pairs:
@@ -74,13 +81,14 @@ def test_a_join_is_capped_as_it_runs() -> None:
     words = np.random.default_rng(0).integers(1, 2**16, (9000, 1), dtype=np.uint64)
     tie = np.random.default_rng(1).integers(0, MASK, 9000, dtype=np.uint64)
     expected, expected_dropped = cap(Pairs.concatenate(list(similar_pairs(words, 0.7, 2))), tie, 5)
-    done: list[int] = []
-    kept, dropped = top_k_pairs(words, 0.7, 5, tie, 2, done.append)
+    capped = Cap(tie, 5)
+    for pairs in similar_pairs(words, 0.7, 2):
+        capped.add(pairs)
+    kept, dropped = capped.finish()
     for name in ("left", "right", "similarity"):
         assert np.array_equal(getattr(kept, name), getattr(expected, name))
     assert np.array_equal(dropped, expected_dropped)
     assert dropped.any()
-    assert sum(done) == 9000
 
 
 def test_what_is_held_is_bounded() -> None:
@@ -115,7 +123,7 @@ def test_does_not_depend_on_the_order_of_the_file(
     assert [moved_dropped[place[item]] for item in range(ITEMS)] == dropped
 
 
-@given(weighted, ties, st.integers(0, 5))
+@given(weighted, ties, st.integers(1, 5))
 def test_a_higher_threshold_afterwards_equals_capping_at_it(weighted: Weighted, tie: list[int], top_k: int) -> None:
     """On stored similarities, float32, as readers filter them."""
     kept, _ = _cap(weighted, tie, top_k)
@@ -128,8 +136,7 @@ def test_a_higher_threshold_afterwards_equals_capping_at_it(weighted: Weighted, 
 
 @given(weighted, ties)
 @example({}, list(range(ITEMS)))
-def test_without_a_cap_nothing_is_dropped(weighted: Weighted, tie: list[int]) -> None:
-    assert _cap(weighted, tie, 0) == (weighted, [0] * ITEMS)
+def test_a_cap_that_nobody_reaches_drops_nothing(weighted: Weighted, tie: list[int]) -> None:
     assert _cap(weighted, tie, ITEMS) == (weighted, [0] * ITEMS)
 
 

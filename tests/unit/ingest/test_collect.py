@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ingest import collect
-from ingest.cap import cap
+from ingest.cap import Cap
 from ingest.collect import Collector, collector
 from ingest.join import JoinPlan, Pairs
 from ingest.workspace import Workspace
@@ -34,7 +34,12 @@ def rows(edges: Edges) -> list[tuple[int, int, np.float32]]:
 
 
 def expected(top_k: int) -> tuple[list[tuple[int, int, np.float32]], np.ndarray]:
-    kept, dropped = cap(Pairs.concatenate(BLOCKS), TIE, top_k)
+    """All pairs capped at once."""
+    kept, dropped = Pairs.concatenate(BLOCKS), np.zeros(len(TIE), np.int32)
+    if top_k:
+        capped = Cap(TIE, top_k)
+        capped.add(kept)
+        kept, dropped = capped.finish()
     return rows(Edges(kept.left, kept.right, kept.similarity.astype(np.float32))), dropped
 
 
