@@ -17,6 +17,7 @@ RUN useradd --system --uid 10001 --user-group --no-create-home graphkin \
 COPY --from=build /opt/graphkin /opt/graphkin
 ENV PATH=/opt/graphkin/bin:$PATH \
     GRAPHKIN_CACHE_DIR=/var/cache/graphkin \
+    XDG_CACHE_HOME=/var/cache/graphkin \
     NUMBA_CACHE_DIR=/var/cache/graphkin/numba
 USER graphkin
 WORKDIR /var/cache/graphkin

@@ -18,6 +18,7 @@ bench: $(VENV)/.dev ## every figure of the README
 	$(BIN)/python -m benchmarks.ingest
 	$(BIN)/python -m benchmarks.positives
 	$(BIN)/python -m benchmarks.http
+	$(BIN)/python -m benchmarks.join
 	$(BIN)/python -m benchmarks.neo4j
 
 lint: $(VENV)/.dev ## format, lint, types, who may import whom

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ingest.popcount import common_with
+from ingest.planes import BitLists, BitPlanes
+from ingest.popcount import common_with, minimum_common
+from ingest.tiles import similar_in_tiles
 from store import traverse
 from store.records import Graph
 from store.sampling.policy import Policy
@@ -39,6 +41,8 @@ def _compile_kernels() -> None:
     sampler.negatives(0, 0, 0, 1, 1)
     words = _read_only([[1], [2], [3]], np.uint64)
     common_with(words, words[0])
+    planes = BitPlanes(*(_read_only(array.tolist(), array.dtype) for array in BitPlanes.of(words)))
+    similar_in_tiles(BitLists.of_one(planes, words[0]), planes, minimum_common(0.5, 2), -1, 0, 1)
 
 
 def _read_only(values: list[Any], dtype: DTypeLike) -> NDArray[Any]:

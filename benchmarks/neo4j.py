@@ -1,4 +1,4 @@
-"""The Neo4j store over Bolt: loading, positive sets by the two engines, neighbours against the embedded store; one run.
+"""The Neo4j store: loading over Bolt and by the importer, positive sets by the two engines, neighbours; one run.
 
     python -m benchmarks.neo4j [--molecules 20000] [--threshold 0.3] [--loads 3] [--rounds 5] [--queries 500]
 
@@ -11,39 +11,41 @@ edges, and repeated anchors would cost it nothing.
 import argparse
 import os
 import statistics
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.data import smiles_file
 from ingest.pipeline import ingest_molecules
 from ingest.recipe import resolve
 from store import open_store
 from store.base import Generation, Store
+from store.neo4j.bulk import write_import
 from store.neo4j.connection import PASSWORD, USER
-from store.records import Manifest
+from store.records import Edges, Manifest
 from store.sampling.engine import sampler_of
 from store.sampling.policy import Policy
 from store.transfer import copy_generation
-from tests.conftest import Neo4jServer
+from tests.conftest import JARS, Neo4jServer
 
 _POLICY = Policy.of("random_walk", length=2, walks=5)
 _PAGE = 50  # neighbours
 
 
 @contextmanager
-def served() -> Iterator[str]:
-    """The URL of a new server."""
-    Neo4jServer.build()
-    with tempfile.TemporaryDirectory() as home:
-        server = Neo4jServer(Path(home))
-        os.environ |= {USER: server.user, PASSWORD: server.password}
-        yield server.url
-        server.stop()
+def served(home: Path) -> Iterator[str]:
+    """The URL of a server whose data is in a folder."""
+    server = Neo4jServer(home)
+    os.environ |= {USER: server.user, PASSWORD: server.password}
+    yield server.url
+    server.kill()
 
 
 def load(source: Generation, target: Store) -> dict[str, float]:
@@ -78,6 +80,33 @@ def measure_loading(source: Generation, target: Store, loads: int) -> None:
         print(f"    {label:30} {first:12,.0f}/s {statistics.median(more):20,.0f}/s")
     first, *more = (run["all"] for run in runs)
     print(f"    {'the whole generation':30} {first:12.1f} s {statistics.median(more):20.1f} s")
+
+
+def measure_import(source: Generation, folder: Path) -> None:
+    """Through the real importer, into a database of its own; its edges must be the same."""
+    files, home = folder / "import", folder / "home"
+    files.mkdir()
+    home.mkdir()
+    begin = time.perf_counter()
+    _, *arguments = write_import(source, files)
+    written = time.perf_counter() - begin
+    places = {"NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")}
+    command = ["java", "-cp", str(JARS / "*"), "org.neo4j.cli.AdminTool", *arguments]
+    subprocess.run(command, cwd=files, env={**os.environ, **places}, check=True, stdout=subprocess.DEVNULL)
+    imported = time.perf_counter() - begin - written
+    with served(home) as url:
+        begin = time.perf_counter()
+        with open_store(url) as store, store.open(source.collection) as generation:
+            ready = time.perf_counter() - begin
+            same = all(map(np.array_equal, edges_of(source), edges_of(generation)))
+    print("  the importer, into a new database")
+    print(f"    files {written:.1f} s, import {imported:.1f} s, indexes at the first connection {ready:.1f} s")
+    print(f"    edges {'equal' if same else 'DIFFER'}")
+
+
+def edges_of(generation: Generation) -> tuple[NDArray[Any], ...]:
+    edges = Edges.concatenate(list(generation.edges()))
+    return edges.source, edges.target, edges.similarity
 
 
 def in_turns(rounds: int, *works: Callable[[int], object]) -> list[float]:
@@ -137,15 +166,24 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--queries", type=int, default=500)
     options = parser.parse_args()
+    Neo4jServer.build()
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store", create=True) as store:
         label, manifest = ingest(Path(folder), store, options.molecules, options.threshold)
         degree = 2 * manifest.edges / manifest.counts.kept
         print(f"{label}, {manifest.edges:,} edges, mean degree {degree:.1f}; load average {os.getloadavg()[0]:.1f}")
-        with served() as url, open_store(url, create=True) as server, store.open("benchmark") as source:
+        with (
+            served(Path(folder) / "server") as url,
+            open_store(url, create=True) as server,
+            store.open("benchmark") as source,
+        ):
             measure_loading(source, server, options.loads)
             with server.open("benchmark") as generation:
+                same = all(map(np.array_equal, edges_of(source), edges_of(generation)))
+                print(f"    edges {'equal' if same else 'DIFFER'}")
                 measure_positives(generation, options.rounds)
                 measure_neighbors(generation, source, options.queries, options.rounds)
+        with store.open("benchmark") as source:
+            measure_import(source, Path(folder))
         print(f"load average at the end {os.getloadavg()[0]:.1f}")
 
 

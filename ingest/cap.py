@@ -1,38 +1,175 @@
 """The cap: which of the similar pairs become edges."""
 
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 
 from ingest.join import Pairs
-from store.records import Int32, UInt64
+from store.records import Float64, Int32, Int64, UInt64
+
+UInt32: TypeAlias = NDArray[np.uint32]
+Bool: TypeAlias = NDArray[np.bool_]
 
 
-def cap(pairs: Pairs, tie: UInt64, top_k: int) -> tuple[Pairs, Int32]:
-    """Each item keeps its `top_k` most similar partners; a pair stays if either end keeps it (so degrees may exceed
-    top_k). Returns the pairs that stay and (N,) how many pairs of each item were dropped. `top_k` 0: no cap.
+class Cap:
+    """Each item keeps its `top_k` ≥ 1 most similar partners; a pair stays if either end keeps it (so degrees may exceed
+    top_k). Equal similarities are ranked by a hash of both ends' content, `tie` (N,) uint64, never by position in the
+    file. A threshold applied afterwards gives what capping at that threshold would have given.
 
-    Equal similarities are ranked by a hash of both ends' content, never by position in the file. A threshold applied
-    afterwards gives what capping at that threshold would have given.
+    Takes pairs in blocks and holds those that may still stay. Whenever these have grown by half, and by `room` at
+    least, it sifts them, which leaves at most N · top_k.
     """
-    items = len(tie)
-    if top_k == 0 or not len(pairs):
-        return pairs, np.zeros(items, np.int32)
-    ends = np.concatenate([pairs.left, pairs.right])
-    similarity = np.concatenate([pairs.similarity, pairs.similarity])
-    mixed = np.tile(_mixed(tie[pairs.left], tie[pairs.right]), 2)
-    order = np.lexsort((mixed, -similarity, ends))
-    starts = np.zeros(items + 1, np.int64)
-    np.cumsum(np.bincount(ends, minlength=items), out=starts[1:])
-    rank = np.arange(len(order)) - starts[ends[order]]
-    kept = np.zeros(len(pairs), bool)
-    kept[order[rank < top_k] % len(pairs)] = True
-    lost = ~kept
-    dropped = np.bincount(pairs.left[lost], minlength=items) + np.bincount(pairs.right[lost], minlength=items)
-    return Pairs(pairs.left[kept], pairs.right[kept], pairs.similarity[kept]), dropped.astype(np.int32)
+
+    def __init__(self, tie: UInt64, top_k: int, room: int = 1 << 25) -> None:
+        self._tie, self._top_k, self._room = tie, top_k, room
+        self._degrees = np.zeros(len(tie), np.int32)
+        self._bar = np.full(len(tie), -np.inf), np.full(len(tie), ~np.uint64(0))
+        self._held: list[Pairs] = []
+        self._full = room
+
+    @classmethod
+    def restored(cls, tie: UInt64, top_k: int, state: Mapping[str, NDArray[Any]]) -> "Cap":
+        """One that goes on where another was when it gave its `state`."""
+        cap = cls(tie, top_k)
+        cap._degrees = state["degrees"]
+        cap._bar = state["bar_similarity"], state["bar_mixed"]
+        cap._held = [Pairs(state["left"], state["right"], state["similarity"])]
+        return cap
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All that it holds, which is as little as can be."""
+        self._sift()
+        similarity, mixed = self._bar
+        return {"degrees": self._degrees, "bar_similarity": similarity, "bar_mixed": mixed, **vars(self._held[0])}
+
+    @property
+    def held(self) -> int:
+        """How many pairs are held."""
+        return sum(len(pairs) for pairs in self._held)
+
+    def add(self, pairs: Pairs) -> None:
+        """Pairs that have not been added before."""
+        _count_ends(pairs.left, pairs.right, self._degrees)
+        self._held.append(self._passing(pairs))
+        if self.held > self._full:
+            self._sift()
+            self._full = self.held + max(self.held // 2, self._room)
+
+    def finish(self) -> tuple[Pairs, Int32]:
+        """The pairs that stay, in the order of their arrival, and (N,) how many pairs of each item were dropped."""
+        self._sift()
+        kept = self._held[0]
+        stayed = np.zeros_like(self._degrees)
+        _count_ends(kept.left, kept.right, stayed)
+        return kept, self._degrees - stayed
+
+    def _sift(self) -> None:
+        """Raise every item's bar to its K-th pair, and drop what passes at neither end."""
+        pairs = Pairs.concatenate(self._held)
+        self._held.clear()
+        _raise_bars(pairs.left, pairs.right, pairs.similarity, self._tie, self._top_k, *self._bar)
+        self._held = [self._passing(pairs)]
+
+    def _passing(self, pairs: Pairs) -> Pairs:
+        stays = _passes(pairs.left, pairs.right, pairs.similarity, self._tie, *self._bar)
+        return Pairs(pairs.left[stays], pairs.right[stays], pairs.similarity[stays])
 
 
-def _mixed(a: UInt64, b: UInt64) -> UInt64:
+@njit(nogil=True, cache=True)
+def _mixed(a: np.uint64, b: np.uint64) -> np.uint64:
     """One symmetric 64-bit hash of two content hashes (the SplitMix64 finaliser over their sum)."""
     mixed = a + b
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))
+
+
+@njit(nogil=True, cache=True)
+def _count_ends(left: Int32, right: Int32, degrees: Int32 | Int64) -> None:
+    for pair in range(len(left)):
+        degrees[left[pair]] += 1
+        degrees[right[pair]] += 1
+
+
+@njit(nogil=True, cache=True)
+def _passes(
+    left: Int32, right: Int32, similarity: Float64, tie: UInt64, bar_similarity: Float64, bar_mixed: UInt64
+) -> Bool:
+    """(P,) whether a pair is as good as the bar of either end: more similar, or equal and not ranked behind it."""
+    stays = np.zeros(len(left), np.bool_)
+    for pair in range(len(left)):
+        for end in (left[pair], right[pair]):
+            if similarity[pair] > bar_similarity[end]:
+                stays[pair] = True
+            elif similarity[pair] == bar_similarity[end]:
+                stays[pair] |= _mixed(tie[left[pair]], tie[right[pair]]) <= bar_mixed[end]
+    return stays
+
+
+@njit(nogil=True, cache=True)
+def _raise_bars(
+    left: Int32, right: Int32, similarity: Float64, tie: UInt64, top_k: int, bar_similarity: Float64, bar_mixed: UInt64
+) -> None:
+    """Set the bar of each item with top_k pairs or more to the last of its top_k."""
+    starts, own = _of_full_items(left, right, len(tie), top_k)
+    most = 0
+    for item in range(len(tie)):
+        most = max(most, starts[item + 1] - starts[item])
+    values, mixed = np.empty(most, np.float64), np.empty(most, np.uint64)
+    for item in range(len(tie)):
+        pairs = own[starts[item] : starts[item + 1]]
+        if not len(pairs):
+            continue
+        for place in range(len(pairs)):
+            values[place] = -similarity[pairs[place]]
+        bar_similarity[item] = -_ranked(values, len(pairs), top_k - 1)
+        better, equal = 0, 0
+        for pair in pairs:
+            better += similarity[pair] > bar_similarity[item]
+            if similarity[pair] == bar_similarity[item]:
+                mixed[equal] = _mixed(tie[left[pair]], tie[right[pair]])
+                equal += 1
+        bar_mixed[item] = _ranked(mixed, equal, top_k - 1 - better)
+
+
+@njit(nogil=True, cache=True)
+def _ranked(values: Float64 | UInt64, count: int, rank: int) -> float | int:
+    """What has this rank, from 0, among the first `count` values in ascending order; reorders them (Hoare's FIND)."""
+    low, high = 0, count - 1
+    while low < high:
+        middle = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < middle:
+                i += 1
+            while middle < values[j]:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if j < rank < i:
+            break
+        low, high = (low, j) if rank <= j else (i, high)
+    return values[rank]
+
+
+@njit(nogil=True, cache=True)
+def _of_full_items(left: Int32, right: Int32, items: int, top_k: int) -> tuple[Int64, UInt32]:
+    """The pairs of each item that has top_k or more, in order: item i has own[starts[i] : starts[i + 1]]."""
+    counts = np.zeros(items, np.int64)
+    _count_ends(left, right, counts)
+    starts = np.zeros(items + 1, np.int64)
+    for item in range(items):
+        starts[item + 1] = starts[item] + (counts[item] if counts[item] >= top_k else 0)
+    own = np.empty(starts[-1], np.uint32)
+    free = starts[:-1].copy()
+    for pair in range(len(left)):
+        for end in (left[pair], right[pair]):
+            if counts[end] >= top_k:
+                own[free[end]] = pair
+                free[end] += 1
+    return starts, own

@@ -1,17 +1,19 @@
 """Exact similarity join: every pair of fingerprints with Tanimoto similarity ≥ τ."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from ingest.popcount import common, minimum_common
+from ingest.planes import TILE, BitLists, BitPlanes
+from ingest.popcount import minimum_common
+from ingest.tiles import similar_in_tiles
 from store.records import Float64, Int32, Int64, UInt64
 
-_ROWS_PER_TASK = 1024
-_TILE = 512  # rows of the inner loop that stay in cache: 128 KiB at 2048 bits
+_ROWS = 16 * TILE  # of a task: enough that a tile, fetched from memory, is used while it is in cache
+_TILES = 32  # of a task
 
 
 @dataclass(frozen=True)
@@ -32,67 +34,90 @@ class Pairs:
         return Pairs(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("left", "right", "similarity")))
 
 
+class JoinPlan:
+    """The join of words (N, W) uint64 at 0 < threshold ≤ 1, cut into tasks that can be run, and run again, one by one.
+
+    Similarity is c / (a + b - c), decided in float64; two empty fingerprints have 0. Items are sorted by popcount, so
+    that an item meets only items that its popcount lets reach τ, and always as the smaller of the two: what it may lack
+    is then the least. The tasks, their order and what each of them finds follow from words and threshold alone.
+    `planes` are those of the words, where they exist already. Neither may change.
+    """
+
+    def __init__(self, words: UInt64, threshold: float, planes: BitPlanes | None = None) -> None:
+        self._words = words
+        self._planes = BitPlanes.of(words) if planes is None else planes
+        self._least = minimum_common(threshold, 2 * int(self._planes.popcounts.max(initial=0)))
+        self._tasks = _tasks(self._planes.popcounts, self._least)
+        rows, first, stop = self._tasks.T
+        work = np.cumsum((np.minimum(rows + _ROWS, len(words)) - rows) * (stop - first))
+        self._done = np.append(0, len(words) * work // max(work.max(initial=0), 1))
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks there are."""
+        return len(self._tasks)
+
+    def done(self, task: int) -> int:
+        """How many of the N items the tasks before `task` amount to, by their work."""
+        return int(self._done[task])
+
+    def pairs(
+        self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
+    ) -> Iterator[Pairs]:
+        """One block per task from task `first` on, in order, whatever the number of threads.
+
+        `advance` is told how many items a task amounts to. A few blocks are computed ahead of the one being read.
+        """
+        with ThreadPoolExecutor(threads) as pool:
+            ahead: deque[Future[Pairs]] = deque()
+            try:
+                for task in range(first, self.tasks):
+                    if task == first or self._tasks[task, 0] != self._tasks[task - 1, 0]:
+                        lists = self._lists(task)
+                    ahead.append(pool.submit(self._run, task, lists))
+                    if len(ahead) > threads + 1:
+                        yield self._next(ahead, task + 1, advance)
+                while ahead:
+                    yield self._next(ahead, self.tasks, advance)
+            finally:
+                for block in ahead:
+                    block.cancel()
+
+    def _next(self, ahead: "deque[Future[Pairs]]", submitted: int, advance: Callable[[int], object]) -> Pairs:
+        task = submitted - len(ahead)
+        pairs = ahead.popleft().result()
+        advance(self.done(task + 1) - self.done(task))
+        return pairs
+
+    def _lists(self, task: int) -> BitLists:
+        start = self._tasks[task, 0]
+        return BitLists.of(self._planes, self._words, start, min(start + _ROWS, len(self._words)))
+
+    def _run(self, task: int, lists: BitLists) -> Pairs:
+        start, first_tile, stop_tile = self._tasks[task]
+        rows, right, shared = similar_in_tiles(lists, self._planes, self._least, start, first_tile, stop_tile)
+        left = rows + np.int32(start)
+        popcounts, order = self._planes.popcounts, self._planes.order
+        similarity = shared / (popcounts[left] + popcounts[right] - shared)
+        a, b = order[left], order[right]
+        return Pairs(np.minimum(a, b), np.maximum(a, b), similarity)
+
+
 def similar_pairs(
     words: UInt64, threshold: float, threads: int, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[Pairs]:
-    """Every pair of rows with similarity c / (a + b - c) ≥ threshold, decided in float64; both empty counts as 0.
-
-    words (N, W) uint64; 0 < threshold ≤ 1. Blocks come in an order that does not depend on `threads`; `advance` is
-    told how many rows are done. Rows are sorted by popcount, so a row meets only rows whose popcount can reach τ.
-    """
-    popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
-    order = np.argsort(popcounts, kind="stable").astype(np.int32)
-    words, popcounts = words[order], popcounts[order]
-    least = minimum_common(threshold, 2 * int(popcounts[-1]) if len(popcounts) else 0)
-    ends = _reach(popcounts, least)
-    starts = range(0, len(words), _ROWS_PER_TASK)
-
-    def task(start: int) -> tuple[Int32, Int32, Int32]:
-        stop = min(start + _ROWS_PER_TASK, len(words))
-        left, right, shared = _scan(words, popcounts, least, ends, start, stop)
-        return left, right, shared
-
-    with ThreadPoolExecutor(threads) as pool:
-        for start, (left, right, shared) in zip(starts, pool.map(task, starts), strict=True):
-            similarity = shared / (popcounts[left] + popcounts[right] - shared)
-            a, b = order[left], order[right]
-            yield Pairs(np.minimum(a, b), np.maximum(a, b), similarity)
-            advance(min(_ROWS_PER_TASK, len(words) - start))
+    """Every pair of rows of words (N, W) uint64 with similarity ≥ threshold: all of `JoinPlan`, in blocks."""
+    return JoinPlan(words, threshold).pairs(0, threads, advance)
 
 
-def _reach(popcounts: Int64, least: Int64) -> Int64:
-    """(N,) for each row of popcounts sorted ascending, one past the last row that can still be similar to it."""
-    values, first = np.unique(popcounts, return_index=True)
-    ends = np.empty(len(values), np.int64)
-    boundaries = np.append(first, len(popcounts))
-    for index, value in enumerate(values):
-        possible = least[value + values[index:]] <= value  # the smaller set bounds what can be shared
-        ends[index] = boundaries[index + int(np.count_nonzero(possible))]
-    return ends[np.searchsorted(values, popcounts)]
-
-
-@njit(nogil=True, cache=True)
-def _scan(
-    words: UInt64, popcounts: Int64, least: Int64, ends: Int64, start: int, stop: int
-) -> tuple[Int32, Int32, Int32]:
-    """All similar pairs (row, later row) with row in [start, stop): positions in the sorted order, and common bits."""
-    left, right, shared = np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int32)
-    found = 0
-    for tile in range(start, ends[stop - 1], _TILE):
-        for row in range(start, stop):
-            for other in range(max(tile, row + 1), min(tile + _TILE, ends[row])):
-                count = common(words, row, other)
-                if count < least[popcounts[row] + popcounts[other]]:
-                    continue
-                if found == len(left):
-                    left, right, shared = _doubled(left), _doubled(right), _doubled(shared)
-                left[found], right[found], shared[found] = row, other, count
-                found += 1
-    return left[:found], right[:found], shared[:found]
-
-
-@njit(nogil=True, cache=True)
-def _doubled(array: Int32) -> Int32:
-    larger = np.empty(2 * len(array), array.dtype)
-    larger[: len(array)] = array
-    return larger
+def _tasks(popcounts: Int64, least: Int64) -> Int64:
+    """(T, 3) first row and tiles [first, stop) of each task, leaving out what popcounts keep below τ."""
+    tiles = -(-len(popcounts) // TILE)
+    tasks = []
+    for start in range(0, len(popcounts), _ROWS):
+        largest = popcounts[min(start + _ROWS, len(popcounts)) - 1]
+        for first in range(start // TILE, tiles, _TILES):
+            if first > start // TILE and least[largest + popcounts[first * TILE]] > largest:
+                break
+            tasks.append((start, first, min(first + _TILES, tiles)))
+    return np.array(tasks, np.int64).reshape(-1, 3)

@@ -1,4 +1,7 @@
-"""Records to described molecules, in worker processes that may die without ending the run."""
+"""Records to described molecules, in worker processes that may die without ending the run.
+
+Workers leave what they parsed in files of the workspace; only the names of these travel between processes.
+"""
 
 import os
 import signal
@@ -7,15 +10,19 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from importlib.metadata import version
 from multiprocessing import connection, get_context, parent_process
+from pathlib import Path
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
 import pyarrow as pa
+from rdkit import rdBase
 
 from ingest.fingerprints import Fingerprinter
 from ingest.molecules import MoleculeReader, Rejected, TextFormat
 from ingest.recipe import Recipe
+from ingest.workspace import Workspace
 from store.errors import StoreError
 from store.identity import content_digest
 from store.records import REJECTION_SCHEMA
@@ -45,6 +52,20 @@ class Parsed:
 
     molecules: pa.RecordBatch
     rejections: pa.RecordBatch
+
+    def write(self, path: Path) -> None:
+        with pa.OSFile(str(path), "wb") as file:
+            for batch in (self.molecules, self.rejections):
+                with pa.ipc.new_stream(file, batch.schema) as stream:
+                    stream.write_batch(batch)
+
+    @staticmethod
+    def read(path: Path) -> "Parsed":
+        """Raises `OSError` or `pa.ArrowInvalid` for a file that is not whole."""
+        with pa.OSFile(str(path)) as file:
+            (molecules,) = pa.ipc.open_stream(file)
+            (rejections,) = pa.ipc.open_stream(file)
+            return Parsed(molecules, rejections)
 
 
 def molecule_schema(recipe: Recipe, records: pa.Schema) -> pa.Schema:
@@ -140,15 +161,17 @@ class _Processes(ProcessPoolExecutor):
 class ParserPool:
     """Worker processes that parse chunks; results come in the order of the chunks, whatever the number of workers."""
 
-    def __init__(self, recipe: Recipe, max_atoms: int, workers: int) -> None:
+    def __init__(self, recipe: Recipe, max_atoms: int, workers: int, workspace: Workspace) -> None:
         self._recipe = recipe
         self._max_atoms = max_atoms
         self._workers = workers
+        self._workspace = workspace
 
     def _executor(self, workers: int) -> ProcessPoolExecutor:
         context = get_context("forkserver")
         context.set_forkserver_preload(["ingest.parsing"])
-        executor = _Processes(workers, context, initializer=_start_worker, initargs=(self._recipe, self._max_atoms))
+        given = (self._recipe, self._max_atoms, self._workspace)
+        executor = _Processes(workers, context, initializer=_start_worker, initargs=given)
         try:
             executor.submit(os.getpid).result()  # one that cannot even start must not pass for a record that kills
         except BrokenProcessPool as error:
@@ -161,13 +184,13 @@ class ParserPool:
     def parse(self, chunks: Iterable[Chunk]) -> Iterator[Parsed]:
         """Parse every chunk. A worker that dies costs the record that killed it, nothing else."""
         chunks = iter(chunks)
-        waiting: deque[tuple[Chunk, Future[Parsed]]] = deque()
+        waiting: deque[tuple[Chunk, Future[Path]]] = deque()
         executor = self._executor(self._workers)
         try:
             while self._fill(executor, waiting, chunks):
                 _, future = waiting[0]
                 try:
-                    yield future.result()
+                    yield Parsed.read(future.result())
                     waiting.popleft()
                 except BrokenProcessPool:
                     suspects = [chunk for chunk, _ in waiting]
@@ -180,13 +203,13 @@ class ParserPool:
             executor.shutdown(cancel_futures=True)
 
     def _fill(
-        self, executor: ProcessPoolExecutor, waiting: deque[tuple[Chunk, Future[Parsed]]], chunks: Iterator[Chunk]
+        self, executor: ProcessPoolExecutor, waiting: deque[tuple[Chunk, Future[Path]]], chunks: Iterator[Chunk]
     ) -> bool:
         while len(waiting) < self._workers * (1 + _AHEAD) and (chunk := next(chunks, None)) is not None:
             try:
                 waiting.append((chunk, executor.submit(_parse_in_worker, chunk)))
             except BrokenProcessPool as error:
-                future: Future[Parsed] = Future()
+                future: Future[Path] = Future()
                 future.set_exception(error)
                 waiting.append((chunk, future))
         return bool(waiting)
@@ -195,7 +218,7 @@ class ParserPool:
         """Parse one suspect chunk in a process of its own, halving it until the record that kills is found."""
         with self._executor(1) as executor:
             try:
-                yield executor.submit(_parse_in_worker, chunk).result()
+                yield Parsed.read(executor.submit(_parse_in_worker, chunk).result())
                 return
             except BrokenProcessPool:
                 pass
@@ -213,13 +236,41 @@ def _no_molecules(recipe: Recipe, chunk: Chunk) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
-_parser: ChunkParser
+@dataclass(frozen=True)
+class _Worker:
+    """Parses chunks into pieces of the workspace, unless an earlier run has left them there."""
+
+    parser: ChunkParser
+    workspace: Workspace
+    key: bytes
+
+    def parse(self, chunk: Chunk) -> Path:
+        text = f"{chunk.source}\0{chunk.text_format}".encode()
+        records = chunk.records
+        piece = self.workspace.piece(self.key, text, records.schema.serialize(), records.serialize())
+        if not _is_whole(piece):
+            with self.workspace.writing(piece) as path:
+                self.parser.parse(chunk).write(path)
+        return piece
 
 
-def _start_worker(recipe: Recipe, max_atoms: int) -> None:
-    global _parser  # a worker process has one parser, made once
+def _is_whole(piece: Path) -> bool:
+    try:
+        Parsed.read(piece)
+    except (OSError, pa.ArrowInvalid):
+        return False
+    return True
+
+
+_worker: _Worker
+
+
+def _start_worker(recipe: Recipe, max_atoms: int, workspace: Workspace) -> None:
+    global _worker  # a worker process has one, made once
     Thread(target=_end_with_parent, daemon=True).start()
-    _parser = ChunkParser(recipe, max_atoms)
+    deciding = recipe.model_dump_json(include={"schema_version", "standardise", "inchikey", "fingerprint", "tie_seed"})
+    key = f"{deciding} {max_atoms} {rdBase.rdkitVersion} {version('graphkin')}"
+    _worker = _Worker(ChunkParser(recipe, max_atoms), workspace, key.encode())
 
 
 def _end_with_parent() -> None:
@@ -229,5 +280,5 @@ def _end_with_parent() -> None:
         os._exit(1)  # the parent was killed: nobody is left to hand results to
 
 
-def _parse_in_worker(chunk: Chunk) -> Parsed:
-    return _parser.parse(chunk)
+def _parse_in_worker(chunk: Chunk) -> Path:
+    return _worker.parse(chunk)

@@ -7,22 +7,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from rdkit import rdBase
 
-from ingest.cap import cap
+from ingest.cap import Cap
+from ingest.collect import Collector, collector
 from ingest.forest import SpanningForest
 from ingest.items import Descriptors, ItemTable
-from ingest.join import Pairs, similar_pairs
+from ingest.join import JoinPlan, Pairs
 from ingest.molecules import MAX_ATOMS
 from ingest.parsing import Chunk, ParserPool
+from ingest.planes import BitPlanes
 from ingest.progress import Progress
 from ingest.readers import ReadOptions, Source, open_source
 from ingest.recipe import Recipe
 from ingest.window import window_pairs
+from ingest.workspace import Workspace
 from store import csr
 from store.base import Draft, Store
 from store.errors import InvalidInput
@@ -40,6 +44,32 @@ class IngestOptions:
     max_rejected: float = 0.1  # share of records
     workers: int = os.cpu_count() or 1
     rejections_file: Path | None = None  # where the rejections of a run that failed by them are left
+
+
+class _Tally:
+    """What is told of edges that pass in blocks."""
+
+    def __init__(self, items: int, threshold: float) -> None:
+        self.edges = 0
+        self.forest = SpanningForest(items)
+        self._degrees = np.zeros(items, np.int64)
+        self._steps = np.linspace(np.float32(threshold), 1, 21)
+        self._similar = np.zeros(20, np.int64)
+
+    def add(self, edges: Edges) -> None:
+        self.edges += len(edges)
+        self.forest.add(edges)
+        for ends in (edges.source, edges.target):
+            self._degrees += np.bincount(ends, minlength=len(self._degrees))
+        self._similar += np.histogram(edges.similarity, bins=self._steps)[0]
+
+    def histograms(self) -> dict[str, Histogram]:
+        powers = [0, *(2**power for power in range(int(self._degrees.max()).bit_length() + 1))]
+        counted, _ = np.histogram(self._degrees, bins=powers)
+        return {
+            "degree": Histogram(edges=[float(edge) for edge in powers], counts=counted.tolist()),
+            "similarity": Histogram(edges=self._steps.tolist(), counts=self._similar.tolist()),
+        }
 
 
 class _Clock:
@@ -78,20 +108,25 @@ def ingest_molecules(
         draft = stack.enter_context(store.draft(collection, "molecule"))
         with clock.stage("compile"):
             _compile_kernels()
-        table = _parse(sources, recipe, options, draft, clock)
+        workspace = Workspace(draft.workspace)
+        workspace.prepare()
+        table = _parse(sources, recipe, options, draft, workspace, clock)
         with clock.stage("items"):
             descriptors = _write_items(table, draft)
+        with clock.stage("index"):
+            planes = BitPlanes.of(descriptors.words)
+            draft.write_index(planes._asdict())
         with clock.stage("join", len(descriptors), "molecules") as advance:
-            pairs = Pairs.concatenate(list(_similar(descriptors, recipe, options.workers, advance)))
+            collected = _collect(descriptors, planes, recipe, options.workers, workspace, advance)
         with clock.stage("cap"):
-            pairs, dropped = cap(pairs, descriptors.tie, recipe.top_k)
-            edges = Edges(pairs.left, pairs.right, pairs.similarity.astype(np.float32))
+            blocks, dropped = collected.finish()
         with clock.stage("write"):
-            draft.append_edges(edges)
+            tally = _Tally(len(descriptors), recipe.threshold)
+            for edges in blocks:
+                draft.append_edges(edges)
+                tally.add(edges)
             draft.write_dropped(dropped)
-            forest = SpanningForest(len(descriptors))
-            forest.add(edges)
-            draft.write_forest(forest.edges())
+            draft.write_forest(tally.forest.edges())
         provenance = Provenance(
             kind="molecule",
             recipe=recipe.model_dump(mode="json"),
@@ -103,18 +138,22 @@ def ingest_molecules(
                 duplicates=table.read - table.rejected - len(descriptors),
                 rejected=table.rejected,
             ),
-            edges=len(edges),
+            edges=tally.edges,
             dropped=int(dropped.sum(dtype=np.int64)) // 2,
             properties=dict(table.property_types),
-            histograms=_histograms(edges, len(descriptors), recipe.threshold),
+            histograms=tally.histograms(),
             times=clock.times,
         )
-        return draft.publish(provenance)
+        manifest = draft.publish(provenance)
+        workspace.remove()
+        return manifest
 
 
-def _parse(sources: list[Source], recipe: Recipe, options: IngestOptions, draft: Draft, clock: _Clock) -> ItemTable:
+def _parse(
+    sources: list[Source], recipe: Recipe, options: IngestOptions, draft: Draft, workspace: Workspace, clock: _Clock
+) -> ItemTable:
     table = ItemTable(recipe)
-    pool = ParserPool(recipe, options.max_atoms, options.workers)
+    pool = ParserPool(recipe, options.max_atoms, options.workers, workspace)
     total = sum(source.bytes_total or 0 for source in sources) or None
     rejected: list[pa.RecordBatch] = []
     with clock.stage("parse", total, "B") as advance:
@@ -177,14 +216,39 @@ def _write_items(table: ItemTable, draft: Draft) -> Descriptors:
     return descriptors
 
 
+def _collect(
+    descriptors: Descriptors,
+    planes: BitPlanes,
+    recipe: Recipe,
+    threads: int,
+    workspace: Workspace,
+    advance: Callable[[int], object],
+) -> Collector:
+    """All similar pairs, those that an earlier run has left in the workspace among them."""
+    columns = (descriptors.words, descriptors.molwt, descriptors.rings, descriptors.heavy_atoms)
+    made_from = (recipe.model_dump_json().encode(), *columns)
+    collected = collector(descriptors.tie, recipe.top_k, workspace, *made_from)
+    for pairs in _similar(descriptors, planes, recipe, threads, collected.begin, advance):
+        collected.add(pairs)
+    return collected
+
+
 def _similar(
-    descriptors: Descriptors, recipe: Recipe, threads: int, advance: Callable[[int], object]
+    descriptors: Descriptors,
+    planes: BitPlanes,
+    recipe: Recipe,
+    threads: int,
+    begin: int,
+    advance: Callable[[int], object],
 ) -> Iterator[Pairs]:
+    """What every task from `begin` on finds."""
     match recipe.candidates:
         case "exact":
-            return similar_pairs(descriptors.words, recipe.threshold, threads, advance)
+            plan = JoinPlan(descriptors.words, recipe.threshold, planes)
+            advance(plan.done(begin))
+            return plan.pairs(begin, threads, advance)
         case "window":
-            return window_pairs(descriptors, recipe, recipe.threshold, advance)
+            return islice(window_pairs(descriptors, recipe, recipe.threshold, advance), begin, None)
 
 
 def _compile_kernels() -> None:
@@ -197,8 +261,10 @@ def _compile_kernels() -> None:
         tie=np.arange(2, dtype=np.uint64),
     )
     recipe = Recipe()
-    for pairs in (*similar_pairs(two.words, 0.5, 1), *window_pairs(two, recipe, 0.5)):
-        kept, _ = cap(pairs, two.tie, recipe.top_k)
+    for pairs in (*JoinPlan(two.words, 0.5).pairs(), *window_pairs(two, recipe, 0.5)):
+        capped = Cap(two.tie, recipe.top_k)
+        capped.add(pairs)
+        kept, _ = capped.finish()
         edges = Edges(kept.left, kept.right, kept.similarity.astype(np.float32))
         forest = SpanningForest(2)
         forest.add(edges)
@@ -208,15 +274,3 @@ def _compile_kernels() -> None:
 
 def _versions() -> dict[str, str]:
     return {"rdkit": rdBase.rdkitVersion, **{name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}}
-
-
-def _histograms(edges: Edges, items: int, threshold: float) -> dict[str, Histogram]:
-    degrees = np.bincount(np.concatenate([edges.source, edges.target]), minlength=items)
-    powers = [0, *(2**power for power in range(int(degrees.max()).bit_length() + 1))]
-    counted, _ = np.histogram(degrees, bins=powers)
-    steps = np.linspace(np.float32(threshold), 1, 21)
-    similar, _ = np.histogram(edges.similarity, bins=steps)
-    return {
-        "degree": Histogram(edges=[float(edge) for edge in powers], counts=counted.tolist()),
-        "similarity": Histogram(edges=steps.tolist(), counts=similar.tolist()),
-    }

@@ -1,19 +1,24 @@
 """Ad-hoc search: any structure against every item of a molecule collection, exactly."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from rdkit import rdBase
 
-from ingest.popcount import common_with
+from ingest.planes import TILE, BitLists, BitPlanes
+from ingest.popcount import common_with, minimum_common
 from ingest.query import Query
 from ingest.recipe import Recipe
+from ingest.tiles import similar_in_tiles
 from ingest.verify import recomputed
 from store.base import Generation, rounded
 from store.errors import Conflict
 from store.records import Float32, Int32
 
 _SAMPLED = 16
+_LEAST = 1e-6  # below any similarity of fingerprints that share a bit
+_TILES = 64  # searched with one threshold: 32,768 items
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,23 @@ class Hits:
 
     ids: Int32
     similarity: Float32
-    total: int | None
+    total: int | None = None
+
+    def best(self, limit: int, total: int | None = None) -> "Hits":
+        """The first `limit` of them in this order."""
+        ids, similarity = self.ids, self.similarity
+        if len(ids) > limit:
+            near = similarity >= np.partition(similarity, len(ids) - limit)[len(ids) - limit]
+            ids, similarity = ids[near], similarity[near]
+        order = np.lexsort((ids, -similarity))[:limit]
+        return Hits(ids[order], similarity[order], total)
+
+    def with_(self, others: "Hits") -> "Hits":
+        return Hits(np.concatenate([self.ids, others.ids]), np.concatenate([self.similarity, others.similarity]))
+
+
+_minimum_common = lru_cache(64)(minimum_common)
+_NOTHING = Hits(np.empty(0, np.int32), np.empty(0, np.float32))
 
 
 class StructureSearch:
@@ -37,6 +58,10 @@ class StructureSearch:
                 expected="a collection of kind molecule",
             )
         self._fingerprints = generation.fingerprints()
+        index = generation.index()
+        self._planes = BitPlanes(**index) if index else BitPlanes.of(self._fingerprints.words)
+        for array in self._planes:
+            array.flags.writeable = False  # as those of a file: kernels are compiled for these
         self._require_same_rdkit(generation)
 
     def _require_same_rdkit(self, generation: Generation) -> None:
@@ -56,14 +81,46 @@ class StructureSearch:
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         """The `limit` most similar items with Tanimoto similarity ≥ min_similarity (as float32), uncapped by the
         hierarchy's cap; an item equal to the query is among them. `total` is counted only with a threshold."""
+        lists = BitLists.of_one(self._planes, query.fingerprint)
+        if min_similarity is not None:
+            found = self._scan(lists, rounded(min_similarity), 0, self._tiles)
+            return found.best(limit, total=len(found.ids))
+        found = self._nearest(lists, limit)
+        return (found if len(found.ids) >= limit else self._everything(query)).best(limit)
+
+    @property
+    def _tiles(self) -> int:
+        return len(self._planes.lacking)
+
+    def _nearest(self, lists: BitLists, limit: int) -> Hits:
+        """At least the `limit` most similar items, or all that share a bit: from the tiles of like popcount outwards,
+        with a threshold that rises to the last of those found."""
+        size = int(lists.popcounts[0])
+        home = int(np.searchsorted(self._planes.popcounts, size)) // TILE
+        starts = range(home % _TILES - _TILES, self._tiles, _TILES)
+        found, threshold = _NOTHING, np.float32(0)
+        for start in sorted(starts, key=lambda start: abs(start + _TILES // 2 - home)):
+            first, stop = max(start, 0), min(start + _TILES, self._tiles)
+            found = found.with_(self._scan(lists, threshold, first, stop)).best(limit)
+            if len(found.ids) == limit:
+                threshold = found.similarity[-1]
+        return found
+
+    def _scan(self, lists: BitLists, threshold: np.float32, first: int, stop: int) -> Hits:
+        """The items of the tiles [first, stop) with similarity ≥ threshold, those without a common bit left out."""
+        size = int(lists.popcounts[0])
+        popcounts = self._planes.popcounts
+        below = max(float(np.nextafter(threshold, np.float32(0))), _LEAST)
+        smallest, beyond = np.searchsorted(popcounts, [int(below * size), int(size / below) + 2])
+        first, stop = max(first, smallest // TILE), min(stop, -(-beyond // TILE))
+        least = _minimum_common(below, size + int(popcounts[-1]))
+        _, positions, shared = similar_in_tiles(lists, self._planes, least, -1, first, max(first, stop))
+        similarity = (shared / (size + popcounts[positions] - shared)).astype(np.float32)
+        passing = similarity >= threshold
+        return Hits(self._planes.order[positions[passing]], similarity[passing])
+
+    def _everything(self, query: Query) -> Hits:
         shared = common_with(self._fingerprints.words, query.fingerprint)
         union = self._fingerprints.popcounts + np.bitwise_count(query.fingerprint).sum(dtype=np.int32) - shared
         similarity = (shared / np.maximum(union, 1)).astype(np.float32)
-        passing = np.flatnonzero(similarity >= rounded(min_similarity))
-        if len(passing) > limit:
-            worst = np.partition(similarity[passing], len(passing) - limit)[len(passing) - limit]
-            near = passing[similarity[passing] >= worst]
-        else:
-            near = passing
-        ids = near[np.argsort(-similarity[near], kind="stable")][:limit].astype(np.int32)
-        return Hits(ids, similarity[ids], None if min_similarity is None else len(passing))
+        return Hits(np.arange(len(similarity), dtype=np.int32), similarity)

@@ -4,15 +4,17 @@ One contract suite (`tests/contract`) runs over every adapter.
 """
 
 import json
+import pathlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from store.errors import Conflict, InvalidInput, NotFound
 from store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, Kind, Manifest, Provenance, UInt64
@@ -135,10 +137,15 @@ class Store(ABC):
 class Draft(ABC):
     """A generation being written, invisible to readers. Leaving the `with` block unpublished discards it.
 
-    The order is: items and rejections in any interleaving, then fingerprints, edges, dropped and forest, then publish.
-    Fingerprints, dropped and forest may be left out; they are then read back as empty, null and empty.
+    The order is: items and rejections in any interleaving, then fingerprints, index, edges, dropped and forest, then
+    publish. All but items may be left out; dropped is then read back as null, the others as empty.
     Arrays handed over are copied or written before the call returns. Not thread-safe.
+
+    `workspace`, a local folder that may not exist yet, is for what the next draft of the collection can use if this
+    one dies. No other writer touches it.
     """
+
+    workspace: pathlib.Path
 
     @abstractmethod
     def append_items(self, items: pa.RecordBatch) -> None:
@@ -163,6 +170,10 @@ class Draft(ABC):
     @abstractmethod
     def write_forest(self, forest: Edges) -> None:
         """The maximum spanning forest of the edges, most similar first (single linkage at every threshold)."""
+
+    @abstractmethod
+    def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Arrays by name, derived from the fingerprints, that make searching them quick. A store need not keep them."""
 
     @abstractmethod
     def publish(self, provenance: Provenance) -> Manifest:
@@ -278,6 +289,10 @@ class Generation(ABC):
     @abstractmethod
     def fingerprints(self) -> Fingerprints:
         """All packed fingerprints (memory-mapped where the store can)."""
+
+    @abstractmethod
+    def index(self) -> dict[str, NDArray[Any]]:
+        """What `Draft.write_index` was given (memory-mapped), or nothing where the store does not keep it."""
 
     @abstractmethod
     def check(self) -> list[str]:

@@ -84,6 +84,7 @@ def _copy_fingerprints(source: Generation, draft: Draft, stage: Stage) -> None:
             block = words[start : start + _BLOCK]
             draft.append_fingerprints(block)
             advance(len(block))
+    draft.write_index(source.index())
     dropped = dropped_by_item(source)
     if dropped is not None:
         draft.write_dropped(dropped)

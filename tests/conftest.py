@@ -35,6 +35,7 @@ from store.records import (
 )
 
 _JAVA = Path(__file__).with_name("neo4j")
+JARS = _JAVA / "target" / "lib"
 
 settings.register_profile("graphkin", deadline=None, derandomize=True, database=None)
 settings.load_profile("graphkin")
@@ -221,7 +222,7 @@ class Neo4jServer:
         self._java = ("java", "-Xmx1g", *java)
         plugins = home / "plugins"
         plugins.mkdir(parents=True)
-        for jar in (_JAVA / "target" / "lib").glob("*-2.13.9.jar"):
+        for jar in JARS.glob("*-2.13.9.jar"):
             (plugins / jar.name).symlink_to(jar)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port: int = free.getsockname()[1]
@@ -244,7 +245,7 @@ class Neo4jServer:
 
     def start(self) -> None:
         """Start, or start again with the same data, and wait until it answers."""
-        classes = [str(_JAVA / "target" / "classes"), str(_JAVA / "target" / "lib" / "*")]
+        classes = [str(_JAVA / "target" / "classes"), str(JARS / "*")]
         self._log = (self._home / "output.txt").open("ab")
         self._process = subprocess.Popen(
             [*self._java, "-cp", os.pathsep.join(classes), "Server", str(self._home), str(self.port)],

@@ -1,7 +1,7 @@
 """Writing one generation of the embedded store."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,17 +22,20 @@ from store.errors import StoreError
 from store.identity import ContentHash
 from store.records import Edges, Int32, Manifest, Provenance, UInt64
 
+COLLECTIONS = "collections"
+INDEX = "index."
 _EDGE_PARTS = (("source", np.int32), ("target", np.int32), ("similarity", np.float32))
 
 
 class EmbeddedDraft(Draft):
     """A folder beside the generations, renamed to its content hash when it is whole."""
 
-    def __init__(self, collection: str, folder: Path, catalog: Catalog, lock: BaseFileLock) -> None:
+    def __init__(self, collection: str, store: Path, catalog: Catalog, lock: BaseFileLock) -> None:
+        self.workspace = store / "work" / collection
         self._collection = collection
         self._catalog = catalog
         self._lock = lock
-        self._folder = folder / f"draft-{token_hex(8)}"
+        self._folder = store / COLLECTIONS / collection / f"draft-{token_hex(8)}"
         self._content = ContentHash()
         self._counted = 0
         self._open = True
@@ -95,6 +98,10 @@ class EmbeddedDraft(Draft):
     def write_forest(self, forest: Edges) -> None:
         for part in ("source", "target", "similarity"):
             self._write(f"forest.{part}.npy", getattr(forest, part))
+
+    def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        for name, array in arrays.items():
+            self._write(f"{INDEX}{name}.npy", array)
 
     def _write(self, name: str, array: NDArray[Any]) -> None:
         with disk(self._folder):

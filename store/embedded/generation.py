@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from store import csr, traverse
 from store.base import Field, Generation, Neighbors, Subgraph, rounded
 from store.base import Path as GraphPath
+from store.embedded.draft import INDEX
 from store.embedded.files import map_array, sha256
 from store.embedded.items import ItemReader
 from store.errors import StoreFormat
@@ -32,6 +34,11 @@ class EmbeddedGeneration(Generation):
         self._fingerprints = Fingerprints(arrays["fingerprints.npy"], arrays["popcounts.npy"])
         self._forest = Edges(*(arrays[f"forest.{part}.npy"] for part in ("source", "target", "similarity")))
         self._dropped = arrays.get("dropped.npy")
+        self._index = {
+            name.removeprefix(INDEX).removesuffix(".npy"): array
+            for name, array in arrays.items()
+            if name.startswith(INDEX)
+        }
         self._check_sizes()
         self._items = ItemReader(folder / "items.sqlite")
 
@@ -116,6 +123,9 @@ class EmbeddedGeneration(Generation):
 
     def fingerprints(self) -> Fingerprints:
         return self._fingerprints
+
+    def index(self) -> dict[str, NDArray[Any]]:
+        return self._index
 
     def check(self) -> list[str]:
         found = {name: self._damage(name, digest) for name, digest in sorted(self.manifest.files.items())}

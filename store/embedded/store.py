@@ -7,7 +7,7 @@ from filelock import FileLock, Timeout
 
 from store.base import Collection, Draft, Generation, Store
 from store.embedded.catalog import Catalog
-from store.embedded.draft import EmbeddedDraft
+from store.embedded.draft import COLLECTIONS, EmbeddedDraft
 from store.embedded.files import disk
 from store.embedded.generation import EmbeddedGeneration
 from store.errors import NotFound, StoreBusy, StoreFormat
@@ -22,7 +22,7 @@ class EmbeddedStore(Store):
     def __init__(self, folder: Path, *, create: bool = False) -> None:
         self._folder = folder
         self._catalog = Catalog(folder / _CATALOG)
-        self._collections = folder / "collections"
+        self._collections = folder / COLLECTIONS
         self._locks = folder / "locks"
         if create:
             self._create()
@@ -83,7 +83,7 @@ class EmbeddedStore(Store):
         except BaseException:
             lock.release()
             raise
-        return EmbeddedDraft(collection, self._collections / collection, self._catalog, lock)
+        return EmbeddedDraft(collection, self._folder, self._catalog, lock)
 
     def _writer(self, collection: str) -> FileLock:
         lock = FileLock(self._locks / collection, timeout=0)

@@ -35,12 +35,12 @@ class Connection:
     """A pool of connections to one server. Safe to share between threads."""
 
     def __init__(self, url: str) -> None:
-        self._where = url.partition("://")[2].rpartition("@")[2]
+        self.where = url.partition("://")[2].rpartition("@")[2]
         user, password = os.environ.get(USER), os.environ.get(PASSWORD)
         if not user or not password or "@" in url:
             raise InvalidInput(
                 "a Neo4j store needs a user and a password, and not in its address",
-                given=self._where,
+                given=self.where,
                 expected=f"the environment variables {USER} and {PASSWORD}",
             )
         with self._server():
@@ -63,14 +63,14 @@ class Connection:
             yield
         except AuthError as error:
             raise StoreError(
-                "Neo4j refuses this user and password", given=self._where, hint=f"check {USER} and {PASSWORD}"
+                "Neo4j refuses this user and password", given=self.where, hint=f"check {USER} and {PASSWORD}"
             ) from error
         except _AWAY as error:
-            raise StoreBusy(f"Neo4j does not answer: {_said(error)}", given=self._where, retry_after=5) from error
+            raise StoreBusy(f"Neo4j does not answer: {_said(error)}", given=self.where, retry_after=5) from error
         except (ConfigurationError, ValueError) as error:
-            raise InvalidInput(f"no address of a Neo4j server: {error}", given=self._where) from error
+            raise InvalidInput(f"no address of a Neo4j server: {error}", given=self.where) from error
         except (Neo4jError, DriverError) as error:
-            raise StoreError(f"Neo4j says: {_said(error)}", given=self._where) from error
+            raise StoreError(f"Neo4j says: {_said(error)}", given=self.where) from error
 
     def read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
         """The rows of one statement, read in a transaction that is tried again for a few seconds."""

@@ -1,7 +1,7 @@
 """Writing one generation into Neo4j, in batches that cannot be written twice."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
 from secrets import token_hex
@@ -11,6 +11,8 @@ import neo4j
 import numpy as np
 import pyarrow as pa
 from neo4j.exceptions import ConstraintError
+from numpy.typing import NDArray
+from platformdirs import user_cache_path
 
 from store.base import Draft
 from store.errors import StoreBusy, StoreError
@@ -30,6 +32,7 @@ class Neo4jDraft(Draft):
     """Nodes and relationships under a token that no published generation names yet."""
 
     def __init__(self, connection: Connection, collection: str, kind: Kind) -> None:
+        self.workspace = user_cache_path("graphkin") / "work" / digest(connection.where) / collection
         self._connection = connection
         self._collection = collection
         self._label = cypher.LABELS[kind]
@@ -64,6 +67,9 @@ class Neo4jDraft(Draft):
         nodes = self._nodes[self._with_fingerprint :][: len(words)]
         self._write_parts(cypher.SET_FINGERPRINTS, list(zip(nodes.tolist(), words.view("i8").tolist(), strict=True)))
         self._with_fingerprint += len(words)
+
+    def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Not kept: it can be made again of the fingerprints."""
 
     def append_edges(self, edges: Edges) -> None:
         self._write_edges(cypher.CREATE_EDGES, edges)

@@ -8,6 +8,7 @@ from typing import Any
 import neo4j
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from store import csr, traverse
 from store.base import Field, Generation, Neighbors, Path, Subgraph, rounded
@@ -162,6 +163,9 @@ class Neo4jGeneration(Generation):
     def projection(self) -> Projection:
         """The copy of this hierarchy that GDS walks on."""
         return Projection(self._connection, self.collection, self.manifest, self._token)
+
+    def index(self) -> dict[str, NDArray[Any]]:
+        return {}
 
     def check(self) -> list[str]:
         problems = []

@@ -207,3 +207,18 @@ def test_threads_may_share_a_reader(many: Generation) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(ask, range(8)))
     assert answers == [[*range(start, 5000, 8), *range(start % 7, 21, 7)] for start in range(8)]
+
+
+def test_an_index_is_kept_whole_or_not_at_all(store: Store, molecules: Any) -> None:
+    given = {"rank": np.arange(7, dtype=np.uint16), "planes": np.arange(12, dtype=np.uint64).reshape(4, 3)}
+    with store.draft("molecules", "molecule") as draft:
+        molecules.write(draft)
+        draft.write_index(given)
+        draft.publish(molecules.provenance())
+    with store.open("molecules") as generation:
+        kept = generation.index()
+        assert generation.check() == []
+    assert not kept or {name: array.tolist() for name, array in kept.items()} == {
+        name: array.tolist() for name, array in given.items()
+    }
+    assert all(kept[name].dtype == given[name].dtype for name in kept)

@@ -1,14 +1,14 @@
 """The cap against a slow reading of it, and the properties it promises."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ingest.cap import cap
-from ingest.join import Pairs
+from ingest.cap import Cap
+from ingest.join import Pairs, similar_pairs
 
 ITEMS = 8
 MASK = 2**64 - 1
@@ -19,6 +19,13 @@ Weighted = dict[tuple[int, int], float]
 weighted = st.dictionaries(st.sampled_from(list(combinations(range(ITEMS), 2))), st.sampled_from(LEVELS))
 ties = st.lists(st.integers(0, MASK), min_size=ITEMS, max_size=ITEMS, unique=True)
 permutations = st.permutations(range(ITEMS))
+
+
+def cap(pairs: Pairs, tie: np.ndarray, top_k: int) -> tuple[Pairs, np.ndarray]:
+    """All pairs at once."""
+    capped = Cap(tie, top_k)
+    capped.add(pairs)
+    return capped.finish()
 
 
 def _pairs(weighted: Weighted) -> Pairs:
@@ -56,6 +63,44 @@ def test_equals_the_slow_reference(weighted: Weighted, tie: list[int], top_k: in
     assert dropped == [sum(item in pair for pair in weighted.keys() - kept.keys()) for item in range(ITEMS)]
 
 
+@given(weighted, ties, st.integers(1, 5), st.data())
+def test_blocks_and_sifting_change_nothing(weighted: Weighted, tie: list[int], top_k: int, data: st.DataObject) -> None:
+    whole = _pairs(weighted)
+    bounds = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
+    capped = Cap(np.array(tie, np.uint64), top_k, room=data.draw(st.integers(0, 4)))
+    for start, stop in pairwise([0, *bounds, len(whole)]):
+        capped.add(Pairs(whole.left[start:stop], whole.right[start:stop], whole.similarity[start:stop]))
+    kept, dropped = capped.finish()
+    expected, expected_dropped = cap(whole, np.array(tie, np.uint64), top_k)
+    for name in ("left", "right", "similarity"):
+        assert np.array_equal(getattr(kept, name), getattr(expected, name))
+    assert np.array_equal(dropped, expected_dropped)
+
+
+def test_a_join_is_capped_as_it_runs() -> None:
+    words = np.random.default_rng(0).integers(1, 2**16, (9000, 1), dtype=np.uint64)
+    tie = np.random.default_rng(1).integers(0, MASK, 9000, dtype=np.uint64)
+    expected, expected_dropped = cap(Pairs.concatenate(list(similar_pairs(words, 0.7, 2))), tie, 5)
+    capped = Cap(tie, 5)
+    for pairs in similar_pairs(words, 0.7, 2):
+        capped.add(pairs)
+    kept, dropped = capped.finish()
+    for name in ("left", "right", "similarity"):
+        assert np.array_equal(getattr(kept, name), getattr(expected, name))
+    assert np.array_equal(dropped, expected_dropped)
+    assert dropped.any()
+
+
+def test_what_is_held_is_bounded() -> None:
+    """A million pairs of a hundred items, five of each kept: never more than half as many again, and the room."""
+    rng = np.random.default_rng(0)
+    capped = Cap(rng.integers(0, MASK, 100, dtype=np.uint64), 5, room=1000)
+    left, right = np.triu_indices(100, 1)
+    for _ in range(200):
+        capped.add(Pairs(left.astype(np.int32), right.astype(np.int32), rng.random(len(left))))
+        assert capped.held <= 100 * 5 * 3 // 2 + 1000 + len(left)
+
+
 @given(weighted, ties, st.integers(1, 5))
 def test_every_item_keeps_its_most_similar(weighted: Weighted, tie: list[int], top_k: int) -> None:
     """Whatever the hash of ties: everything above an item's k-th similarity, and at least k in all if it has them."""
@@ -78,7 +123,7 @@ def test_does_not_depend_on_the_order_of_the_file(
     assert [moved_dropped[place[item]] for item in range(ITEMS)] == dropped
 
 
-@given(weighted, ties, st.integers(0, 5))
+@given(weighted, ties, st.integers(1, 5))
 def test_a_higher_threshold_afterwards_equals_capping_at_it(weighted: Weighted, tie: list[int], top_k: int) -> None:
     """On stored similarities, float32, as readers filter them."""
     kept, _ = _cap(weighted, tie, top_k)
@@ -91,8 +136,7 @@ def test_a_higher_threshold_afterwards_equals_capping_at_it(weighted: Weighted, 
 
 @given(weighted, ties)
 @example({}, list(range(ITEMS)))
-def test_without_a_cap_nothing_is_dropped(weighted: Weighted, tie: list[int]) -> None:
-    assert _cap(weighted, tie, 0) == (weighted, [0] * ITEMS)
+def test_a_cap_that_nobody_reaches_drops_nothing(weighted: Weighted, tie: list[int]) -> None:
     assert _cap(weighted, tie, ITEMS) == (weighted, [0] * ITEMS)
 
 

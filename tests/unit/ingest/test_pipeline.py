@@ -123,7 +123,7 @@ def test_manifest_says_what_was_done(store: Store, nci: str) -> None:
     assert manifest.recipe == recipe.model_dump(mode="json")
     assert manifest.versions["rdkit"] == rdBase.rdkitVersion
     assert manifest.properties == {"heavy_atoms": "number", "molwt": "number", "rings": "number"}
-    assert list(manifest.times) == ["compile", "parse", "items", "join", "cap", "write"]
+    assert list(manifest.times) == ["compile", "parse", "items", "index", "join", "cap", "write"]
     with store.open("c") as generation:
         degrees = np.diff(generation.graph().indptr)
         similarity = generation.graph().similarity

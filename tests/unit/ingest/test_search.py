@@ -1,6 +1,7 @@
 """Queries mean what ingested records mean, and are answered as RDKit would answer them."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,12 @@ from rdkit import Chem, DataStructs
 
 from ingest.fingerprints import Fingerprinter
 from ingest.molecules import MoleculeReader
+from ingest.pipeline import IngestOptions, ingest_molecules
+from ingest.planes import BitPlanes
 from ingest.query import read_structure
 from ingest.recipe import resolve
 from ingest.search import StructureSearch
+from store import open_store
 from store.base import Generation
 from store.errors import Conflict, InvalidInput
 
@@ -143,3 +147,20 @@ def test_another_rdkit_may_not_search_what_differs(
         StructureSearch(generation(molecules[:50], words=words, rdkit="2020.03.1"))
     assert error.value.expected == "2020.03.1"
     StructureSearch(generation(molecules[:50], words=words))  # the same RDKit is trusted
+
+
+def test_an_ingested_collection_is_searched_by_its_index(tmp_path: Path, nci_file: Path, nci_smiles: list[str]) -> None:
+    with open_store(tmp_path / "store", create=True) as store:
+        ingest_molecules(store, "c", [str(nci_file)], resolve(), IngestOptions(workers=1))
+        with store.open("c") as generation:
+            assert set(generation.index()) == set(BitPlanes._fields)
+            found = StructureSearch(generation)
+            whole = generation.fingerprints().words
+            for smiles in nci_smiles[:200:20]:
+                query = read_structure(resolve(), smiles=smiles)
+                hits = found.search(query, None, 30)
+                similarity = np.bitwise_count(whole & query.fingerprint).sum(axis=1) / np.maximum(
+                    np.bitwise_count(whole | query.fingerprint).sum(axis=1), 1
+                )
+                expected = np.lexsort((np.arange(len(whole)), -similarity.astype(np.float32)))[:30]
+                assert hits.ids.tolist() == expected.tolist()

@@ -1,0 +1,205 @@
+"""The similarity join: ours, a naive kernel and FPSim2 on the same molecules in one run; then ours alone, larger.
+
+    python -m benchmarks.join [--threshold 0.5] [--molecules 20000] [--alone 249456 1000000] [--workers 2]
+
+naive: every pair counted bit by bit of packed fingerprints, in blocks that stay in cache, sorted by popcount so that
+out-of-reach pairs are skipped; each pair once. FPSim2: its `symmetric_distance_matrix`, where it is installed. All
+compute Morgan fingerprints of radius 2 and 2048 bits and return index pairs with similarities; all must find equally
+many. Every measurement has a process of its own, compiles before the clock runs, and reports that process's peak
+memory. Up to 249,456 molecules are ZINC250k's, more are MOSES's. On all of ZINC250k the time of the others is
+extrapolated by the square of the sizes, unless --in-full runs them on it.
+"""
+
+import argparse
+import gzip
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from importlib.util import find_spec
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from benchmarks.data import molecules
+from ingest.fingerprints import Fingerprinter
+from ingest.join import similar_pairs
+from ingest.molecules import MoleculeReader
+from ingest.popcount import common, minimum_common
+from ingest.recipe import Recipe
+from store.records import Int32, Int64, UInt64
+
+_ZINC250K = 249_456
+_MOSES = Path(__file__).parents[2] / "shared" / "data" / "molecules"
+
+
+class Sample(NamedTuple):
+    label: str
+    smiles: list[str]
+    fingerprints: Path
+
+    def words(self) -> UInt64:
+        return np.load(self.fingerprints)
+
+
+class Measured(NamedTuple):
+    seconds: float
+    pairs: int
+    peak: float  # MiB of the process
+
+
+def ours(sample: Sample, threshold: float, workers: int) -> tuple[float, int]:
+    words = sample.words()
+    list(similar_pairs(words[:1000], threshold, 1))
+    begin = time.perf_counter()
+    found = sum(len(pairs) for pairs in similar_pairs(words, threshold, workers))
+    return time.perf_counter() - begin, found
+
+
+def naive(sample: Sample, threshold: float, workers: int) -> tuple[float, int]:
+    def join(words: UInt64) -> int:
+        popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+        order = np.argsort(popcounts, kind="stable")
+        words, popcounts = words[order], popcounts[order]
+        least = minimum_common(threshold, 2 * int(popcounts[-1]))
+        starts = range(0, len(words), 1024)
+        with ThreadPoolExecutor(workers) as pool:
+            found = list(pool.map(lambda start: _blocked(words, popcounts, least, start, start + 1024), starts))
+        left, right, shared = (np.concatenate(column) for column in zip(*found, strict=True))
+        order[left], order[right], shared / (popcounts[left] + popcounts[right] - shared)
+        return len(left)
+
+    words = sample.words()
+    join(words[:1000])
+    begin = time.perf_counter()
+    found = join(words)
+    return time.perf_counter() - begin, found
+
+
+@njit(nogil=True)
+def _blocked(words: UInt64, popcounts: Int64, least: Int64, start: int, stop: int) -> tuple[Int32, Int32, Int32]:
+    stop, room, found = min(stop, len(words)), 1024, 0
+    left, right, shared = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
+    for tile in range(start, len(words), 512):
+        for row in range(start, stop):
+            for other in range(max(tile, row + 1), min(tile + 512, len(words))):
+                fewest = least[popcounts[row] + popcounts[other]]
+                if fewest > popcounts[row]:
+                    break
+                count = common(words, row, other)
+                if count < fewest:
+                    continue
+                if found == room:
+                    room *= 2
+                    left, right = np.append(left, np.empty_like(left)), np.append(right, np.empty_like(right))
+                    shared = np.append(shared, np.empty_like(shared))
+                left[found], right[found], shared[found] = row, other, count
+                found += 1
+    return left[:found], right[:found], shared[:found]
+
+
+def fpsim2(sample: Sample, threshold: float, workers: int) -> tuple[float, int]:
+    os.environ["TQDM_DISABLE"] = "1"
+    from FPSim2 import FPSim2Engine
+    from FPSim2.io import create_db_file
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "molecules.h5")
+        rows = [[text.strip(), number] for number, text in enumerate(sample.smiles)]
+        create_db_file(rows, path, "smiles", "Morgan", {"radius": 2, "fpSize": 2048})
+        engine = FPSim2Engine(path)
+        begin = time.perf_counter()
+        found = engine.symmetric_distance_matrix(threshold, n_workers=workers)
+        return time.perf_counter() - begin, found.nnz // 2
+
+
+def measure(join: Callable[..., tuple[float, int]], *arguments: Any) -> Measured:
+    """`join` in a process of its own."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(_measured, join, *arguments).result()
+
+
+def _measured(join: Callable[..., tuple[float, int]], *arguments: Any) -> Measured:
+    return Measured(*join(*arguments), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def fingerprint(smiles: list[str]) -> bytes:
+    reader, fingerprinter = MoleculeReader(Recipe()), Fingerprinter(Recipe().fingerprint)
+    return b"".join(fingerprinter.packed(reader.read(text, "smiles")) for text in smiles)
+
+
+def prepared(folder: Path, count: int, workers: int) -> Sample:
+    source, smiles = _moses(count) if count > _ZINC250K else molecules(count)
+    path = folder / f"{len(smiles)}.npy"
+    chunks = [smiles[start : start + 2000] for start in range(0, len(smiles), 2000)]
+    with ProcessPoolExecutor(workers, get_context("forkserver")) as pool:
+        packed = b"".join(pool.map(fingerprint, chunks))
+    np.save(path, np.frombuffer(packed, "<u8").reshape(-1, Recipe().fingerprint.words))
+    return Sample(f"{len(smiles):,} of {source}", smiles, path)
+
+
+def _moses(count: int) -> tuple[str, list[str]]:
+    with gzip.open(_MOSES / "moses_train.csv.gz", "rt") as file:
+        return "MOSES", list(islice((line.split(",")[0].strip() for line in islice(file, 1, None)), count))
+
+
+def report(name: str, measured: Measured, first: Measured | None = None) -> None:
+    ratio = f"{measured.seconds / first.seconds:8.1f} x ours" if first else ""
+    print(
+        f"  {name:16} {measured.seconds:9.2f} s {measured.pairs:12,} pairs {measured.peak:8,.0f} MiB {ratio}",
+        flush=True,
+    )
+
+
+def together(sample: Sample, others: dict[str, Any], threshold: float, workers: int) -> dict[str, float]:
+    """Report everyone on one sample; the seconds of the others."""
+    print(sample.label, flush=True)
+    first = measure(ours, sample, threshold, workers)
+    report("ours", first)
+    seconds = {}
+    for name, join in others.items():
+        measured = measure(join, sample, threshold, workers)
+        report(name, measured, first)
+        if measured.pairs != first.pairs:
+            raise SystemExit(f"{name} finds {measured.pairs} pairs, ours {first.pairs}")
+        seconds[name] = measured.seconds
+    return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threshold", type=float, default=0.5)
+    parser.add_argument("--molecules", type=int, default=20_000)
+    parser.add_argument("--alone", type=int, nargs="*", default=[_ZINC250K, 1_000_000])
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--in-full", action="store_true", help="the others on all of ZINC250k too: many minutes")
+    options = parser.parse_args()
+    others = {"naive": naive} | ({"FPSim2": fpsim2} if find_spec("FPSim2") else {})
+    if "FPSim2" not in others:
+        print("FPSim2 is not installed and is left out: pip install FPSim2")
+    print(f"Tanimoto ≥ {options.threshold}, {options.workers} workers", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        sample = prepared(Path(folder), options.molecules, options.workers)
+        seconds = together(sample, others, options.threshold, options.workers)
+        for count in options.alone:
+            alone = prepared(Path(folder), count, options.workers)
+            whole = count == _ZINC250K
+            if whole and options.in_full:
+                together(alone, others, options.threshold, options.workers)
+                continue
+            print(alone.label, flush=True)
+            measured = measure(ours, alone, options.threshold, options.workers)
+            report("ours", measured)
+            for name in others if whole else ():
+                scaled = seconds[name] * (len(alone.smiles) / len(sample.smiles)) ** 2
+                print(f"  {name:16} {scaled:9.2f} s extrapolated {scaled / measured.seconds:24.1f} x ours", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Ad-hoc search over a published collection, in process and over HTTP, against FPSim2 on the same molecules; one run.
+
+    python -m benchmarks.search --store STORE --collection NAME [--queries 200]
+
+Queries are random molecules of the collection, read as a client would send them: parsing and the fingerprint count.
+The time of one query after the other, on one thread: median and 99th percentile. FPSim2, where it is installed, makes
+a file of its own of the molecules first, which takes minutes for millions; --no-fpsim2 leaves it out.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from api.app import create_app
+from api.settings import Settings
+from benchmarks.http import reply, served, wait
+from ingest.query import read_structure
+from ingest.recipe import Recipe
+from ingest.search import StructureSearch
+from store import open_store
+from store.base import Generation
+
+Search = Callable[[str, float | None, int], object]  # SMILES, threshold, limit
+
+ASKED: dict[str, tuple[float | None, int]] = {"similarity ≥ 0.7": (0.7, 1000), "the 10 most similar": (None, 10)}
+
+
+def report(name: str, search: Search, queries: list[str]) -> None:
+    for label, (threshold, limit) in ASKED.items():
+        search(queries[0], threshold, limit)
+        seconds = []
+        for smiles in queries:
+            begin = time.perf_counter()
+            search(smiles, threshold, limit)
+            seconds.append(time.perf_counter() - begin)
+        median, slow = (1000 * np.percentile(seconds, percent) for percent in (50, 99))
+        print(f"  {name:14} {label:24} {median:9.2f} ms {slow:9.2f} ms", flush=True)
+
+
+def in_process(generation: Generation) -> Search:
+    recipe, searched = Recipe.model_validate(generation.manifest.recipe), StructureSearch(generation)
+    return lambda smiles, threshold, limit: searched.search(read_structure(recipe, smiles=smiles), threshold, limit)
+
+
+def over_http(store: str, collection: str, folder: Path, queries: list[str]) -> None:
+    with served(lambda: create_app(Settings(store=store, cache_dir=folder))) as connection:
+        wait(connection)
+
+        def search(smiles: str, threshold: float | None, limit: int) -> object:
+            body = json.dumps({"smiles": smiles, "min_similarity": threshold, "limit": limit})
+            headers = {"Content-Type": "application/json"}
+            return reply(connection, ("POST", f"/v1/collections/{collection}/search", body, headers))
+
+        report("over HTTP", search, queries)
+
+
+def fpsim2(smiles: Iterable[str], recipe: Recipe, folder: Path) -> Search:
+    from FPSim2 import FPSim2Engine
+    from FPSim2.io import create_db_file
+
+    path = str(folder / "molecules.h5")
+    rows = [[text, number] for number, text in enumerate(smiles)]
+    parameters = {"radius": recipe.fingerprint.radius, "fpSize": recipe.fingerprint.bits}
+    create_db_file(rows, path, "smiles", "Morgan", parameters)
+    engine = FPSim2Engine(path)
+
+    def search(smiles: str, threshold: float | None, limit: int) -> object:
+        if threshold is None:
+            return engine.top_k(smiles, k=limit, threshold=0.0, n_workers=1)
+        return engine.similarity(smiles, threshold=threshold, n_workers=1)
+
+    return search
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", required=True)
+    parser.add_argument("--collection", required=True)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--no-fpsim2", action="store_true")
+    options = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_store(options.store) as store,
+        store.open(options.collection) as generation,
+    ):
+        ids = np.random.default_rng(0).choice(generation.size, options.queries, replace=False)
+        queries = [text for batch in generation.scan(ids.astype(np.int32)) for text in batch["smiles"].to_pylist()]
+        print(f"{generation.size:,} molecules, {len(queries)} queries: median, 99th percentile")
+        report("in process", in_process(generation), queries)
+        over_http(options.store, options.collection, Path(folder), queries)
+        if options.no_fpsim2 or not find_spec("FPSim2"):
+            print("  FPSim2 is left out" + ("" if options.no_fpsim2 else ": it is not installed"))
+            return
+        smiles = (text for batch in generation.scan() for text in batch["smiles"].to_pylist())
+        report("FPSim2", fpsim2(smiles, Recipe.model_validate(generation.manifest.recipe), Path(folder)), queries)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Similar pairs as they leave the join, capped or not, kept so that a run that was killed goes on where it was."""
+
+import time
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.cap import Cap
+from ingest.join import Pairs
+from ingest.workspace import Content, Workspace
+from store.records import Edges, Int32, UInt64
+
+_EDGES = 1 << 22  # to a block
+_PERIOD = 60.0  # seconds of work that a kill costs, at most
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Collector(ABC):
+    """Takes what the tasks of a join find, in their order, from task `begin` on: the others are there already.
+
+    `made_from` is all that decides what the tasks find.
+    """
+
+    begin: int
+
+    def __init__(self, workspace: Workspace, *made_from: Content) -> None:
+        self._workspace = workspace
+        self._made_from = made_from
+
+    @abstractmethod
+    def add(self, pairs: Pairs) -> None:
+        """What the next task found. Raises `StoreError` for a full disk."""
+
+    @abstractmethod
+    def finish(self) -> tuple[Iterator[Edges], Int32]:
+        """The edges in blocks, and (N,) how many pairs of each item the cap dropped."""
+
+    def _save(self, name: str, arrays: Arrays) -> None:
+        with self._workspace.writing(self._piece(name)) as path, path.open("wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+
+    def _load(self, name: str) -> Arrays | None:
+        try:
+            with self._piece(name).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return dict(arrays)
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+            return None
+
+    def _piece(self, name: str) -> Path:
+        return self._workspace.piece(*self._made_from, name.encode())
+
+
+class CappedCollector(Collector):
+    """Holds what may still stay, and saves it now and then."""
+
+    def __init__(self, tie: UInt64, top_k: int, workspace: Workspace, *made_from: Content) -> None:
+        super().__init__(workspace, *made_from, tie, str(top_k).encode())
+        saved = self._load("cap")
+        self._cap = Cap(tie, top_k) if saved is None else Cap.restored(tie, top_k, saved)
+        self._next = self.begin = 0 if saved is None else int(saved["next"])
+        self._saved_at = time.monotonic()
+
+    def add(self, pairs: Pairs) -> None:
+        self._cap.add(pairs)
+        self._next += 1
+        if time.monotonic() > self._saved_at + _PERIOD:
+            self._save("cap", {**self._cap.state(), "next": np.array(self._next)})
+            self._saved_at = time.monotonic()
+
+    def finish(self) -> tuple[Iterator[Edges], Int32]:
+        kept, dropped = self._cap.finish()
+        return (_edges(kept, start) for start in range(0, len(kept), _EDGES)), dropped
+
+
+class UncappedCollector(Collector):
+    """Leaves all pairs in files, so that they need not fit into memory."""
+
+    def __init__(self, items: int, workspace: Workspace, *made_from: Content) -> None:
+        super().__init__(workspace, *made_from, b"all")
+        self._items = items
+        self._files = 0
+        self._next = self.begin = 0
+        while (saved := self._load(str(self._files))) is not None:
+            self._next = self.begin = int(saved["next"])
+            self._files += 1
+        self._held: list[Pairs] = []
+        self._saved_at = time.monotonic()
+
+    def add(self, pairs: Pairs) -> None:
+        self._held.append(pairs)
+        self._next += 1
+        if sum(map(len, self._held)) >= _EDGES or time.monotonic() > self._saved_at + _PERIOD:
+            self._flush()
+
+    def _flush(self) -> None:
+        edges = _edges(Pairs.concatenate(self._held))
+        self._save(str(self._files), {**vars(edges), "next": np.array(self._next)})
+        self._files += 1
+        self._held.clear()
+        self._saved_at = time.monotonic()
+
+    def finish(self) -> tuple[Iterator[Edges], Int32]:
+        self._flush()
+        return self._blocks(), np.zeros(self._items, np.int32)
+
+    def _blocks(self) -> Iterator[Edges]:
+        for number in range(self._files):
+            saved = self._load(str(number))
+            assert saved is not None, "a piece that this run wrote or read"
+            yield Edges(saved["source"], saved["target"], saved["similarity"])
+
+
+def collector(tie: UInt64, top_k: int, workspace: Workspace, *made_from: Content) -> Collector:
+    """For items with these content hashes; `top_k` 0 is no cap."""
+    if top_k:
+        return CappedCollector(tie, top_k, workspace, *made_from)
+    return UncappedCollector(len(tie), workspace, *made_from)
+
+
+def _edges(pairs: Pairs, start: int = 0) -> Edges:
+    part = slice(start, start + _EDGES)
+    return Edges(pairs.left[part], pairs.right[part], pairs.similarity[part].astype(np.float32))

@@ -1,0 +1,106 @@
+"""512 bits as one value of a numba kernel: `&`, `|` and `^` act on all of them at once.
+
+LLVM maps the operations to whatever vectors the processor has (one AVX-512 register, two of AVX2, four of SSE or NEON)
+and joins them into three-operand logic where that exists, so there is one path for every machine.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from llvmlite import ir
+from numba import extending, types
+from numba.extending import lower_builtin, models, register_model, type_callable
+
+WORDS = 8
+BITS = 64 * WORDS
+
+Vector: TypeAlias = Any
+"""What a kernel holds such a value as."""
+
+_VECTOR = ir.VectorType(ir.IntType(64), WORDS)
+_intrinsic: Any = extending.intrinsic  # its own annotations describe the definition, not the calls
+
+
+class Lanes(types.Type):
+    """512 bits, held in registers; it never leaves compiled code."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")
+
+
+lanes = Lanes()
+
+
+@register_model(Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, numba_type: Any) -> None:
+        super().__init__(manager, numba_type, _VECTOR)  # type: ignore[no-untyped-call]
+
+
+@_intrinsic
+def load(typing_context: Any, words: Any, start: Any) -> Any:  # noqa: ARG001 - the signature numba calls
+    """The eight words from `start` of a contiguous uint64 array. Unchecked."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value = builder.load(_address(context, builder, signature, arguments))
+        value.align = 8
+        return value
+
+    return lanes(words, types.uint64), generate
+
+
+@_intrinsic
+def store(typing_context: Any, words: Any, start: Any, value: Any) -> Any:  # noqa: ARG001
+    """Write eight words from `start` of a contiguous uint64 array. Unchecked."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[2], _address(context, builder, signature, arguments)).align = 8
+        return context.get_dummy_value()
+
+    return types.none(words, types.uint64, lanes), generate
+
+
+def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.bitcast(builder.gep(array.data, [arguments[1]]), _VECTOR.as_pointer())
+
+
+@_intrinsic
+def spread(typing_context: Any, bit: Any) -> Any:  # noqa: ARG001
+    """All lanes equal to one bit, given as uint64 0 or 1."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        nothing = ir.Constant(_VECTOR, ir.Undefined)
+        first = builder.insert_element(nothing, builder.neg(arguments[0]), ir.IntType(32)(0))
+        return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(ir.IntType(32), WORDS), [0] * WORDS))
+
+    return lanes(types.uint64), generate
+
+
+@_intrinsic
+def all_set(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
+    """Whether every lane is set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        differs = builder.icmp_unsigned("!=", arguments[0], ir.Constant(_VECTOR, [2**64 - 1] * WORDS))
+        return builder.icmp_unsigned("==", builder.bitcast(differs, ir.IntType(WORDS)), ir.IntType(WORDS)(0))
+
+    return types.boolean(lanes), generate
+
+
+def _lane_by_lane(function: Callable[[Any, Any], Any], operation: str) -> None:
+    """Let `function` of two Lanes be LLVM's `operation`."""
+
+    @type_callable(function)
+    def _(context: Any) -> Any:  # noqa: ARG001
+        return lambda a, b: lanes if isinstance(a, Lanes) and isinstance(b, Lanes) else None
+
+    @lower_builtin(function, Lanes, Lanes)  # type: ignore[no-untyped-call]
+    def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        return getattr(builder, operation)(*arguments)
+
+
+_lane_by_lane(operator.and_, "and_")
+_lane_by_lane(operator.or_, "or_")
+_lane_by_lane(operator.xor, "xor")

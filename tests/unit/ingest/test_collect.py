@@ -1,0 +1,105 @@
+"""Pairs collected, cut off, and collected on, against the cap of all of them."""
+
+import numpy as np
+import pytest
+
+from ingest import collect
+from ingest.cap import Cap
+from ingest.collect import Collector, collector
+from ingest.join import JoinPlan, Pairs
+from ingest.workspace import Workspace
+from store.records import Edges
+
+WORDS = np.random.default_rng(0).integers(1, 2**16, (20_000, 1), dtype=np.uint64)
+TIE = np.random.default_rng(1).integers(0, 2**64 - 1, len(WORDS), dtype=np.uint64)
+PLAN = JoinPlan(WORDS, 0.8)
+BLOCKS = list(PLAN.pairs())
+
+
+@pytest.fixture
+def workspace(tmp_path: object) -> Workspace:
+    prepared = Workspace(tmp_path / "work")
+    prepared.prepare()
+    return prepared
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is saved at once."""
+    monkeypatch.setattr(collect, "_PERIOD", -1.0)
+
+
+def rows(edges: Edges) -> list[tuple[int, int, np.float32]]:
+    return sorted(zip(edges.source.tolist(), edges.target.tolist(), edges.similarity.tolist(), strict=True))
+
+
+def expected(top_k: int) -> tuple[list[tuple[int, int, np.float32]], np.ndarray]:
+    """All pairs capped at once."""
+    kept, dropped = Pairs.concatenate(BLOCKS), np.zeros(len(TIE), np.int32)
+    if top_k:
+        capped = Cap(TIE, top_k)
+        capped.add(kept)
+        kept, dropped = capped.finish()
+    return rows(Edges(kept.left, kept.right, kept.similarity.astype(np.float32))), dropped
+
+
+def finished(collected: Collector) -> tuple[list[tuple[int, int, np.float32]], np.ndarray]:
+    blocks, dropped = collected.finish()
+    return rows(Edges.concatenate(list(blocks))), dropped
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("top_k", [0, 3])
+@pytest.mark.parametrize("cut", range(len(BLOCKS) + 1))
+def test_what_was_cut_off_goes_on_where_it_was(workspace: Workspace, top_k: int, cut: int) -> None:
+    first = collector(TIE, top_k, workspace, WORDS)
+    assert first.begin == 0
+    for pairs in BLOCKS[:cut]:
+        first.add(pairs)
+    second = collector(TIE, top_k, workspace, WORDS)
+    assert second.begin == cut
+    for pairs in PLAN.pairs(second.begin):
+        second.add(pairs)
+    edges, dropped = finished(second)
+    assert edges == expected(top_k)[0]
+    assert np.array_equal(dropped, expected(top_k)[1])
+
+
+@pytest.mark.parametrize("top_k", [0, 3])
+def test_nothing_is_saved_every_moment(workspace: Workspace, top_k: int) -> None:
+    collected = collector(TIE, top_k, workspace, WORDS)
+    for pairs in BLOCKS:
+        collected.add(pairs)
+    assert list(workspace.folder.iterdir()) == []
+    edges, dropped = finished(collected)
+    assert edges == expected(top_k)[0]
+    assert np.array_equal(dropped, expected(top_k)[1])
+
+
+def test_blocks_are_bounded(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collect, "_EDGES", 1000)
+    capped = collector(TIE, 3, workspace, WORDS)
+    for pairs in BLOCKS:
+        capped.add(pairs)
+    blocks, _ = capped.finish()
+    sizes = [len(block) for block in blocks]
+    assert len(sizes) > 5
+    assert max(sizes) == 1000
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("top_k", [0, 3])
+def test_another_input_begins_anew_and_so_does_what_is_damaged(workspace: Workspace, top_k: int) -> None:
+    collected = collector(TIE, top_k, workspace, WORDS)
+    for pairs in BLOCKS:
+        collected.add(pairs)
+    assert collector(TIE, top_k, workspace, WORDS[1:]).begin == 0
+    assert collector(TIE, top_k + 1, workspace, WORDS).begin == 0
+    assert collector(TIE[::-1].copy(), 3, workspace, WORDS).begin == 0
+    assert collector(TIE, top_k, workspace, WORDS).begin == len(BLOCKS)
+    for piece in workspace.folder.iterdir():
+        content = piece.read_bytes()
+        for length in (0, 1, len(content) // 2, len(content) - 10):
+            piece.write_bytes(content[:length])
+            assert collector(TIE, top_k, workspace, WORDS).begin < len(BLOCKS)
+        piece.write_bytes(content)
