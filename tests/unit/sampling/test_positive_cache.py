@@ -99,7 +99,7 @@ def test_every_part_of_the_key_has_its_own_entry(cache_of, sampler, entries):
 
 def test_get_builds_in_the_background_and_says_how_far_it_is(cache_of, random_graph):
     cache, sampler = cache_of(block=1000), Gated(random_graph)
-    with pytest.raises(StoreBusy, match="building positive sets: (0|1000) of 3000") as busy:
+    with pytest.raises(StoreBusy, match=r"building positive sets: (0|1000) of 3000") as busy:
         cache.get(sampler, "g", SIZE, POLICY, 0, 0)
     assert busy.value.retry_after == 1
     assert sampler.inside.wait(60)
