@@ -1,10 +1,11 @@
-# The graphkin command with the neo4j extra: `docker build -t graphkin .`
+# The graphkin command with one extra: `docker build -t graphkin .`, or `--build-arg EXTRA=trainer -t graphkin-trainer`.
 
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /build
 RUN python -m venv /opt/graphkin
 COPY . .
-RUN /opt/graphkin/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints.txt '.[neo4j]'
+ARG EXTRA=neo4j
+RUN /opt/graphkin/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints.txt ".[$EXTRA]"
 
 FROM python:3.11-slim-bookworm
 # RDKit's drawing code is linked with these.
@@ -13,7 +14,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 # A named volume mounted here takes over the owner.
 RUN useradd --system --uid 10001 --user-group --no-create-home graphkin \
-    && install -d -o graphkin -g graphkin /var/cache/graphkin
+    && install -d -o graphkin -g graphkin /var/cache/graphkin /runs
 COPY --from=build /opt/graphkin /opt/graphkin
 ENV PATH=/opt/graphkin/bin:$PATH \
     GRAPHKIN_CACHE_DIR=/var/cache/graphkin \

@@ -3,13 +3,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench check-long docs clean
+.PHONY: demo test lint bench results check-long docs clean
 
 demo: $(VENV)/.run ## ingest real molecules, serve them, print three example queries
 	$(BIN)/graphkin demo $(DEMO)
 
 test: $(VENV)/.dev ## every test that CI runs
-	$(BIN)/pytest -W error
+	$(BIN)/pytest -W error --numprocesses 2 --dist loadfile
 
 check-long: $(VENV)/.dev ## longer checks on the data in ../shared
 	$(BIN)/pytest -W error --timeout 1200 tests/long
@@ -20,6 +20,9 @@ bench: $(VENV)/.dev ## every figure of the README
 	$(BIN)/python -m benchmarks.http
 	$(BIN)/python -m benchmarks.join
 	$(BIN)/python -m benchmarks.neo4j
+
+results: $(VENV)/.dev ## what pre-training is worth downstream: hours, and it goes on where it was stopped
+	$(BIN)/python -m benchmarks.results $(RESULTS)
 
 lint: $(VENV)/.dev ## format, lint, types, who may import whom
 	$(BIN)/ruff format --check .

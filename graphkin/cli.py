@@ -18,8 +18,15 @@ _COMMANDS = {
     "verify": "check",
     "delete": "delete",
     "serve": "serve",
+    "fetch": "fetch",
+    "pretrain": "pretrain",
+    "finetune": "finetune",
+    "embed": "embed",
     "demo": "demo",
 }
+
+_TRAINER = {"httpx", "sklearn", "tenacity", "torch", "torch_geometric"}
+"""What the trainer extra brings."""
 
 _EPILOG = """\b
 Exit codes:
@@ -59,16 +66,22 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command line and say on standard error what went wrong; returns the exit code, as in the epilog."""
     from store.errors import GraphkinError
+    from trainer.errors import TrainerError
 
     try:
         code = graphkin.main(arguments, prog_name="graphkin", standalone_mode=False)
         sys.stdout.flush()
-    except GraphkinError as error:
+    except (GraphkinError, TrainerError) as error:
         click.echo(f"error: {error}", err=True)
         return error.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
+    except ModuleNotFoundError as error:
+        if error.name not in _TRAINER:
+            raise
+        click.echo(f"error: this command needs {error.name}\n  hint: pip install 'graphkin[trainer]'", err=True)
+        return 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return 130

@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -19,6 +20,14 @@ generation = click.option("--generation", metavar="ID", help="Generation id.  [d
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 min_similarity = click.option(
     "--min-similarity", type=float, metavar="X", help="Smallest similarity.  [default: the stored threshold]"
+)
+cache_dir = click.option(
+    "--cache-dir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    envvar="GRAPHKIN_CACHE_DIR",
+    show_default="the user's cache folder",
+    help="Local cache of what was read from the server; an interrupted command continues from it.",
 )
 
 

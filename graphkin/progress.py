@@ -3,12 +3,19 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 from tqdm import tqdm
 
 from ingest.progress import Progress
+
+if TYPE_CHECKING:
+    from trainer.metrics_log import Listener, Report
+
+_TRAINING = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+_LINE_EVERY = 10.0  # seconds
 
 
 class _Bars(Progress):
@@ -30,3 +37,44 @@ class _Lines(Progress):
 def terminal_progress() -> Progress:
     """Bars if standard error is a terminal, else lines."""
     return _Bars() if sys.stderr.isatty() else _Lines()
+
+
+@contextmanager
+def training_progress() -> "Iterator[Listener]":
+    """What `pretrain` reports: a bar if standard error is a terminal, else a line every ten seconds and at the end."""
+    if not sys.stderr.isatty():
+        yield _training_lines()
+        return
+    with ExitStack() as stack:
+        bar: tqdm[NoReturn] | None = None
+
+        def update(report: "Report") -> None:
+            nonlocal bar
+            if bar is None:
+                begun = int(report.records[0]["step"]) - 1
+                bar = stack.enter_context(
+                    tqdm(total=report.of, initial=begun, desc="training", file=sys.stderr, bar_format=_TRAINING)
+                )
+            bar.set_postfix_str(_summary(report), refresh=False)
+            bar.update(len(report.records))
+
+        yield update
+
+
+def _training_lines() -> "Listener":
+    due = 0.0
+
+    def write(report: "Report") -> None:
+        nonlocal due
+        step = int(report.records[-1]["step"])
+        if time.monotonic() >= due or step == report.of:
+            click.echo(f"step {step:,} of {report.of:,}: {_summary(report)}", err=True)
+            due = time.monotonic() + _LINE_EVERY
+
+    return write
+
+
+def _summary(report: "Report") -> str:
+    last = report.records[-1]
+    speed = f"{report.embeddings_per_second:,.0f} embeddings/s"
+    return f"loss {last['loss']:.4f}, lr {last['lr']:.1e}, {speed}, waiting {last['wait_share']:.1%}"

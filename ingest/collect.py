@@ -75,7 +75,8 @@ class CappedCollector(Collector):
 
     def finish(self) -> tuple[Iterator[Edges], Int32]:
         kept, dropped = self._cap.finish()
-        return (_edges(kept, start) for start in range(0, len(kept), _EDGES)), dropped
+        blocks = (slice(start, start + _EDGES) for start in range(0, len(kept), _EDGES))
+        return (_edges(kept, block) for block in blocks), dropped
 
 
 class UncappedCollector(Collector):
@@ -123,6 +124,5 @@ def collector(tie: UInt64, top_k: int, workspace: Workspace, *made_from: Content
     return UncappedCollector(len(tie), workspace, *made_from)
 
 
-def _edges(pairs: Pairs, start: int = 0) -> Edges:
-    part = slice(start, start + _EDGES)
+def _edges(pairs: Pairs, part: slice = slice(None)) -> Edges:
     return Edges(pairs.left[part], pairs.right[part], pairs.similarity[part].astype(np.float32))

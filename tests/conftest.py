@@ -17,6 +17,7 @@ import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 from rdkit import RDConfig
 
@@ -37,6 +38,7 @@ from store.records import (
 _JAVA = Path(__file__).with_name("neo4j")
 JARS = _JAVA / "target" / "lib"
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, and torch's threads would wait for each other
 settings.register_profile("graphkin", deadline=None, derandomize=True, database=None)
 settings.load_profile("graphkin")
 
@@ -233,9 +235,12 @@ class Neo4jServer:
 
     @staticmethod
     def build() -> None:
-        """Download the jars, unless they are there, and compile the one class of our own."""
+        """Download the jars, unless they are there, and compile the one class of our own; one process at a time."""
         command = ["mvn", "-q", "-B", "-f", str(_JAVA / "pom.xml"), "compile"]
-        built = subprocess.run(command, capture_output=True, text=True)
+        target = _JAVA / "target"
+        target.mkdir(exist_ok=True)
+        with FileLock(target / ".lock"):
+            built = subprocess.run(command, capture_output=True, text=True)
         if built.returncode:
             raise RuntimeError(f"Maven failed: {built.stdout}{built.stderr}")
 

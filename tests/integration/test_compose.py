@@ -42,18 +42,19 @@ def compose(require_tools: Callable[..., None]) -> Compose:
 @pytest.fixture(scope="module")
 def services(compose: Compose) -> dict[str, dict[str, Any]]:
     """Service -> its resolved description, all profiles included."""
-    resolved = compose("--profile", "ingest", "config", environment=GIVEN)
+    resolved = compose("--profile", "ingest", "--profile", "trainer", "config", environment=GIVEN)
     assert resolved.returncode == 0, resolved.stderr
     found: dict[str, dict[str, Any]] = yaml.safe_load(resolved.stdout)["services"]
     return found
 
 
 def test_what_starts_by_itself(compose: Compose, services: dict[str, Any]) -> None:
-    assert set(services) == {"neo4j", "api", "ingest"}
+    assert set(services) == {"neo4j", "api", "ingest", "trainer"}
     without_profile = compose("config", environment=GIVEN)
     assert set(yaml.safe_load(without_profile.stdout)["services"]) == {"neo4j", "api"}
     for name in ("api", "ingest"):
         assert services[name]["depends_on"]["neo4j"]["condition"] == "service_healthy"
+    assert set(services["trainer"]["depends_on"]) == {"api"}
 
 
 @pytest.mark.parametrize("environment", [{}, {PASSWORD: ""}])
@@ -77,10 +78,10 @@ def test_the_settings_are_valid(services: dict[str, Any], monkeypatch: pytest.Mo
         monkeypatch.setenv(name, value)
     settings = Settings(store="bolt://neo4j:7687")
     assert settings.store == "bolt://neo4j:7687"
-    assert {"127.0.0.1", "localhost"} <= set(settings.allowed_hosts)  # the first is the health check's
+    assert {"127.0.0.1", "localhost", "api"} <= set(settings.allowed_hosts)  # of health check, people, trainer
 
 
-@pytest.mark.parametrize("service", ["api", "ingest"])
+@pytest.mark.parametrize("service", ["api", "ingest", "trainer"])
 def test_the_application_runs_without_privileges(services: dict[str, Any], service: str) -> None:
     described = services[service]
     user = described["user"].split(":")[0]
@@ -91,9 +92,10 @@ def test_the_application_runs_without_privileges(services: dict[str, Any], servi
     assert described["read_only"] is True
     assert described["cap_drop"] == ["ALL"]
     writable = {*described["tmpfs"], *(_target(volume) for volume in described["volumes"] if not _read_only(volume))}
-    assert writable == {"/tmp", "/var/cache/graphkin"}
+    assert writable == {"/tmp", "/var/cache/graphkin"} | ({"/runs"} if service == "trainer" else set())
     for variable in ("NUMBA_CACHE_DIR", "GRAPHKIN_CACHE_DIR"):
-        assert described["environment"].get(variable, "/tmp").startswith(tuple(writable))
+        assert described.get("environment", {}).get(variable, "/tmp").startswith(tuple(writable))
+    assert re.search(r"install -d -o graphkin -g graphkin /var/cache/graphkin /runs$", dockerfile, re.MULTILINE)
 
 
 def test_only_this_machine_can_connect(services: dict[str, Any]) -> None:
@@ -120,6 +122,25 @@ def test_the_commands_get_as_far_as_the_database(
     outcome = graphkin(*("bolt://127.0.0.1:1" if part == "bolt://neo4j:7687" else part for part in command))
     assert outcome.code == 4
     assert "Neo4j does not answer" in outcome.err
+
+
+def test_the_trainer_has_a_gpu_and_no_password(services: dict[str, Any]) -> None:
+    described = services["trainer"]
+    (device,) = described["deploy"]["resources"]["reservations"]["devices"]
+    assert device["capabilities"] == ["gpu"]
+    assert GIVEN[PASSWORD] not in str(described)
+    assert described["build"]["args"] in (["EXTRA=trainer"], {"EXTRA": "trainer"})
+
+
+def test_the_trainers_command_gets_as_far_as_the_api(
+    services: dict[str, Any], graphkin: Callable[..., Any], tmp_path: Path
+) -> None:
+    command = [part.replace("api:8000", "127.0.0.1:1") for part in services["trainer"]["entrypoint"][1:]]
+    assert command[-2:] == ["--device", "cuda"]
+    more = ["--collection", "c", "--strategy", "hgc-fo", "--encoder", "gin", "--output", str(tmp_path / "run")]
+    outcome = graphkin(*command[:-2], *more)
+    assert outcome.code == 4
+    assert "http://127.0.0.1:1" in outcome.err
 
 
 def test_the_database(compose: Compose, services: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-@pytest.mark.parametrize("package", ["graphkin", "ingest", "store", "api"])
+@pytest.mark.parametrize("package", ["graphkin", "ingest", "store", "api", "trainer"])
 def test_imported_packages_are_this_repositorys(package: str) -> None:
     """Top-level names are plain, so another distribution's `store` or `api` could shadow ours."""
     found = importlib.import_module(package)

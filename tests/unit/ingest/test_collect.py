@@ -103,3 +103,17 @@ def test_another_input_begins_anew_and_so_does_what_is_damaged(workspace: Worksp
             piece.write_bytes(content[:length])
             assert collector(TIE, top_k, workspace, WORDS).begin < len(BLOCKS)
         piece.write_bytes(content)
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3])
+def test_more_pairs_than_a_file_is_meant_for_are_all_kept(workspace: Workspace, tasks: int) -> None:
+    """Found by a hierarchy that had 2^22 edges, exactly."""
+    each = 4_500_000 // tasks
+    left = np.arange(tasks * each, dtype=np.int32)
+    collected = collector(TIE, 0, workspace, WORDS)
+    for part in np.split(left, tasks):
+        collected.add(Pairs(part, part + 1, np.ones(each)))
+    blocks, _ = collected.finish()
+    edges = Edges.concatenate(list(blocks))
+    assert np.array_equal(edges.source, left)
+    assert np.array_equal(edges.target, left + 1)

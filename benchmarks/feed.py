@@ -1,0 +1,148 @@
+"""Training fed by a server against from memory, and how fast the feed is alone.
+
+    python -m benchmarks.feed [--molecules 4000] [--pairs 12] [--fed 249456]
+
+First, epochs of HGC(FO) with the published encoder at batch 64 on the CPU: one fed by `OnlineSource` from a server in
+a process of its own, whose reply is part of the time, one by `MemorySource` with the same positives (ABBA, both with
+the same trainer). An epoch of 4,000 molecules takes seconds, so what a request costs weighs more than in a real run.
+
+Then the loop without a model, at the published batch of 256: positives over HTTP, shuffled anchors, and their batches
+assembled (anchors, positives and negatives, as encoders get them), epoch after epoch of the whole of ZINC250k.
+"""
+
+import argparse
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import torch
+from scipy.stats import bootstrap
+
+from api.serve import Server
+from api.settings import Settings
+from benchmarks.data import smiles_file
+from ingest.pipeline import ingest_molecules
+from ingest.recipe import resolve
+from store import open_store
+from trainer.batch import Assembler
+from trainer.cache import Cache
+from trainer.config import PretrainConfig
+from trainer.featurize import featurize
+from trainer.memory import MemorySource
+from trainer.objective import Draw, Step
+from trainer.online import OnlineSource
+from trainer.plan import Plan
+from trainer.pretrain import Clock, Trainer
+from trainer.source import Source
+
+_THRESHOLD = 0.3  # low, for degrees as large collections have them
+_FED_THRESHOLD = 0.5
+_FED_EPOCHS = 4
+
+
+def _serve(settings: dict[str, object], pipe: Connection) -> None:
+    server = Server(Settings(**settings))
+    pipe.send(server.url)
+    server.run()
+
+
+@contextmanager
+def served(store: Path, cache: Path) -> Iterator[str]:
+    """The URL of a server in a process of its own."""
+    context = multiprocessing.get_context("spawn")
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(target=_serve, args=({"store": store, "port": 0, "cache_dir": cache}, sending))
+    process.start()
+    try:
+        yield receiving.recv()
+    finally:
+        process.terminate()
+        process.join()
+
+
+@contextmanager
+def online(config: PretrainConfig, folder: Path, name: str) -> Iterator[OnlineSource]:
+    """A source and a server with caches of their own, where nothing has been drawn yet."""
+    work = folder / name
+    featurized = partial(featurize, workers=os.cpu_count() or 1)
+    with (
+        served(folder / "store", work / "server") as url,
+        OnlineSource(url, "benchmark", config.draws, featurized, Cache(work / "local", 2**33)) as source,
+    ):
+        yield source
+
+
+def ingested(folder: Path, count: int, threshold: float) -> str:
+    label, path = smiles_file(folder, count)
+    with open_store(folder / "store", create=True) as store:
+        ingest_molecules(store, "benchmark", [str(path)], resolve(threshold=threshold))
+    return label
+
+
+def rate(config: PretrainConfig, source: Source, epoch: int, train: Callable[[Draw], object]) -> float:
+    """Anchors a second of an epoch, from asking for its positives on."""
+    begin = perf_counter()
+    plan = Plan(config, epoch, source.epoch(epoch))
+    anchors = 0
+    for place in range(plan.steps):
+        draw = plan.draw(place)
+        train(draw)
+        anchors += len(draw.anchors)
+    return anchors / (perf_counter() - begin)
+
+
+def compare(folder: Path, molecules: int, pairs: int) -> None:
+    label = ingested(folder, molecules, _THRESHOLD)
+    config = PretrainConfig.of("hgc-fo", batch_size=64)
+    with online(config, folder, "before") as before:
+        corpus = before.corpus()
+        memory = MemorySource(corpus, config.draws, [before.epoch(epoch) for epoch in range(pairs + 1)])
+    trainer, clock = Trainer(config, Assembler(corpus)), Clock()
+
+    def train(draw: Draw) -> None:
+        trainer.step(0, config.optimization.learning_rate, draw, clock)
+
+    with online(config, folder, "measured") as server:
+        rate(config, server, 0, train)  # warms up
+        rates = np.empty((pairs, 2))
+        for pair in range(pairs):
+            for column, source in [(0, server), (1, memory)][:: 1 if pair % 2 else -1]:
+                rates[pair, column] = rate(config, source, pair + 1, train)
+    ratios = rates[:, 0] / rates[:, 1]
+    low = bootstrap((ratios,), np.median, alternative="greater", method="percentile").confidence_interval.low
+    print(f"{label}, batch 64, {torch.get_num_threads()} threads, {pairs} pairs of epochs")
+    print("  anchors a second, median: online {:,.0f}, memory {:,.0f}".format(*np.median(rates, axis=0)))
+    print(f"  ratio, median: {np.median(ratios):.3f}, at least {low:.3f} (95 %)")
+
+
+def feed(folder: Path, molecules: int) -> None:
+    label = ingested(folder, molecules, _FED_THRESHOLD)
+    print(f"{label}, batch 256, no model, {torch.get_num_threads()} threads; anchors a second, epoch by epoch")
+    for strategy in ("hgc-fo", "hgc-ho"):
+        config = PretrainConfig.of(strategy)
+        with online(config, folder, "fed") as source:
+            assemble = partial(Step.of, assembler=Assembler(source.corpus()))
+            rates = [rate(config, source, epoch, assemble) for epoch in range(_FED_EPOCHS)]
+        print(f"  {strategy}: " + ", ".join(f"{each:,.0f}" for each in rates))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--molecules", type=int, default=4_000)
+    parser.add_argument("--pairs", type=int, default=12)
+    parser.add_argument("--fed", type=int, default=249_456, help="molecules to feed without a model")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as few, tempfile.TemporaryDirectory() as whole:
+        compare(Path(few), options.molecules, options.pairs)
+        feed(Path(whole), options.fed)
+
+
+if __name__ == "__main__":
+    main()

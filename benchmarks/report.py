@@ -1,0 +1,158 @@
+"""From the finished parts of `benchmarks.results` to Markdown."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.cells import Cell
+from benchmarks.comparison import Difference, over_seeds, over_splits
+from trainer.strategy import Strategy
+
+PRETRAINED: tuple[Strategy, ...] = ("rdm", "adam", "hgc-fo")
+INTERPRETED = ("bace", "bbbp", "sider", "tox21")
+UNINTERPRETED = ("clintox",)
+FINETUNED = ("bace", "bbbp")
+
+_ARMS = {"random": "random init", "rdm": "RdM", "adam": "AdaM", "hgc-fo": "HGC(FO)", "morgan": "Morgan + LR"}
+_SETS = {"bace": "BACE", "bbbp": "BBBP", "sider": "SIDER", "tox21": "Tox21", "clintox": "ClinTox"}
+_AGAINST = ("random", "rdm")
+
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Results:
+    """Finished parts, as `benchmarks.results` makes them, and the options they were made with.
+
+    pretraining  by (arm, seed): seconds.
+    probes       by (data set, arm, seed): seconds, and scores, for each re-split auc, omitted, train and test (sizes).
+    finetuning   by (data set, arm, seed): seconds and auc.
+    """
+
+    steps: int
+    batch_size: int
+    epochs: int
+    pretraining: dict[tuple[str, int], Cell]
+    probes: dict[tuple[str, str, int], Cell]
+    finetuning: dict[tuple[str, str, int], Cell]
+
+    @property
+    def seeds(self) -> list[int]:
+        return sorted({seed for _, seed in self.pretraining})
+
+    def probe(self, name: str, arm: str, field: str = "auc") -> Scores:
+        """(S, R): by seed and re-split."""
+        cells = [self.probes[name, arm, seed]["scores"] for seed in self.seeds]
+        return np.array([[score[field] for score in scores] for scores in cells])
+
+    def finetuned(self, name: str, arm: str) -> Scores:
+        """(S,)"""
+        return np.array([self.finetuning[name, arm, seed]["auc"] for seed in self.seeds])
+
+
+def report(results: Results) -> str:
+    return "\n".join([*_probes(results), "", *_finetuning(results), "", *_times(results), ""])
+
+
+def _probes(results: Results) -> Iterator[str]:
+    seeds, splits = results.probe(INTERPRETED[0], "random").shape
+    spread = "the spread of the seeds added" if seeds > 1 else "of this one pre-training: another may give another"
+    yield "## Frozen probe"
+    yield ""
+    yield (
+        f"Test ROC-AUC of logistic regression on frozen embeddings, {splits} random scaffold re-splits, paired, "
+        f"{_counted(seeds, 'pre-training seed')}. "
+        "Mean ± standard deviation over the re-splits; differences ± standard error [95 % interval], corrected for "
+        f"overlapping training sets (Nadeau and Bengio, 2003), {spread}. Bold: 0 is outside."
+    )
+    yield ""
+    yield from _head("ROC-AUC")
+    told: list[Difference] = []
+    for name in (*INTERPRETED, *UNINTERPRETED):
+        share = float((results.probe(name, "random", "test") / results.probe(name, "random", "train")).mean())
+        for arm in _ARMS:
+            scores = results.probe(name, arm)
+            differences = {other: over_splits(scores - results.probe(name, other), share) for other in _others(arm)}
+            if name in INTERPRETED:
+                told += differences.values()
+            deviation = scores.mean(0).std(ddof=1)
+            yield _row(name, arm, f"{scores.mean():.4f} ± {deviation:.4f}", differences)
+    outside = sum(each.excludes_zero for each in told)
+    yield ""
+    yield (
+        f"Without ClinTox, 0 is outside {outside} of these {len(told)} intervals, which are not adjusted for their "
+        f"number: {0.05 * len(told):.1f} would be expected if no arm differed. ClinTox has too few molecules of its "
+        "smaller class in test to be interpreted."
+    )
+    if omitted := _omitted(results):
+        yield ""
+        yield f"Tasks not scored, having one class in train or test of a re-split: {omitted}."
+
+
+def _omitted(results: Results) -> str:
+    shares = {_SETS[name]: results.probe(name, "random", "omitted").mean() for name in (*INTERPRETED, *UNINTERPRETED)}
+    return ", ".join(f"{name} {share:.1%}" for name, share in shares.items() if share)
+
+
+def _finetuning(results: Results) -> Iterator[str]:
+    yield "## Fine-tuning"
+    yield ""
+    yield (
+        f"Test ROC-AUC on the scaffold split after {results.epochs} epochs, at the epoch that is best on validation; "
+        f"{_counted(len(results.seeds), 'seed')}, each of pre-training and fine-tuning alike. Differences ± standard "
+        "error [95 % interval] over the seeds: they say nothing of other splits."
+    )
+    yield ""
+    yield from _head("ROC-AUC of each seed")
+    for name in FINETUNED:
+        for arm in ("random", *PRETRAINED):
+            scores = results.finetuned(name, arm)
+            differences = {other: over_seeds(scores - results.finetuned(name, other)) for other in _others(arm)}
+            yield _row(name, arm, f"{scores.mean():.4f} ({', '.join(f'{each:.4f}' for each in scores)})", differences)
+
+
+def _times(results: Results) -> Iterator[str]:
+    seeds = results.seeds
+    yield "## Wall time"
+    yield ""
+    yield f"Minutes a seed, on average. Pre-training: {results.steps:,} steps at batch {results.batch_size}."
+    yield ""
+    yield "| arm | pre-training | probes | fine-tuning |"
+    yield "|---|---|---|---|"
+    for arm in _ARMS:
+        parts = (
+            [results.pretraining[key]["seconds"] for key in results.pretraining if key[0] == arm],
+            [cell["seconds"] for (_, own, _), cell in results.probes.items() if own == arm],
+            [cell["seconds"] for (_, own, _), cell in results.finetuning.items() if own == arm],
+        )
+        minutes = (f"{sum(each) / 60 / len(seeds):.1f}" if each else "" for each in parts)
+        yield f"| {_ARMS[arm]} | {' | '.join(minutes)} |"
+
+
+def _others(arm: str) -> tuple[str, ...]:
+    """What an arm is compared with, each pair once."""
+    return _AGAINST[: [*_ARMS].index(arm)]
+
+
+def _head(scores: str) -> tuple[str, str]:
+    columns = ["data", "arm", scores, *(f"minus {_ARMS[each]}" for each in _AGAINST)]
+    return f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"
+
+
+def _row(name: str, arm: str, scores: str, differences: dict[str, Difference]) -> str:
+    told = [_told(differences[other]) if other in differences else "" for other in _AGAINST]
+    return f"| {' | '.join([_SETS[name], _ARMS[arm], scores, *told])} |"
+
+
+def _told(difference: Difference) -> str:
+    mean, error, low, high = difference
+    if np.isnan(error):
+        return f"{mean:+.4f}"
+    text = f"{mean:+.4f} ± {error:.4f} [{low:+.4f}, {high:+.4f}]"
+    return f"**{text}**" if difference.excludes_zero else text
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

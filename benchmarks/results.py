@@ -1,0 +1,220 @@
+"""What pre-training is worth downstream (method.md E1, G10): a frozen probe over scaffold re-splits, and fine-tuning.
+
+    python -m benchmarks.results [--seeds 0 1 2] [--steps 3000] [--splits 10] [--epochs 40] [--work results]
+
+Pre-training: GIN of 5 layers and width 300 on all of ZINC250k (similarity ≥ 0.5 by Morgan fingerprints, from a store
+over HTTP), by uniform masking (rdm), AdaM (adam) and HGC with first-order positives (hgc-fo). All three take equally
+many steps, at batch 64, with the same initial weights for the same seed: equal updates and anchors, not equal compute,
+for HGC encodes 4 molecules an anchor and AdaM each one 6 or 7 times; the times are reported. The fourth encoder is
+those initial weights, its batch normalisation calibrated on 4,096 molecules of ZINC250k.
+
+Primary: logistic regression on the frozen embeddings (those of `graphkin embed`, standardised) of BACE, BBBP, SIDER
+and Tox21, its regularisation chosen on validation, over random scaffold re-splits that are the same for all arms; and
+on Morgan fingerprints (radius 2, 2,048 bits). Secondary: fine-tuning on BACE and BBBP on the one scaffold split, at the
+baselines' published settings; each run's seed is also that of its pre-training.
+
+Every finished part is a JSON file in --work, and pre-training has checkpoints: a command that was killed goes on where
+it was. The report is printed and left there as report.md. Needs ../shared.
+"""
+
+import argparse
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from functools import cache, partial
+from pathlib import Path
+from time import perf_counter
+
+import torch
+from joblib import Parallel, delayed
+
+from api.serve import Server
+from api.settings import Settings
+from benchmarks.cells import Cell, finished
+from benchmarks.data import molecules, smiles_file
+from benchmarks.report import FINETUNED, INTERPRETED, PRETRAINED, UNINTERPRETED, Results, report
+from ingest.pipeline import ingest_molecules
+from ingest.recipe import resolve
+from store import open_store
+from trainer.calibration import calibrate
+from trainer.config import Model, PretrainConfig
+from trainer.dataset import MOLECULENET, Dataset, read_csv
+from trainer.embed import embed
+from trainer.encoders import Encoder
+from trainer.featurize import featurize
+from trainer.finetune import FinetuneOptions, Start, finetune
+from trainer.metrics_log import Record
+from trainer.objective import make_encoder
+from trainer.online import OnlineSource, default_cache
+from trainer.pretrain import pretrain
+from trainer.pretrained import load_encoder
+from trainer.probe import morgan, probe, standardised
+from trainer.scaffold import random_scaffold_split, scaffold_split, scaffolds
+from trainer.strategy import Strategy
+
+_DATA = Path(__file__).parents[2] / "shared" / "data" / "moleculenet"
+_FILES = {
+    "bace": "bace.csv.gz",
+    "bbbp": "BBBP.csv",
+    "sider": "sider.csv",
+    "tox21": "tox21.csv.gz",
+    "clintox": "clintox.csv",
+}
+_BATCH = 64
+_CALIBRATION = 4096  # molecules
+_CHECKPOINT = 100  # steps
+_WORKERS = os.cpu_count() or 1
+
+Place = tuple[str, str]
+"""The URL of a server, and a collection there."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is measured. Finished parts lie in folders named after the options that they depend on."""
+
+    work: Path
+    molecules: int
+    steps: int
+    splits: int
+    epochs: int
+
+    def run(self, arm: str, seed: int) -> Path:
+        """The folder of a pre-training run."""
+        return self._folder / "runs" / f"{arm}-{seed}"
+
+    def cell(self, kind: str, *names: object) -> Path:
+        """The file of a finished part."""
+        return self._folder / kind / f"{'-'.join(map(str, names))}.json"
+
+    @property
+    def _folder(self) -> Path:
+        return self.work / f"{self.molecules}-molecules-{self.steps}-steps"
+
+
+@contextmanager
+def served(options: Options) -> Iterator[Place]:
+    """A server with the molecules to pre-train on, which are ingested unless they have been."""
+    options.work.mkdir(parents=True, exist_ok=True)
+    store, name = options.work / "store", f"zinc-{options.molecules}"
+    with open_store(store, create=True) as opened:
+        if name not in [each.name for each in opened.collections()]:
+            label, file = smiles_file(options.work, options.molecules)
+            print(f"ingesting {label}", flush=True)
+            ingest_molecules(opened, name, [str(file)], resolve(threshold=0.5))
+    with Server(Settings(store=store, port=0, cache_dir=options.work / "server-cache")).running() as url:
+        yield url, name
+
+
+def pretrained(options: Options, strategy: Strategy, seed: int, place: Callable[[], Place]) -> Cell:
+    """Train, or continue. The seconds are those of all steps at the pace of those done now."""
+    url, collection = place()
+    config = PretrainConfig.of(strategy, batch_size=_BATCH, seed=seed, max_steps=options.steps)
+    local, records = default_cache(options.work / "cache"), list[Record]()
+    with OnlineSource(url, collection, config.draws, partial(featurize, workers=_WORKERS), local) as source:
+        source.corpus()  # featurised once for all runs
+        begun = perf_counter()
+        pretrain(
+            config,
+            source,
+            options.run(strategy, seed),
+            resume=True,
+            checkpoint_steps=_CHECKPOINT,
+            report=lambda told: records.extend(told.records),
+        )
+    pace = (perf_counter() - begun) / len(records) if records else float("nan")
+    return {"seconds": pace * options.steps}
+
+
+@cache
+def dataset(name: str) -> tuple[Dataset, list[str]]:
+    """A MoleculeNet set, and the scaffolds of its molecules."""
+    data = read_csv(_DATA / _FILES[name], targets=MOLECULENET[name], workers=_WORKERS)
+    return data, scaffolds(data.smiles)
+
+
+@cache
+def untrained(seed: int) -> Encoder:
+    """What pre-training with this seed begins with, calibrated."""
+    torch.manual_seed(seed)
+    encoder = make_encoder(Model())
+    _, lines = molecules(_CALIBRATION)
+    calibrate(encoder, featurize([line.split()[0] for line in lines], "calibration", _WORKERS))
+    return encoder
+
+
+def probed(options: Options, name: str, arm: str, seed: int) -> Cell:
+    """The scores of all re-splits."""
+    data, groups = dataset(name)
+    begun = perf_counter()
+    if arm == "morgan":
+        features = morgan(data.smiles)
+    else:
+        encoder = untrained(seed) if arm == "random" else load_encoder(options.run(arm, seed))[0]
+        features = embed(encoder, data.corpus)
+    splits = [random_scaffold_split(groups, number) for number in range(options.splits)]
+    given = (features if arm == "morgan" else standardised(features, split.train) for split in splits)
+    probes = (delayed(probe)(each, data.labels, split) for each, split in zip(given, splits, strict=True))
+    found = Parallel(_WORKERS)(probes)  # processes of one thread each: problems this small take longer on more
+    scores = [
+        {**score._asdict(), "train": len(split.train), "test": len(split.test)}
+        for score, split in zip(found, splits, strict=True)
+    ]
+    return {"scores": scores, "seconds": perf_counter() - begun}
+
+
+def finetuned(options: Options, name: str, arm: str, seed: int) -> Cell:
+    data, groups = dataset(name)
+    start = Start(Model()) if arm == "random" else Start.of(options.run(arm, seed))
+    run = finetune(start, data, scaffold_split(groups), FinetuneOptions(epochs=options.epochs), seed)
+    return {**asdict(run), "auc": run.score, "best_epoch": run.best_epoch}
+
+
+def measure(options: Options, seeds: list[int]) -> Results:
+    """Everything, seed by seed; what has been finished already is only read."""
+    results = Results(options.steps, _BATCH, options.epochs, {}, {}, {})
+    with ExitStack() as stack:
+        place = cache(lambda: stack.enter_context(served(options)))
+        for seed in seeds:
+            for arm in PRETRAINED:
+                make = partial(pretrained, options, arm, seed, place)
+                results.pretraining[arm, seed] = finished(options.cell("pretraining", arm, seed), make)
+            _score(options, seed, results)
+    return results
+
+
+def _score(options: Options, seed: int, results: Results) -> None:
+    for name in (*INTERPRETED, *UNINTERPRETED):
+        for arm in ("random", *PRETRAINED):
+            path = options.cell(f"probe-{options.splits}", name, arm, seed)
+            results.probes[name, arm, seed] = finished(path, partial(probed, options, name, arm, seed))
+        path = options.cell(f"probe-{options.splits}", name, "morgan")  # which has no seed
+        results.probes[name, "morgan", seed] = finished(path, partial(probed, options, name, "morgan", seed))
+    for name in FINETUNED:
+        for arm in ("random", *PRETRAINED):
+            path = options.cell(f"finetune-{options.epochs}", name, arm, seed)
+            results.finetuning[name, arm, seed] = finished(path, partial(finetuned, options, name, arm, seed))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="of pre-training and fine-tuning")
+    parser.add_argument("--steps", type=int, default=3000, help="of pre-training")
+    parser.add_argument("--splits", type=int, default=10, help="scaffold re-splits, 2 or more")
+    parser.add_argument("--epochs", type=int, default=40, help="of fine-tuning")
+    parser.add_argument("--molecules", type=int, default=249_456, help="of ZINC250k to pre-train on")
+    parser.add_argument("--work", type=Path, default=Path("results"))
+    given = parser.parse_args()
+    if given.splits < 2:
+        parser.error("--splits: one split has no spread")
+    if not _DATA.is_dir():
+        parser.error("../shared/data/moleculenet is missing: there is nothing to score on")
+    options = Options(given.work, given.molecules, given.steps, given.splits, given.epochs)
+    text = report(measure(options, given.seeds))
+    (options.work / "report.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

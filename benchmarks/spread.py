@@ -1,0 +1,164 @@
+"""Do AdaM's masks spread? Their masked-atom distance minus that of uniform masks (T17 of the paper; method.md F, I).
+
+    python -m benchmarks.spread [--molecules 20000] [--epochs 20] [--times 3 5 7] [--losses all masked] [--device cuda]
+
+AdaM as it trains: GIN of 5 layers and width 300, batches of 256, T masking steps, the loss over all atoms or the masked
+ones. The masks of every training step are compared with uniform ones that have as many atoms of every molecule. The
+distance is that in bonds from a masked atom to the nearest other masked atom; where the molecule has no other, the atom
+does not count. Differences are means over masked atoms, and their standard errors are clustered by molecule. One JSON
+file a cell in the folder --work: a command that was killed goes on with the cell it was in.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.cells import Cell, finished
+from benchmarks.data import molecules
+from trainer.batch import Assembler, Batch
+from trainer.config import PretrainConfig
+from trainer.corpus import MASK, Corpus
+from trainer.featurize import featurize
+from trainer.masking import Masking, uniform_like
+from trainer.metrics import clustered_mean, masked_distance
+from trainer.plan import Plan
+from trainer.pretrain import Clock, Trainer
+from trainer.schedule import learning_rate
+from trainer.source import Epoch
+
+_PAPER_EPOCHS = 5  # that T17 averages over
+
+
+class Distances(NamedTuple):
+    """Of masked atoms (M,): AdaM's, and beside each a uniform one of the same molecule; NaN where there is none."""
+
+    molecule: Tensor
+    adaptive: Tensor
+    uniform: Tensor
+
+
+def distances(batch: Batch, ids: np.ndarray, generator: torch.Generator) -> Distances:
+    """Of a masked batch, ids (B,) being its molecules.
+
+    A uniform mask has as many atoms of every molecule, so the masked atoms of a molecule pair up, in any order.
+    """
+    mask = batch.atom_type == MASK
+    uniform = uniform_like(mask, batch, generator)
+    molecule = torch.from_numpy(ids).to(mask.device)[batch.graph[mask]]
+    found = molecule, masked_distance(batch, mask)[mask], masked_distance(batch, uniform)[uniform]
+    return Distances(*(each.cpu() for each in found))
+
+
+class Masked:
+    """Keeps the batch that an encoder was last trained on: a masked one. Scoring, without gradients, is no training."""
+
+    batch: Batch
+
+    def __call__(self, module: torch.nn.Module, inputs: tuple[Batch]) -> None:  # noqa: ARG002
+        if torch.is_grad_enabled():
+            (self.batch,) = inputs
+
+
+def trained(config: PretrainConfig, corpus: Corpus, device: str) -> Iterator[tuple[float, Distances]]:
+    """The mean loss and the distances of each epoch, as the model trains."""
+    trainer = Trainer(config, Assembler(corpus, device))
+    masked, clock = Masked(), Clock()
+    trainer.objective.encoder.register_forward_pre_hook(masked)
+    generator = torch.Generator(device).manual_seed(config.draws.seed)
+    nothing = np.empty((corpus.size, 0), np.int32)
+    for epoch in range(config.epochs):
+        plan = Plan(config, epoch, Epoch(nothing, nothing))
+        losses, found = [], []
+        for place in range(plan.steps):
+            draw, step = plan.draw(place), epoch * plan.steps + place
+            rate = learning_rate(config.optimization, step, config.epochs * plan.steps, plan.steps, len(draw.anchors))
+            losses.append(trainer.step(step, rate, draw, clock)["loss"])
+            found.append(distances(masked.batch, draw.anchors, generator))
+        yield float(torch.stack(losses).mean()), _joined(found)
+
+
+def _joined(parts: list[Distances]) -> Distances:
+    return Distances(*(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+def summary(found: Distances, size: int) -> Cell:
+    """Means over masked atoms, and the error of the difference, by molecules 0 to size - 1."""
+    difference, error = clustered_mean(found.adaptive - found.uniform, found.molecule.long(), size)
+    return {
+        "adaptive": float(found.adaptive.nanmean()),
+        "uniform": float(found.uniform.nanmean()),
+        "difference": difference,
+        "error": error,
+    }
+
+
+def measure(masking: Masking, corpus: Corpus, epochs: int, device: str) -> Cell:
+    begun = time.perf_counter()
+    config = replace(PretrainConfig.of("adam", epochs=epochs), masking=masking)
+    losses, found = [], []
+    for number, (loss, distances) in enumerate(trained(config, corpus, device), 1):
+        losses.append(loss)
+        found.append(distances)
+        told = summary(distances, corpus.size)
+        print(f"  epoch {number}, loss {loss:.4f}, {told['difference']:+.4f} ± {told['error']:.4f}", flush=True)
+    return {
+        "times": masking.times,
+        "loss": masking.loss,
+        "losses": losses,
+        "epochs": [summary(each, corpus.size) for each in found],
+        "first": summary(_joined(found[:_PAPER_EPOCHS]), corpus.size),
+        "all": summary(_joined(found), corpus.size),
+        "seconds": time.perf_counter() - begun,
+    }
+
+
+def table(cells: list[Cell]) -> str:
+    """Markdown."""
+    head = (
+        "| T | loss over | AdaM | uniform | difference | first 5 epochs | last epoch | minutes |",
+        "|---|---|---|---|---|---|---|---|",
+    )
+    return "\n".join([*head, *map(_row, cells)])
+
+
+def _row(cell: Cell) -> str:
+    whole = cell["all"]
+    means = f"{whole['adaptive']:.4f} | {whole['uniform']:.4f}"
+    differences = " | ".join(
+        f"{each['difference']:+.4f} ± {each['error']:.4f}" for each in (whole, cell["first"], cell["epochs"][-1])
+    )
+    return f"| {cell['times']} | {cell['loss']} | {means} | {differences} | {cell['seconds'] / 60:.0f} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--molecules", type=int, default=20_000)
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--times", type=int, nargs="+", default=[3, 5, 7])
+    parser.add_argument("--losses", nargs="+", choices=["all", "masked"], default=["all", "masked"])
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--work", type=Path, default=Path("results/spread"))
+    options = parser.parse_args()
+    source, lines = molecules(options.molecules)
+    corpus = featurize([line.split()[0] for line in lines], source, os.cpu_count() or 1)
+    folder = options.work / f"{source}-{corpus.size}-{options.epochs}"
+    maskings = [Masking(times=times, loss=loss) for loss in options.losses for times in options.times]
+    print(f"{corpus.size:,} of {source}, {options.epochs} epochs", flush=True)
+
+    def cell(masking: Masking) -> Cell:
+        path = folder / f"{masking.loss}-{masking.times}.json"
+        return finished(path, lambda: measure(masking, corpus, options.epochs, options.device))
+
+    print(table([cell(masking) for masking in maskings]))
+
+
+if __name__ == "__main__":
+    main()

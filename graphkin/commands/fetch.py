@@ -1,0 +1,54 @@
+"""`graphkin fetch`: everything that training needs in one folder, for machines without a network."""
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from graphkin import options
+from trainer.strategy import ENCODERS, PRESETS, STRATEGIES
+
+
+@click.command()
+@click.option("--api", "url", metavar="URL", required=True, help="Server, as `graphkin serve` prints it.")
+@options.collection
+@options.generation
+@click.option("--strategy", type=click.Choice(STRATEGIES), required=True, help="What is to be trained.")
+@click.option("--preset", type=click.Choice(PRESETS), default="default", help="How positives are drawn.")
+@click.option("--encoder", type=click.Choice(ENCODERS), default="gin", help="What hgc-ho draws depends on it.")
+@click.option("--batch-size", type=click.IntRange(1), default=256, help="Smallest batch to train with.")
+@click.option("--epochs", type=click.IntRange(0), required=True, help="Epochs to train for.")
+@click.option("--seed", type=click.IntRange(0, 2**53 - 1), default=0, help="Seed of the draws.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder to write; new or empty."
+)
+@options.cache_dir
+def fetch(
+    url: str,
+    collection: str,
+    generation: str | None,
+    epochs: int,
+    output: Path,
+    cache_dir: Path | None,
+    **drawn: Any,
+) -> None:
+    """Write features, positives and negatives into a folder that `graphkin pretrain --offline` trains from."""
+    from graphkin.output import whole_folder
+    from graphkin.progress import terminal_progress
+    from trainer.featurize import featurize
+    from trainer.offline import write_offline
+    from trainer.online import OnlineSource, default_cache
+    from trainer.strategy import Draws
+
+    draws, cache = Draws.of(**drawn), default_cache(cache_dir)
+    parallel = partial(featurize, workers=os.cpu_count() or 1)
+    with (
+        whole_folder(output) as folder,
+        OnlineSource(url, collection, draws, parallel, cache, generation=generation, last=epochs - 1) as source,
+        terminal_progress().stage("fetching", epochs, "epochs") as advance,
+    ):
+        write_offline(source, epochs, folder, advance)
+    size = sum(file.stat().st_size for file in output.iterdir())
+    click.echo(f"{output}: {source.generation.size:,} items, {epochs} epochs, {size / 2**20:.1f} MiB")

@@ -1,0 +1,124 @@
+"""`graphkin finetune`: what an encoder is worth on labelled molecules."""
+
+import csv
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trainer.strategy import ENCODERS
+
+_DATASETS = ("bace", "bbbp", "clintox", "hiv", "sider", "tox21", "toxcast")
+_EPILOG = """\b
+Examples:
+  graphkin finetune --dataset bace --csv bace.csv.gz --checkpoint runs/hgc --output bace.json
+  graphkin finetune --csv mine.csv --targets toxic --checkpoint none --encoder gin --output mine.json
+"""
+
+
+def _seeds(context: click.Context, parameter: click.Parameter, text: str) -> list[int]:  # noqa: ARG001
+    seeds = text.split(",")
+    if not all(seed.strip().isdecimal() for seed in seeds) or len({*map(int, seeds)}) < len(seeds):
+        raise click.BadParameter("not a list of different whole numbers such as 0,1,2")
+    return [int(seed) for seed in seeds]
+
+
+def _targets(context: click.Context, parameter: click.Parameter, text: str | None) -> list[str] | None:  # noqa: ARG001
+    """Names, none of them for all; None if the option was not given."""
+    if text is None:
+        return None
+    return [] if text == "all" else next(csv.reader([text]))  # CSV, for names that have commas
+
+
+@click.command(epilog=_EPILOG)
+@click.option(
+    "--csv",
+    "file",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="Labelled molecules: CSV with a header, plain or .gz.",
+)
+@click.option(
+    "--dataset",
+    type=click.Choice(_DATASETS),
+    help="Which MoleculeNet set it is: chooses the targets, and the published scores to print.",
+)
+@click.option(
+    "--smiles-column",
+    metavar="COLUMN",
+    show_default="smiles, or else mol, in any case",
+    help="Column with the SMILES.",
+)
+@click.option(
+    "--targets",
+    metavar="A,B|all",
+    callback=_targets,
+    show_default="those of --dataset, or else all",
+    help="Columns of 0 and 1, nothing where it is not known; all: every column that holds only these.",
+)
+@click.option(
+    "--checkpoint",
+    metavar="DIR|none",
+    required=True,
+    help="Folder of `graphkin pretrain`, or none to start from random weights.",
+)
+@click.option("--encoder", type=click.Choice(ENCODERS), show_default="gin", help="Only with --checkpoint none.")
+@click.option("--seeds", metavar="N,N", default="0,1,2", callback=_seeds, help="One run each.")
+@click.option("--epochs", type=click.IntRange(1), default=100, help="Passes over the training part.")
+@click.option("--lr", "learning_rate", type=float, default=1e-3, help="Adam's learning rate.")
+@click.option("--batch-size", type=click.IntRange(2), default=32, help="Molecules a step.")
+@click.option("--dropout", type=float, default=0.5, help="After each layer of the encoder.")
+@click.option("--pooling", type=click.Choice(("mean", "sum")), default="mean", help="From atoms to molecules.")
+@click.option(
+    "--tune",
+    "trials",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="First tune these on validation, in N trials.  [published: at most 400]",
+)
+@click.option("--device", type=click.Choice(("cpu", "cuda")), default="cpu", help="Where to compute.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    metavar="FILE.json",
+    help="Results, written after each seed; seeds that it has already are kept.",
+)
+def finetune(
+    file: Path,
+    dataset: str | None,
+    smiles_column: str | None,
+    targets: list[str] | None,
+    checkpoint: str,
+    encoder: Any,
+    seeds: list[int],
+    trials: int,
+    device: str,
+    output: Path,
+    **options: Any,
+) -> None:
+    """Fine-tune an encoder with a linear head, and print its ROC-AUC.
+
+    Molecules are split 8:1:1 by scaffold. The test score is of the epoch that is best on validation, averaged over the
+    tasks that have both classes there.
+    """
+    if checkpoint != "none" and encoder is not None:
+        raise click.UsageError("--encoder is only for --checkpoint none: a checkpoint says itself what it is")
+
+    from graphkin.progress import terminal_progress
+    from trainer.config import Model
+    from trainer.dataset import MOLECULENET, read_csv
+    from trainer.device import chosen_device
+    from trainer.finetune import FinetuneOptions, Start
+    from trainer.study import Study, table
+
+    chosen_device(device)
+    chosen = FinetuneOptions(**options)
+    start = Start(Model(encoder or "gin")) if checkpoint == "none" else Start.of(Path(checkpoint))
+    wanted = MOLECULENET[dataset] if targets is None and dataset is not None else targets or None
+    data = read_csv(file, smiles_column, wanted, workers=os.cpu_count() or 1)
+    study = Study(data, dataset, start, chosen, trials, device)
+    click.echo(table(study.run(seeds, output, terminal_progress().stage)))

@@ -1,0 +1,152 @@
+"""`graphkin pretrain`: an encoder, from a server or from an offline folder."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graphkin import options
+from trainer.strategy import ENCODERS, PRESETS, STRATEGIES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from trainer.config import PretrainConfig
+    from trainer.corpus import Corpus
+    from trainer.source import Source
+
+_EPILOG = """\b
+Started by torchrun, several processes train as one: the batch, its negatives,
+batch normalisation and AdaM's choice are those of all of them together.
+  torchrun --nproc-per-node 2 -m graphkin pretrain ...
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.option("--api", "url", metavar="URL", help="Server, as `graphkin serve` prints it.")
+@click.option("--collection", metavar="NAME", help="Collection on that server.")
+@options.generation
+@click.option(
+    "--offline",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder that `graphkin fetch` wrote, instead of a server.",
+)
+@click.option("--strategy", type=click.Choice(STRATEGIES), required=True, help="What is learned from.")
+@click.option("--encoder", type=click.Choice(ENCODERS), default="gin", help="Kind of encoder, 5 layers of width 300.")
+@click.option("--preset", type=click.Choice(PRESETS), default="default", help="Ours, the paper's or its authors' code.")
+@click.option("--batch-size", type=click.IntRange(2), default=256, help="Anchors a step.")
+@click.option("--epochs", type=click.IntRange(1), help="Passes over the anchors.  [default: as published]")
+@click.option("--max-steps", type=click.IntRange(1), help="Steps to train for, however many epochs that takes.")
+@click.option("--limit", type=click.IntRange(2), help="Anchors an epoch has at most: the first in its order.")
+@click.option("--seed", type=click.IntRange(0, 2**53 - 1), default=0, help="Seed of everything that is random.")
+@click.option("--mask-neighbors", is_flag=True, help="Neighbours of an anchor are not its negatives.")
+@click.option("--bf16", is_flag=True, help="Autocast to bfloat16; losses stay in float32.")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Where to train.")
+@click.option("--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder of the run.")
+@click.option("--resume", is_flag=True, help="Continue the run in that folder, if there is one.")
+@click.option("--checkpoint-steps", type=click.IntRange(1), default=1000, help="Steps from checkpoint to checkpoint.")
+@options.cache_dir
+def pretrain(
+    url: str | None,
+    collection: str | None,
+    generation: str | None,
+    offline: Path | None,
+    encoder: Any,
+    device: str,
+    output: Path,
+    resume: bool,
+    checkpoint_steps: int,
+    cache_dir: Path | None,
+    **training: Any,
+) -> None:
+    """Pre-train an encoder on a collection.
+
+    The run in --output holds its options, the newest checkpoint (weights as safetensors), metrics.jsonl, and logs for
+    TensorBoard where that is installed. Warm-up and decay span --max-steps if given, else the epochs. A continued run
+    must have the options it was started with, and keeps its generation.
+    """
+    _require_one_source(url, collection, generation, offline)
+    from graphkin.progress import training_progress
+    from trainer.config import Model, PretrainConfig
+    from trainer.pretrain import pretrain as train
+    from trainer.ranks import launched
+
+    config = PretrainConfig.of(model=Model(encoder), **training)
+    if resume and generation is None:
+        generation = _begun_with(output, collection)
+    with launched(device) as (ranks, place):
+        try:
+            with (
+                _source(config, offline, url, collection, generation, cache_dir) as source,
+                training_progress() as report,
+            ):
+                train(
+                    config,
+                    source,
+                    output,
+                    device=place,
+                    resume=resume,
+                    checkpoint_steps=checkpoint_steps,
+                    report=report,
+                    ranks=ranks,
+                )
+        except KeyboardInterrupt:
+            if ranks.rank == 0:
+                click.echo(f"stopped; --resume continues from {_newest(output) or 'the beginning'}", err=True)
+            raise
+    if ranks.rank == 0:
+        click.echo(f"{_newest(output)}: done")
+
+
+def _require_one_source(url: str | None, collection: str | None, generation: str | None, offline: Path | None) -> None:
+    online = url is not None and collection is not None
+    if online == (offline is not None) or (offline and (url or collection or generation)):
+        raise click.UsageError("give --api URL and --collection NAME, or --offline DIR alone")
+
+
+def _begun_with(output: Path, collection: str | None) -> str | None:
+    """The generation of the run in a folder, if there is one, and it is of this collection."""
+    from trainer.checkpoint import read_run
+    from trainer.errors import NotFound
+
+    try:
+        begun = read_run(output).get("generation", {})
+    except NotFound:
+        return None
+    return begun.get("id") if begun.get("collection") == collection else None
+
+
+def _source(
+    config: "PretrainConfig",
+    offline: Path | None,
+    url: str | None,
+    collection: str | None,
+    generation: str | None,
+    cache_dir: Path | None,
+) -> "Source":
+    last = None if config.max_steps else config.epochs - 1
+    if offline is not None:
+        from trainer.offline import OfflineSource
+
+        return OfflineSource(offline, config.draws, last=last)
+    from trainer.online import OnlineSource, default_cache
+
+    assert url is not None
+    assert collection is not None
+    cache = default_cache(cache_dir)
+    return OnlineSource(url, collection, config.draws, _featurized, cache, generation=generation, last=last)
+
+
+def _featurized(smiles: "Sequence[str]", identity: str) -> "Corpus":
+    from trainer.featurize import featurize
+
+    click.echo(f"featurising {len(smiles):,} molecules, once for this generation", err=True)
+    return featurize(smiles, identity, workers=os.cpu_count() or 1)
+
+
+def _newest(output: Path) -> Path | None:
+    from trainer.checkpoint import newest_checkpoint
+
+    return newest_checkpoint(output)

@@ -1,0 +1,138 @@
+"""`graphkin finetune` as it is typed."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trainer.config import Model, PretrainConfig
+from trainer.dataset import MOLECULENET
+from trainer.featurize import featurize_readable
+from trainer.memory import MemorySource
+from trainer.pretrain import pretrain
+from trainer.source import Epoch
+
+
+@pytest.fixture(scope="module")
+def file(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("labelled") / "nci.csv"
+    rows = [f"{int('n' in each.lower())},{each},{int('o' in each.lower())}" for each in nci_smiles[:120]]
+    file.write_text("\n".join(["nitrogen,smiles,oxygen", *rows, "1,?,1"]) + "\n")
+    return file
+
+
+@pytest.fixture(scope="module")
+def checkpoint(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small GCN that was pre-trained for three steps."""
+    folder = tmp_path_factory.mktemp("runs") / "adam"
+    config = replace(PretrainConfig.of("adam", batch_size=16, max_steps=3), model=Model("gcn", layers=2, width=8))
+    corpus, _ = featurize_readable(nci_smiles[:60], "nci")
+    nothing = Epoch(np.empty((corpus.size, 0), np.int32), np.empty((0, 0), np.int32))
+    pretrain(config, MemorySource(corpus, config.draws, [nothing]), folder)
+    return folder
+
+
+def test_from_a_checkpoint(graphkin: Any, file: Path, checkpoint: Path, tmp_path: Path) -> None:
+    output = tmp_path / "result.json"
+    command = ("finetune", "--csv", file, "--smiles-column", "smiles", "--targets", "oxygen,nitrogen")
+    command += ("--checkpoint", checkpoint, "--seeds", "0,1", "--epochs", 2, "--output", output)
+    ended = graphkin(*command)
+    assert ended.code == 0
+    document = json.loads(output.read_text())
+    assert document["setting"]["pretraining"]["strategy"] == "adam"
+    assert document["setting"]["tasks"] == ["oxygen", "nitrogen"]
+    assert document["setting"]["rejected"] == 1
+    assert [len(run["test_auc"]) for run in document["runs"]] == [2, 2]
+    mean = f"{document['summary']['mean']:.4f}".removeprefix("0")
+    assert f"| here: GCN after adam, seeds 0, 1 | {mean}(" in ended.out
+    assert [line.split(":")[0] for line in ended.err.splitlines()] == ["seed 0", "seed 1"]
+    again = graphkin(*command)
+    assert (again.code, again.out, again.err) == (0, ended.out, "")
+
+
+def test_from_nothing_with_every_option(graphkin: Any, file: Path, tmp_path: Path) -> None:
+    """The published sets by name: their targets, and their scores beside one's own."""
+    output = tmp_path / "result.json"
+    bace = tmp_path / "bace.csv"
+    bace.write_text(file.read_text().replace("nitrogen,smiles,oxygen", "Class,mol,other", 1))
+    options = ("--lr", 0.002, "--batch-size", 64, "--dropout", 0.1, "--pooling", "sum", "--tune", 2)
+    given = ("--dataset", "bace", "--csv", bace, "--checkpoint", "none", "--encoder", "sage", "--device", "cpu")
+    ended = graphkin("finetune", *given, "--seeds", "7", "--epochs", 1, *options, "--output", output)
+    assert ended.code == 0
+    document = json.loads(output.read_text())
+    assert document["setting"]["tasks"] == ["Class"]
+    assert document["setting"]["model"]["encoder"] == "sage"
+    assert document["setting"]["options"] == {
+        "epochs": 1,
+        "batch_size": 64,
+        "learning_rate": 0.002,
+        "dropout": 0.1,
+        "head_scale": 1.0,
+        "pooling": "sum",
+    }
+    assert len(document["tuning"]) == 2
+    assert "| published: SAGE without pre-training (T4) | .7285 |" in ended.out
+    assert "here: SAGE without pre-training, seeds 7 |" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        ({"csv": "nothing.csv"}, 3, "no such file"),
+        ({"smiles-column": "structure"}, 2, "expected: one of nitrogen, smiles, oxygen"),
+        ({"targets": "toxic"}, 2, "no column toxic"),
+        ({"dataset": "bace"}, 2, "no column Class"),
+        ({"checkpoint": "nowhere"}, 3, "no training run there"),
+        ({"checkpoint": "."}, 3, "no training run there"),
+        ({"checkpoint": ".", "encoder": "gin"}, 2, "--encoder is only for --checkpoint none"),
+        ({"seeds": "0,x"}, 2, "such as 0,1,2"),
+        ({"seeds": "1,1"}, 2, "such as 0,1,2"),
+        ({"lr": "-1"}, 2, "not a possible learning rate"),
+        ({"lr": "1e30"}, 1, "diverged"),
+        ({"tune": "1", "dropout": "0.55"}, 2, "outside of what is tuned"),
+        ({"output": "nowhere/result.json"}, 2, "cannot write"),
+        ({"encoder": "magic"}, 2, "'magic' is not one of"),
+    ],
+)
+def test_what_is_wrong_is_said(graphkin: Any, file: Path, given: dict[str, str], code: int, said: str) -> None:
+    options = {"csv": file, "checkpoint": "none", "epochs": 1, "output": "result.json", **given}
+    ended = graphkin("finetune", *(part for name, value in options.items() for part in (f"--{name}", value)))
+    assert (ended.code, said in ended.err) == (code, True), ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_every_published_set_has_a_name(graphkin: Any) -> None:
+    assert f"[{'|'.join(sorted(MOLECULENET))}]" in graphkin("finetune", "--help").out
+
+
+def test_a_task_of_one_class(graphkin: Any, tmp_path: Path) -> None:
+    file = tmp_path / "set.csv"
+    file.write_text("smiles,y\nCCO,1\nCCN,1\n")
+    ended = graphkin("finetune", "--csv", file, "--checkpoint", "none", "--output", tmp_path / "result.json")
+    assert (ended.code, "no task has both classes" in ended.err) == (2, True)
+    assert not (tmp_path / "result.json").exists()
+
+
+@pytest.mark.parametrize("missing", ["sklearn", "torch"])
+def test_without_the_extra_it_says_what_to_install(missing: str, file: Path, tmp_path: Path) -> None:
+    """With an import system that finds everything but that."""
+    script = tmp_path / "without.py"
+    script.write_text(f"""import sys
+
+class Without:
+    def find_spec(self, name, *_):
+        if name == {missing!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Without())
+from graphkin.cli import run
+sys.exit(run(sys.argv[1:]))
+""")
+    command = [sys.executable, str(script), "finetune", "--csv", str(file), "--checkpoint", "none", "--output", "x"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, "graphkin[trainer]" in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)

@@ -1,0 +1,285 @@
+"""Connections that break, servers that are away or busy, and what answers in their place."""
+
+import re
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from store import open_store
+from trainer.client import Graphkin
+from trainer.errors import (
+    Closed,
+    Deleted,
+    GenerationChanged,
+    InvalidInput,
+    NotFound,
+    ServerFault,
+    Unavailable,
+    VersionMismatch,
+)
+
+BLOCK = 65_536  # anchors in one piece of a stream
+
+
+@pytest.fixture(scope="module")
+def undisturbed(url: str) -> Any:
+    with Graphkin(url) as server:
+        return server.collection("many").epoch(0, "first_order", seed=3)
+
+
+@pytest.fixture
+def server(proxy: Any) -> Iterator[Graphkin]:
+    """Reaches the shared server through the proxy."""
+    with Graphkin(proxy.url, patience=60) as server:
+        yield server
+
+
+def epochs_asked(proxy: Any) -> list[int]:
+    """Where each request for an epoch started."""
+    return [int(re.search(r"start=(\d+)", line)[1]) for _, line in proxy.requests if "/epochs/" in line]
+
+
+def test_a_broken_stream_is_continued_after_its_last_anchor(proxy: Any, server: Graphkin, undisturbed: Any) -> None:
+    many = server.collection("many")
+    proxy.cut_after(2_500_000, 100_000, 1_700_000)
+    assert many.epoch(0, "first_order", seed=3).equals(undisturbed, check_metadata=True)
+    assert proxy.cuts_left == 0
+    assert epochs_asked(proxy) == [0, BLOCK, BLOCK, 2 * BLOCK]
+
+
+def test_negatives_and_items_survive_broken_connections(proxy: Any, server: Graphkin, url: str) -> None:
+    with Graphkin(url) as straight:
+        wanted = straight.collection("many").negatives(1, batches=3000)
+        edges = straight.collection("many").edges()
+        smiles = [*straight.collection("nci").smiles()]
+    many, nci = server.collection("many"), server.collection("nci")
+    proxy.cut_after(2_000_000, 70_000)
+    assert many.negatives(1, batches=3000).equals(wanted, check_metadata=True)
+    proxy.cut_after(5_000)
+    assert [*nci.smiles()] == smiles
+    proxy.cut_after(1_000_000, 1_000_000)
+    assert many.edges().equals(edges)
+    proxy.cut_after(100)
+    assert len(nci.neighbors(0, min_similarity=0.4)) == nci.item(0)["degree"]
+    assert proxy.cuts_left == 0
+
+
+def test_a_server_that_vanishes_and_comes_back_costs_nothing(proxy: Any, server: Graphkin, undisturbed: Any) -> None:
+    many = server.collection("many")
+    proxy.hold_after(2_000_000)
+    with ThreadPoolExecutor(1) as background:
+        answer = background.submit(many.epoch, 0, "first_order", seed=3)
+        proxy.held.wait()
+        proxy.vanish()
+        proxy.release()
+        while not any(line.startswith("GET /openapi.json") for _, line in proxy.requests[2:]):
+            pass  # it knocks at the closed door
+        proxy.come_back()
+        assert answer.result().equals(undisturbed, check_metadata=True)
+
+
+def test_a_busy_server_is_asked_again_not_before_it_said(
+    serve: Any, store_folder: Path, open_proxy: Any, undisturbed: Any
+) -> None:
+    replies: list[bytes] = []
+
+    def watch(passing: bytes) -> bytes:
+        replies.append(passing)
+        return passing
+
+    with serve(store_folder) as fresh, open_proxy(fresh) as proxy, Graphkin(proxy.url) as server:
+        proxy.rewrite = watch
+        many = server.collection("many")
+        assert many.epoch(0, "first_order", seed=3).equals(undisturbed, check_metadata=True)
+    busy = [reply for reply in replies if reply.startswith(b"HTTP/1.1 503")]
+    assert busy, "the positive sets were there already"
+    assert all(b"retry-after: 1\r\n" in reply.lower() for reply in busy)
+    asked = [when for when, line in proxy.requests if "/epochs/" in line]
+    assert len(asked) == len(busy) + 1
+    assert all(later - earlier >= 1 for earlier, later in pairwise(asked))
+
+
+def test_patience_has_an_end_that_says_what_happened(proxy: Any) -> None:
+    with Graphkin(proxy.url, patience=2) as server:
+        nci = server.collection("nci")
+        proxy.vanish()
+        with pytest.raises(Unavailable, match="not there, or broke off") as gone:
+            nci.item(0)
+        assert gone.value.given == proxy.url
+        assert "2 seconds" in str(gone.value.hint)
+        assert len(proxy.requests) > 3  # two before, and again and again
+        proxy.come_back()
+        assert nci.item(0)["id"] == 0
+
+
+def test_where_no_server_ever_answered_nobody_waits() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        nobody = f"http://127.0.0.1:{free.getsockname()[1]}"
+    with Graphkin(nobody) as server, pytest.raises(Unavailable, match="refused") as refused:
+        server.collections()
+    assert refused.value.given == nobody
+    assert "graphkin serve" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://localhost", "http://", "http://[::1", "", "nonsense"])
+def test_what_is_no_url_is_refused(url: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        Graphkin(url)
+    assert refused.value.given == url
+
+
+def test_something_else_at_the_address_is_named_so(proxy: Any) -> None:
+    def renamed(passing: bytes) -> bytes:
+        return passing.replace(b'"title":"graphkin"', b'"title":"petstore"')
+
+    proxy.rewrite = renamed
+    with Graphkin(proxy.url) as server, pytest.raises(InvalidInput, match="no graphkin server") as refused:
+        server.collections()
+    assert refused.value.given == proxy.url
+
+
+def test_a_gateway_that_apologises_is_asked_again(proxy: Any, server: Graphkin) -> None:
+    nci = server.collection("nci")
+    apologies = iter([b"502 Bad Gateway", b"504 Gateway Timeout", b"429 Too Many Requests"])
+
+    def apologising(passing: bytes) -> bytes:
+        if not passing.startswith(b"HTTP/1.1 200 OK"):
+            return passing
+        plain = passing.replace(b"application/json", b"text/html")
+        return plain.replace(b"200 OK", apology) if (apology := next(apologies, None)) else passing
+
+    proxy.rewrite = apologising
+    assert nci.item(0)["id"] == 0
+    assert next(apologies, None) is None
+
+
+def test_an_answer_that_no_graphkin_server_gives_is_named_so(proxy: Any, server: Graphkin) -> None:
+    nci = server.collection("nci")
+    proxy.rewrite = lambda passing: passing.replace(b"HTTP/1.1 200 OK", b"HTTP/1.1 302 Found")
+    with pytest.raises(ServerFault, match="302 Found") as fault:
+        nci.item(0)
+    assert str(fault.value.given).startswith(f"{proxy.url}/v1/collections/nci/items/0")
+    proxy.rewrite = lambda passing: passing.replace(b'{"generation"', b'<"generation"')
+    with pytest.raises(ServerFault, match="no JSON object"):
+        nci.item(0)
+
+
+@pytest.mark.parametrize(("told", "refused"), [("0.1.9", False), ("0.9.0", True), ("1.1.0", True)])
+def test_versions_are_compared(proxy: Any, told: str, refused: bool) -> None:
+    proxy.rewrite = lambda passing: passing.replace(b'"version":"0.1.0"', b'"version":"%b"' % told.encode())
+    with Graphkin(proxy.url) as server:
+        if not refused:
+            assert server.collections()
+            return
+        with pytest.raises(VersionMismatch) as mismatch:
+            server.collections()
+        assert mismatch.value.given == f"server {told}"
+        assert "0.1" in str(mismatch.value.expected)
+
+
+def test_a_server_that_comes_back_as_another_version_is_noticed(proxy: Any, server: Graphkin) -> None:
+    nci = server.collection("nci")
+    proxy.rewrite = lambda passing: passing.replace(b'"version":"0.1.0"', b'"version":"0.2.0"')
+    proxy.cut_after(10)
+    with pytest.raises(VersionMismatch):
+        nci.item(0)
+
+
+def test_a_generation_stays_the_same_after_another_is_published(
+    serve: Any, own_store: Path, publish: Callable[[Path, int], str]
+) -> None:
+    with serve(own_store) as url, Graphkin(url) as server:
+        first = server.collection("nci")
+        before = first.epoch(0, "first_order")
+        second = publish(own_store, 80)
+        while server.collection("nci").generation != second:
+            pass
+        assert first.epoch(0, "first_order").equals(before, check_metadata=True)
+        assert [len(block) for block in first.smiles()] == [first.size]
+        assert server.collection("nci", first.generation).size == first.size
+        with open_store(own_store) as store:
+            store.delete("nci", first.generation)
+        with pytest.raises(Deleted, match="deleted") as deleted:
+            until_refused(lambda: first.item(0))
+        assert deleted.value.exit_code == 3
+        with pytest.raises(Deleted):
+            first.epoch(1, "first_order")
+
+
+def until_refused(read: Callable[[], object]) -> None:
+    """A server believes its catalogue for a moment."""
+    while True:
+        read()
+
+
+def test_another_store_at_the_same_address_is_refused(
+    serve: Any, store_folder: Path, own_store: Path, open_proxy: Any
+) -> None:
+    with (
+        serve(store_folder) as one,
+        serve(own_store) as other,
+        open_proxy(one) as proxy,
+        Graphkin(proxy.url) as server,
+    ):
+        nci = server.collection("nci")
+        proxy.beyond = other
+        proxy.cut_after(1)
+        with pytest.raises(NotFound, match="no such generation"):
+            nci.epoch(0, "first_order")
+
+
+def test_a_reply_of_another_generation_is_refused(
+    serve: Any, own_store: Path, open_proxy: Any, publish: Callable[[Path, int], str]
+) -> None:
+    """Something between client and server forgets a parameter."""
+    with serve(own_store) as url, open_proxy(url) as proxy, Graphkin(proxy.url) as server:
+        first = server.collection("nci")
+        second = publish(own_store, 80)
+        while server.collection("nci").generation != second:
+            pass
+        proxy.rewrite = lambda passing: re.sub(rb"[?&]generation=[0-9a-f]{64}", b"", passing)
+        for read in (lambda: first.item(0), lambda: first.epoch(0, "first_order"), lambda: [*first.smiles()]):
+            with pytest.raises(GenerationChanged) as changed:
+                read()
+            assert (changed.value.given, changed.value.expected) == (second, first.generation)
+
+
+def test_a_stream_is_not_continued_with_another_draw(proxy: Any, server: Graphkin) -> None:
+    """The server is exchanged for one that understands the request differently."""
+    many = server.collection("many")
+    proxy.cut_after(2_500_000)
+    proxy.rewrite = lambda passing: re.sub(rb"seed=3(.*start=65536)", rb"seed=4\1", passing)
+    with pytest.raises(GenerationChanged, match="another draw"):
+        many.epoch(0, "first_order", seed=3)
+
+
+def test_closing_ends_whoever_waits_for_a_server_that_says_nothing(proxy: Any) -> None:
+    server = Graphkin(proxy.url)
+    many = server.collection("many")
+    proxy.hold_after(1)
+    with ThreadPoolExecutor(1) as background:
+        answer = background.submit(many.epoch, 0, "first_order", seed=3)
+        proxy.held.wait()
+        server.close()
+        with pytest.raises(Closed):
+            answer.result()
+    with pytest.raises(Closed):
+        many.item(0)
+
+
+def test_closing_ends_whoever_waits_to_try_again(proxy: Any) -> None:
+    server = Graphkin(proxy.url)
+    nci = server.collection("nci")
+    proxy.vanish()
+    with ThreadPoolExecutor(1) as background:
+        answer = background.submit(nci.item, 0)
+        while len(proxy.requests) < 8:  # by now it waits for seconds
+            pass
+        server.close()
+        with pytest.raises(Closed):
+            answer.result()

@@ -1,0 +1,88 @@
+"""`graphkin fetch` as it is typed."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trainer.cache import Cache
+from trainer.featurize import featurize
+from trainer.offline import OfflineSource
+from trainer.online import OnlineSource
+from trainer.strategy import Draws
+
+
+@pytest.fixture
+def fetch(graphkin: Any, url: str, tmp_path: Path) -> Any:
+    """Fetch from the shared server, unless something else is said."""
+
+    def call(*options: object, api: str = url, collection: str = "nci", output: Path = tmp_path / "out") -> Any:
+        place = ("--api", api, "--collection", collection, "--output", output, "--cache-dir", tmp_path / "cache")
+        return graphkin("fetch", *place, *options)
+
+    return call
+
+
+def test_a_folder_to_train_from(fetch: Any, url: str, tmp_path: Path) -> None:
+    options = ("--preset", "rc", "--encoder", "sage", "--batch-size", 64, "--seed", 9)
+    ended = fetch("--strategy", "hgc-ho", "--epochs", 3, *options)
+    assert (ended.code, ended.err.splitlines()[-1][:9]) == (0, "fetching:")
+    assert "400 items, 3 epochs" in ended.out
+    draws = Draws.of("hgc-ho", preset="rc", encoder="sage", batch_size=64, seed=9)
+    with (
+        OfflineSource(tmp_path / "out", draws, last=2) as offline,
+        OnlineSource(url, "nci", draws, featurize, Cache(tmp_path / "other", 2**30), last=2) as online,
+    ):
+        for epoch in range(3):
+            for fetched, drawn in zip(offline.epoch(epoch), online.epoch(epoch), strict=True):
+                np.testing.assert_array_equal(fetched, drawn)
+        for name, column in online.corpus().columns.items():
+            np.testing.assert_array_equal(offline.corpus().columns[name], column)
+
+
+def test_a_folder_for_masking_alone(fetch: Any, tmp_path: Path) -> None:
+    assert fetch("--strategy", "adam", "--epochs", 0).code == 0
+    with OfflineSource(tmp_path / "out", Draws.of("adam")) as source:
+        assert source.corpus().size == 400
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "code", "said"),
+    [
+        ({"api": "localhost:8000"}, (), 2, "not the URL of a server"),
+        ({"api": "http://127.0.0.1:9"}, (), 4, "graphkin serve"),
+        ({"collection": "nobody"}, (), 3, "no collection 'nobody'"),
+        ({"collection": "many"}, (), 2, "only molecules"),
+        ({}, ("--generation", "0" * 64), 3, "no such generation"),
+        ({}, ("--strategy", "magic"), 2, "'magic' is not one of"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_left(
+    fetch: Any, tmp_path: Path, options: dict[str, Any], given: tuple[str, ...], code: int, said: str
+) -> None:
+    ended = fetch("--strategy", "hgc-fo", "--epochs", 1, *given, **options)
+    assert ended.code == code
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_holds_something_is_left_alone(fetch: Any, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "precious").write_text("data")
+    ended = fetch("--strategy", "hgc-fo", "--epochs", 1)
+    assert (ended.code, "not empty" in ended.err) == (2, True)
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["precious"]
+
+
+@pytest.mark.parametrize("missing", ["httpx", "tenacity"])
+def test_without_the_extra_it_says_what_to_install(missing: str) -> None:
+    script = f"import sys; sys.modules['{missing}'] = None; from graphkin.cli import run; sys.exit(run(sys.argv[1:]))"
+    options = ["--api", "http://x", "--collection", "c", "--strategy", "hgc-fo", "--epochs", "1", "--output", "x"]
+    ended = subprocess.run(
+        [sys.executable, "-c", script, "fetch", *options], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, "graphkin[trainer]" in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)

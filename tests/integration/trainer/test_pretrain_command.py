@@ -1,0 +1,311 @@
+"""`graphkin pretrain` as it is typed, against a real server."""
+
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from graphkin.progress import training_progress
+from store import open_store
+from trainer.checkpoint import Run, newest_checkpoint, read_model, read_run
+from trainer.metrics_log import Report
+from trainer.pretrained import load_encoder
+from trainer.strategy import STRATEGIES, Strategy
+
+SHORT = ("--strategy", "hgc-fo", "--encoder", "gcn", "--batch-size", 8, "--max-steps", 3)
+
+
+@pytest.fixture
+def pretrain(graphkin: Any, url: str, tmp_path: Path) -> Any:
+    """Train from the shared server into a folder, run, unless something else is said."""
+
+    def call(*options: object, api: str = url, collection: str = "nci", output: Path = tmp_path / "run") -> Any:
+        place = ("--api", api, "--collection", collection, "--cache-dir", tmp_path / "cache", "--output", output)
+        return graphkin("pretrain", *place, *options)
+
+    return call
+
+
+@pytest.fixture
+def offline(graphkin: Any, url: str, tmp_path: Path) -> Path:
+    """A folder of two epochs of hgc-fo."""
+    folder = tmp_path / "fetched"
+    place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache", "--output", folder)
+    assert graphkin("fetch", *place, "--strategy", "hgc-fo", "--epochs", 2, "--batch-size", 8).code == 0
+    return folder
+
+
+def records(run: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy(pretrain: Any, tmp_path: Path, strategy: Strategy) -> None:
+    run = tmp_path / "run"
+    ended = pretrain(*SHORT, "--strategy", strategy, "--seed", 3, "--preset", "rc")
+    assert (ended.code, ended.out) == (0, f"{run / 'step-000000003'}: done\n")
+    assert "featurising 400 molecules" in ended.err
+    assert "step 3 of 3: loss " in ended.err
+    lines = records(run)
+    assert [line["step"] for line in lines] == [1, 2, 3]
+    assert all({"step", "loss", "lr", "wait_share"} <= line.keys() for line in lines)
+    encoder, config = load_encoder(run)
+    assert (encoder.width, config.strategy, config.preset, config.draws.seed) == (300, strategy, "rc", 3)
+    assert {file.name for file in run.iterdir()} - {".lock"} == {
+        "run.json",
+        "metrics.jsonl",
+        "step-000000003",
+        "tensorboard",
+    }
+
+
+def test_options_arrive(pretrain: Any, tmp_path: Path) -> None:
+    given = ("--strategy", "hgc-ho", "--encoder", "sage", "--batch-size", 10, "--limit", 20, "--epochs", 2)
+    assert pretrain(*given, "--mask-neighbors", "--bf16", "--preset", "paper", "--seed", 5).code == 0
+    config = load_encoder(tmp_path / "run")[1]
+    assert (config.model.encoder, config.draws.batch_size, config.limit, config.epochs) == ("sage", 10, 20, 2)
+    assert config.contrast is not None
+    assert (config.contrast.mask_neighbors, config.bf16, config.preset, config.draws.seed) == (True, True, "paper", 5)
+    assert [line["step"] for line in records(tmp_path / "run")] == [1, 2, 3, 4]  # 20 anchors in batches of 10, twice
+
+
+def test_steps_go_beyond_the_epochs_and_the_schedule_with_them(pretrain: Any, tmp_path: Path) -> None:
+    ended = pretrain(*SHORT, "--limit", 16, "--epochs", 1, "--max-steps", 11)
+    assert ended.code == 0
+    rates = [line["lr"] for line in records(tmp_path / "run")]
+    assert len(rates) == 11
+    assert (rates[0], rates[1], rates[10]) == (0, 1e-3, 0)
+
+
+def test_resuming_nothing_begins_and_resuming_what_is_done_changes_nothing(pretrain: Any, tmp_path: Path) -> None:
+    """So a job's script may always say --resume."""
+    assert pretrain(*SHORT, "--resume").code == 0
+    before = files(tmp_path / "run")
+    ended = pretrain(*SHORT, "--resume")
+    assert (ended.code, ended.out) == (0, f"{tmp_path / 'run' / 'step-000000003'}: done\n")
+    assert files(tmp_path / "run") == before
+
+
+def test_other_options_are_refused_by_name(pretrain: Any, tmp_path: Path) -> None:
+    assert pretrain(*SHORT).code == 0
+    before = files(tmp_path / "run")
+    again = pretrain(*SHORT)
+    assert (again.code, "--resume" in again.err) == (2, True)
+    ended = pretrain(*SHORT, "--resume", "--batch-size", 9, "--max-steps", 4)
+    assert ended.code == 2
+    assert "other options: config.draws.batch_size, config.max_steps" in ended.err
+    assert "config.draws.batch_size 9, config.max_steps 4" in ended.err
+    assert files(tmp_path / "run") == before
+
+
+def test_ctrl_c_says_how_to_continue(pretrain: Any, url: str, tmp_path: Path) -> None:
+    """And the run that is continued ends as one that was not interrupted."""
+    options = [str(each) for each in (*SHORT, "--max-steps", 60, "--checkpoint-steps", 4)]
+    place = ["--api", url, "--collection", "nci", "--cache-dir", str(tmp_path / "cache"), "--output", "parts"]
+    command = [sys.executable, "-m", "graphkin", "pretrain", *place, *options]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
+        assert process.stderr
+        first = next(line for line in process.stderr if line.startswith("step"))
+        while newest_checkpoint(tmp_path / "parts") is None:
+            pass
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read().splitlines()
+    assert "of 60: loss" in first
+    assert process.returncode == 130
+    newest = newest_checkpoint(tmp_path / "parts")
+    assert newest is not None
+    assert said[-3:] == [f"stopped; --resume continues from {newest.relative_to(tmp_path)}", "", "interrupted"]
+    assert pretrain(*options, output=tmp_path / "whole").code == 0
+    assert pretrain(*options, "--resume", output=tmp_path / "parts").code == 0
+    for name in ("model.safetensors", "optimizer.safetensors"):
+        whole, parts = (tmp_path / run / "step-000000060" / name for run in ("whole", "parts"))
+        assert whole.read_bytes() == parts.read_bytes()
+    whole, parts = ([{**line, "wait_share": 0} for line in records(tmp_path / run)] for run in ("whole", "parts"))
+    assert whole == parts
+
+
+def test_a_run_keeps_its_generation(
+    pretrain: Any, serve: Any, own_store: Path, publish: Callable[[Path, int], str], tmp_path: Path
+) -> None:
+    with serve(own_store) as url:
+        assert pretrain(*SHORT, api=url).code == 0
+        begun = read_run(tmp_path / "run")["generation"]["id"]
+        publish(own_store, 80)
+        while pretrain(*SHORT, "--resume", api=url, output=tmp_path / "new").code == 0:
+            if read_run(tmp_path / "new")["generation"]["id"] != begun:
+                break  # a server believes its catalogue for a moment
+            shutil.rmtree(tmp_path / "new")
+        assert pretrain(*SHORT, "--resume", api=url).code == 0
+        with open_store(own_store) as store:
+            store.delete("nci", begun)
+        ended = pretrain(*SHORT, "--resume", api=url)
+        while ended.code == 0:
+            ended = pretrain(*SHORT, "--resume", api=url)
+    assert ended.code == 3
+    assert "deleted" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "code", "said"),
+    [
+        ({"api": "http://127.0.0.1:9"}, (), 4, "graphkin serve"),
+        ({"api": "localhost:8000"}, (), 2, "not the URL of a server"),
+        ({"collection": "nobody"}, (), 3, "no collection 'nobody'"),
+        ({}, ("--generation", "0" * 64), 3, "no such generation"),
+        ({}, ("--offline", "fetched"), 2, "or --offline DIR alone"),
+        ({}, ("--strategy", "magic"), 2, "'magic' is not one of"),
+        ({}, ("--batch-size", 1), 2, "--batch-size"),
+        ({}, ("--strategy", "adam", "--mask-neighbors"), 2, "one with hgc"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_left(
+    pretrain: Any, tmp_path: Path, options: dict[str, Any], given: tuple[str, ...], code: int, said: str
+) -> None:
+    ended = pretrain(*SHORT, *given, **options)
+    assert ended.code == code
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "place", [(), ("--api", "http://x"), ("--collection", "c"), ("--offline", "x", "--generation", "g")]
+)
+def test_one_source_is_asked_for(graphkin: Any, place: tuple[str, ...]) -> None:
+    ended = graphkin("pretrain", *place, *SHORT, "--output", "run")
+    assert ended.code == 2
+    assert "give --api URL and --collection NAME, or --offline DIR alone" in ended.err
+
+
+def test_graphs_are_no_molecules(pretrain: Any) -> None:
+    ended = pretrain(*SHORT, collection="many")
+    assert (ended.code, "only molecules" in ended.err) == (2, True)
+
+
+def test_without_a_gpu_cuda_is_refused(pretrain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    ended = pretrain(*SHORT, "--device", "cuda")
+    assert (ended.code, "torch finds no GPU" in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize("resume", [(), ("--resume",)])
+def test_what_is_no_run_is_left_alone(pretrain: Any, tmp_path: Path, resume: tuple[str, ...]) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "precious").write_text("data")
+    ended = pretrain(*SHORT, *resume)
+    assert (ended.code, "precious" in ended.err) == (2, True)
+    assert [file.name for file in (tmp_path / "run").iterdir()] == ["precious"]
+    ended = pretrain(*SHORT, *resume, output=tmp_path / "run" / "precious")
+    assert (ended.code, "cannot write the run" in ended.err) == (2, True)
+
+
+def unfinished(folder: Path, **changes: Any) -> None:
+    """Take the last step back, and change its checkpoint."""
+    run = Run(folder, {**read_run(folder)}, resume=True)
+    done = run.newest()
+    assert done is not None
+    kept = len(b"".join(run.metrics.read_bytes().splitlines(keepends=True)[:2]))
+    run.save(replace(done, steps=2, metrics_bytes=kept, **changes))
+
+
+def test_a_corrupt_checkpoint_is_refused(pretrain: Any, tmp_path: Path) -> None:
+    assert pretrain(*SHORT).code == 0
+    unfinished(tmp_path / "run")
+    file = tmp_path / "run" / "step-000000002" / "optimizer.safetensors"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 16
+    file.write_bytes(content)
+    before = files(tmp_path / "run")
+    ended = pretrain(*SHORT, "--resume")
+    assert ended.code == 4
+    assert "optimizer.safetensors differs from its checksum" in ended.err
+    assert files(tmp_path / "run") == before
+
+
+def test_a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint(pretrain: Any, tmp_path: Path) -> None:
+    assert pretrain(*SHORT).code == 0
+    weights = {name: torch.full_like(each, torch.nan) for name, each in read_model(tmp_path / "run").items()
+               if each.is_floating_point()}  # fmt: skip
+    unfinished(tmp_path / "run", model={**read_model(tmp_path / "run"), **weights})
+    ended = pretrain(*SHORT, "--resume")
+    assert ended.code == 1
+    assert "the loss is not finite\n  given: nan at step 3" in ended.err
+    assert newest_checkpoint(tmp_path / "run") == tmp_path / "run" / "step-000000002"
+    assert len(records(tmp_path / "run")) == 2
+
+
+def test_a_corrupt_cache_is_made_again(pretrain: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert pretrain(*SHORT).code == 0
+    arrays = [*(tmp_path / "cache").rglob("*.npy")]
+    assert {"atom_type.npy", "pairs.npy", "positives.npy"} <= {array.name for array in arrays}
+    for array in arrays:
+        array.write_bytes(array.read_bytes()[:-1] + b"\xff")
+    assert pretrain(*SHORT, output=tmp_path / "again").code == 0
+    assert "damaged entry of the cache" in caplog.text
+    one, other = (tmp_path / run / "step-000000003" / "model.safetensors" for run in ("run", "again"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_offline_folders_that_do_not_do(graphkin: Any, offline: Path, tmp_path: Path) -> None:
+    def wrong(*options: object, folder: Path = offline) -> tuple[int, str]:
+        ended = graphkin("pretrain", "--offline", folder, *SHORT, "--output", tmp_path / "run", *options)
+        assert "Traceback" not in ended.err
+        assert not [*(tmp_path / "run").glob("step-*")]
+        shutil.rmtree(tmp_path / "run", ignore_errors=True)
+        return ended.code, ended.err
+
+    for options, code, said in [
+        (("--seed", 1), 2, "fetched for something else"),
+        (("--batch-size", 400, "--max-steps", 3), 2, "this epoch was not fetched"),  # three epochs of one step
+        (("--mask-neighbors",), 2, "does not know the edges"),
+    ]:
+        given = wrong(*options)
+        assert (given[0], said in given[1]) == (code, True)
+    nowhere = wrong(folder=tmp_path / "nowhere")
+    assert (nowhere[0], "no offline folder" in nowhere[1]) == (3, True)
+    (offline / "corpus.npz").write_bytes((offline / "corpus.npz").read_bytes()[:-100])
+    damaged = wrong()
+    assert (damaged[0], "corpus.npz is damaged" in damaged[1]) == (4, True)
+
+
+def test_masking_offline_needs_no_epochs(graphkin: Any, url: str, tmp_path: Path) -> None:
+    place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache", "--output", tmp_path / "fetched")
+    assert graphkin("fetch", *place, "--strategy", "rdm", "--epochs", 0).code == 0
+    options = (*SHORT, "--strategy", "rdm", "--limit", 8, "--output", tmp_path / "run")
+    assert graphkin("pretrain", "--offline", tmp_path / "fetched", *options).code == 0  # three epochs of one step
+    assert len(records(tmp_path / "run")) == 3
+
+
+def test_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (25, 110))
+    with os.fdopen(slave, "w") as terminal, os.fdopen(master, "rb", buffering=0) as screen:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        with training_progress() as report:
+            record = {"step": 41.0, "loss": 2.5, "lr": 1e-3, "wait_share": 0.012}
+            report(Report([record, {**record, "step": 42}], 50, 1234.5))
+        terminal.write("end")
+        terminal.flush()
+        shown = b""
+        while not shown.endswith(b"end"):
+            shown += screen.read(65_536)
+    *_, last, _ = filter(None, shown.decode().replace("\r", "\n").split("\n"))
+    assert last.startswith("training:  84%")
+    assert "42/50" in last
+    assert "loss 2.5000, lr 1.0e-03, 1,234 embeddings/s, waiting 1.2%" in last

@@ -1,0 +1,52 @@
+"""Processes that torchrun starts train as one."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from trainer.checkpoint import read_model
+
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "graphkin")
+
+
+def graphkin(start: tuple[str, ...], *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *start, "pretrain", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+
+
+def records(run: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_two_processes_end_where_one_does(url: str, tmp_path: Path) -> None:
+    """Nine anchors a step, shares of four and five; in float32, so nearly. Equality is shown in test_ranks."""
+    place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache")
+    options = ("--strategy", "hgc-adam-fo", "--encoder", "gcn", "--batch-size", 9, "--max-steps", 4)
+    for name, start in [("one", ("-m", "graphkin")), ("two", TORCHRUN)]:
+        ended = graphkin(start, *place, *options, "--output", tmp_path / name)
+        assert ended.returncode == 0, ended.stderr
+        assert ended.stdout == f"{tmp_path / name / 'step-000000004'}: done\n"
+        assert ended.stderr.count("step 4 of 4") == 1
+    for one, two in zip(records(tmp_path / "one"), records(tmp_path / "two"), strict=True):
+        assert one.keys() == two.keys()
+        assert [two[name] for name in one if name != "wait_share"] == pytest.approx(
+            [one[name] for name in one if name != "wait_share"], rel=1e-3
+        )
+    one, two = read_model(tmp_path / "one"), read_model(tmp_path / "two")
+    for name, value in one.items():
+        torch.testing.assert_close(two[name], value, rtol=0, atol=1e-3, msg=name)
+
+
+def test_what_the_first_finds_wrong_ends_all_of_them(url: str, tmp_path: Path) -> None:
+    """The others wait for it to make the folder."""
+    (tmp_path / "precious").touch()
+    place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache", "--output", tmp_path)
+    ended = graphkin(TORCHRUN, *place, "--strategy", "hgc-fo")
+    assert ended.returncode != 0
+    assert "this folder holds something that is no run" in ended.stderr

@@ -1,0 +1,68 @@
+"""A server that is killed while training runs costs no step and changes no batch."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from trainer.cache import Cache
+from trainer.config import Model, PretrainConfig
+from trainer.featurize import featurize
+from trainer.online import OnlineSource
+from trainer.pretrain import pretrain
+
+CONFIG = replace(PretrainConfig.of("hgc-ho", batch_size=64, epochs=3, seed=5), model=Model(layers=2, width=8))
+HALF_A_STREAM = 8_000  # bytes of about 15,000
+
+
+def train(url: str, folder: Path) -> None:
+    with OnlineSource(url, "nci", CONFIG.draws, featurize, Cache(folder, 2**30), last=CONFIG.epochs - 1) as source:
+        pretrain(CONFIG, source, folder / "run")
+
+
+def losses(folder: Path) -> list[float]:
+    return [json.loads(line)["loss"] for line in (folder / "run" / "metrics.jsonl").read_text().splitlines()]
+
+
+def weights(folder: Path) -> bytes:
+    (file,) = (folder / "run").glob("step-*/model.safetensors")
+    return file.read_bytes()
+
+
+def test_killed_servers_leave_the_weights_as_they_would_have_been(
+    url: str, store_folder: Path, tmp_path: Path, serve_apart: Any, open_proxy: Any
+) -> None:
+    """One is killed in the stream of epoch 0, which is waited for, the next in that of epoch 1, loaded ahead."""
+    calm, rough = tmp_path / "calm", tmp_path / "rough"
+
+    @contextmanager
+    def killed_within(path: str, proxy: Any) -> Iterator[None]:
+        """A server that is killed when half of the reply to a request for this path has passed."""
+        with serve_apart(store_folder, tmp_path / path.replace("/", "-")) as (proxy.beyond, process):
+            proxy.hold_in(path, HALF_A_STREAM)
+            proxy.come_back()
+            yield
+            proxy.held.wait()
+            process.kill()
+            process.wait()
+            proxy.vanish()
+            proxy.release()
+
+    with OnlineSource(url, "nci", CONFIG.draws, featurize, Cache(rough, 2**30)) as source:
+        source.corpus()  # kept from here on: nothing but epochs will be asked for
+        source.twins()
+    with ThreadPoolExecutor(1) as training, open_proxy(url) as proxy:  # one thread computes both
+        training.submit(train, url, calm).result()
+        with killed_within("/epochs/0", proxy):
+            answer = training.submit(train, proxy.url, rough)
+        with killed_within("/epochs/1", proxy):
+            pass
+        with serve_apart(store_folder, tmp_path / "last") as (proxy.beyond, _):
+            proxy.come_back()
+            answer.result()
+    assert len(losses(calm)) == 3 * 5
+    assert losses(rough) == losses(calm)
+    assert weights(rough) == weights(calm)

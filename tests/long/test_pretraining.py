@@ -1,0 +1,136 @@
+"""Issue 6: 300 steps on all of ZINC250k, fed by a real server, teach an encoder what its strategy is about."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+
+from trainer.batch import Assembler, Batch
+from trainer.checkpoint import read_model
+from trainer.config import PretrainConfig
+from trainer.encoders import graph_mean
+from trainer.featurize import featurize
+from trainer.hgc import unit
+from trainer.masking import choose, uniform
+from trainer.metrics import retrieval
+from trainer.norm import frozen_statistics
+from trainer.objective import Objective
+from trainer.online import OnlineSource, default_cache
+from trainer.plan import Plan
+from trainer.pretrain import pretrain
+from trainer.strategy import Strategy
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "molecules" / "zinc250k.smiles.gz"
+COMMAND = Path(sys.executable).with_name("graphkin")
+STEPS, BATCH, HELD_OUT = 300, 64, 20
+CARBON = 5
+
+pytestmark = pytest.mark.shared
+
+
+class Trained(NamedTuple):
+    """What a run left behind, and molecules that it has never seen in any role.
+
+    held_out  (20, 64, 1 or 2): batches of anchors, each with its first positive if the strategy has positives
+    """
+
+    records: list[dict[str, float]]
+    before: Objective
+    after: Objective
+    assembler: Assembler
+    held_out: np.ndarray
+
+    def mean_loss(self, steps: slice) -> float:
+        return float(np.mean([record["loss"] for record in self.records[steps]]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pretraining")
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
+    if not DATA.exists():
+        pytest.fail(f"{DATA} is missing: this check needs the shared data folder")
+    place = ["--store", folder / "store", "--collection", "zinc"]
+    subprocess.run([COMMAND, "ingest", "molecules", DATA, "--format", "smi", "--threshold", "0.5", *place], check=True)
+    serve = [COMMAND, "serve", "--store", folder / "store", "--port", "0"]
+    environment = {**os.environ, "GRAPHKIN_CACHE_DIR": str(folder / "server")}
+    with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True, bufsize=1, env=environment) as server:
+        try:
+            assert server.stdout
+            said = re.search(r"http://\S+", server.stdout.readline())
+            assert said
+            yield said[0]
+        finally:
+            server.kill()
+
+
+def trained(strategy: Strategy, folder: Path, url: str) -> Trained:
+    config = PretrainConfig.of(strategy, batch_size=BATCH, max_steps=STEPS)
+    parallel = partial(featurize, workers=os.cpu_count() or 1)
+    with OnlineSource(url, "zinc", config.draws, parallel, default_cache(folder)) as source:
+        pretrain(config, source, folder / strategy)
+        corpus, plan = source.corpus(), Plan(config, 0, source.epoch(0))
+    records = [json.loads(line) for line in (folder / strategy / "metrics.jsonl").read_text().splitlines()]
+    torch.manual_seed(0)
+    before, after = Objective(config), Objective(config)
+    after.load_state_dict(read_model(folder / strategy))
+    return Trained(records, before, after, Assembler(corpus), held_out(plan))
+
+
+def held_out(plan: Plan) -> np.ndarray:
+    seen = np.unique(np.concatenate([plan.draw(place).ids() for place in range(STEPS)]))
+    later = [plan.draw(place) for place in range(STEPS, plan.steps)]
+    rows = np.concatenate([np.column_stack([draw.anchors, draw.positives[:, :1]]) for draw in later])
+    unseen = rows[~np.isin(rows, seen).any(1)]
+    return unseen[: HELD_OUT * BATCH].reshape(HELD_OUT, BATCH, -1)
+
+
+def mean_retrieval(objective: Objective, run: Trained) -> float:
+    pairs = [[embedded(objective, run.assembler.batch(ids)) for ids in batch.T] for batch in run.held_out]
+    return float(torch.stack([retrieval(*pair) for pair in pairs]).mean())
+
+
+@torch.no_grad()
+def embedded(objective: Objective, batch: Batch) -> torch.Tensor:
+    """Normalised by the statistics of the batch: an encoder that was never trained has no others."""
+    with frozen_statistics(objective):
+        return unit(graph_mean(objective.train().encoder(batch), batch))
+
+
+@pytest.mark.parametrize("strategy", ["hgc-fo", "hgc-ho"])
+def test_contrast_tells_similar_molecules_apart(strategy: Strategy, folder: Path, url: str) -> None:
+    run = trained(strategy, folder, url)
+    assert run.mean_loss(slice(-30, None)) <= 0.6 * run.mean_loss(slice(30))
+    assert mean_retrieval(run.after, run) > mean_retrieval(run.before, run)
+    assert run.records[-1]["wait_share"] < 0.02
+
+
+@pytest.mark.parametrize("strategy", ["adam", "rdm"])
+def test_masking_predicts_more_than_carbon(strategy: Strategy, folder: Path, url: str) -> None:
+    run = trained(strategy, folder, url)
+    atom_type, predicted = (torch.cat(parts) for parts in zip(*at_masked_atoms(run), strict=True))
+    accuracy, carbon = (predicted == atom_type).float().mean(), (atom_type == CARBON).float().mean()
+    assert accuracy >= carbon + 0.05
+    assert run.records[-1]["wait_share"] < 0.02
+
+
+@torch.no_grad()
+def at_masked_atoms(run: Trained) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """What they are, and what the trained model says, batch by batch; masked uniformly, so for both alike."""
+    objective, generator = run.after.eval(), torch.Generator().manual_seed(0)
+    for ids in run.held_out[..., 0]:
+        batch = run.assembler.batch(ids)
+        mask = choose(uniform(), batch, objective.atoms, generator)
+        yield batch.atom_type[mask], objective.atoms(batch.masked(mask)).argmax(1)[mask]

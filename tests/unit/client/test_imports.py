@@ -1,0 +1,17 @@
+"""The offline side on machines that have numpy and little else."""
+
+import subprocess
+import sys
+
+FORBIDDEN = ["httpx", "pyarrow", "tenacity", "rdkit", "filelock", "platformdirs", "pydantic", "torch"]
+
+
+def test_reading_an_offline_folder_needs_numpy_alone() -> None:
+    block = f"import sys; sys.modules.update(dict.fromkeys({FORBIDDEN}))"
+    script = f"{block}; import trainer.offline, trainer.source, trainer.strategy, trainer.corpus"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_client_needs_no_torch_and_no_rdkit() -> None:
+    script = "import sys; sys.modules.update(dict.fromkeys(['torch', 'rdkit'])); import trainer.client, trainer.online"
+    subprocess.run([sys.executable, "-c", script], check=True)

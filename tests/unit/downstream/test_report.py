@@ -1,0 +1,84 @@
+"""The tables of results, from made-up parts."""
+
+import re
+
+import numpy as np
+import pytest
+
+from benchmarks.comparison import over_splits
+from benchmarks.report import FINETUNED, INTERPRETED, PRETRAINED, UNINTERPRETED, Results, report
+
+GAIN = {"random": 0.0, "rdm": 0.0, "adam": 0.0, "hgc-fo": 0.1, "morgan": -0.1}
+
+
+def results(seeds: int) -> Results:
+    """HGC is better by .1 than the others everywhere, Morgan worse; the noise is a tenth of that."""
+    random = np.random.default_rng(0)
+    made = Results(2000, 64, 40, {}, {}, {})
+    for seed in range(seeds):
+        for arm in PRETRAINED:
+            made.pretraining[arm, seed] = {"seconds": 600.0}
+        for name in (*INTERPRETED, *UNINTERPRETED):
+            split = random.normal(0.7, 0.05, 10)  # which all arms share
+            for arm, gain in GAIN.items():
+                scores = [
+                    {"auc": auc, "omitted": 0.25 if name == "sider" else 0.0, "train": 800, "test": 100}
+                    for auc in split + gain + random.normal(0, 0.005, 10)
+                ]
+                made.probes[name, arm, seed] = {"scores": scores, "seconds": 12.0}
+        for name in FINETUNED:
+            for arm in ("random", *PRETRAINED):
+                auc = 0.8 + GAIN[arm] + random.normal(0, 0.005)
+                made.finetuning[name, arm, seed] = {"auc": auc, "seconds": 120.0}
+    return made
+
+
+def rows(text: str, name: str, arm: str) -> list[list[str]]:
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+    return [row for row in cells if row[:2] == [name, arm]]
+
+
+def test_what_is_better_is_told_with_its_error() -> None:
+    made = results(3)
+    text = report(made)
+    probe, finetuning = rows(text, "BACE", "HGC(FO)")
+    expected = over_splits(made.probe("bace", "hgc-fo") - made.probe("bace", "rdm"), 0.125)
+    assert probe[4] == (f"**{expected.mean:+.4f} ± {expected.error:.4f} [{expected.low:+.4f}, {expected.high:+.4f}]**")
+    assert probe[2].startswith(f"{made.probe('bace', 'hgc-fo').mean():.4f} ± ")
+    assert re.match(r"\*\*\+0\.(09|10)\d+ ± ", finetuning[3])
+    assert "0.25" not in text
+    assert "SIDER 25.0%" in text
+
+
+def test_nulls_are_told_too() -> None:
+    text = report(results(3))
+    for name in ("BACE", "BBBP", "SIDER", "Tox21", "ClinTox"):
+        assert len(rows(text, name, "AdaM")[0]) == 5
+        assert "**" not in "".join(rows(text, name, "AdaM")[0])
+    assert (
+        "outside 16 of these 28 intervals" in text
+    )  # each set: HGC and Morgan, against two arms; 28 = 4 (1 + 2 + 2 + 2)
+
+
+def test_pairs_are_compared_once() -> None:
+    text = report(results(2))
+    assert rows(text, "BACE", "random init")[0][3:] == ["", ""]
+    assert rows(text, "BACE", "RdM")[0][4] == ""
+    assert rows(text, "BACE", "Morgan + LR")[0][4].startswith("**-0.")
+
+
+def test_one_seed() -> None:
+    text = report(results(1))
+    assert "1 pre-training seed." in text
+    assert "nan" not in text
+    _, finetuning = rows(text, "BBBP", "AdaM")
+    assert re.fullmatch(r"[+-]0\.\d{4}", finetuning[3])
+
+
+@pytest.mark.parametrize(
+    ("arm", "minutes"),
+    [("RdM", ["10.0", "1.0", "4.0"]), ("random init", ["", "1.0", "4.0"]), ("Morgan + LR", ["", "1.0", ""])],
+)
+def test_wall_times_a_seed(arm: str, minutes: list[str]) -> None:
+    text = report(results(2))
+    assert f"| {arm} | {' | '.join(minutes)} |" in text

@@ -1,0 +1,55 @@
+"""T17 as it is measured: null where masks are uniform, and signed where they are not."""
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks.spread import Distances, distances, measure, summary, table
+from trainer.batch import Assembler
+from trainer.corpus import Corpus
+from trainer.featurize import featurize
+from trainer.masking import Masking
+
+CHAINS = 40
+
+
+@pytest.fixture(scope="module")
+def chains() -> Corpus:
+    return featurize(["C" * 20] * CHAINS, "chains")
+
+
+def masked_at(corpus: Corpus, places: list[int]) -> Distances:
+    batch = Assembler(corpus).batch(np.arange(CHAINS))
+    mask = torch.zeros(CHAINS, 20, dtype=torch.bool)
+    mask[:, places] = True
+    return distances(batch.masked(mask.view(-1)), np.arange(CHAINS), torch.Generator().manual_seed(0))
+
+
+def test_clustered_masks_are_nearer_than_uniform_ones(chains: Corpus) -> None:
+    found = masked_at(chains, [4, 5, 6])
+    assert found.adaptive.tolist() == [1.0] * 3 * CHAINS
+    assert found.molecule.tolist() == np.repeat(np.arange(CHAINS), 3).tolist()
+    told = summary(found, CHAINS)
+    assert told["difference"] == pytest.approx(1 - told["uniform"])
+    assert told["difference"] < -10 * told["error"] < 0
+
+
+def test_spread_masks_are_further(chains: Corpus) -> None:
+    told = summary(masked_at(chains, [0, 10, 19]), CHAINS)
+    assert told["adaptive"] == pytest.approx((10 + 9 + 9) / 3)
+    assert told["difference"] > 10 * told["error"] > 0
+
+
+def test_lone_masked_atoms_do_not_count(chains: Corpus) -> None:
+    assert masked_at(chains, [7]).adaptive.isnan().all()
+
+
+def test_one_step_is_uniform_masking(nci_smiles: list[str]) -> None:
+    """A null: with T = 1 AdaM chooses uniformly, and what differs is noise. Its error fits the noise, too."""
+    corpus = featurize([each for each in nci_smiles[:200] if "." not in each][:128], "nci")
+    cell = measure(Masking(times=1), corpus, 2, "cpu")
+    assert abs(cell["all"]["difference"]) < 3 * cell["all"]["error"]
+    assert 0 < cell["all"]["error"] < 0.5
+    assert len(cell["epochs"]) == len(cell["losses"]) == 2
+    assert cell["first"] == cell["all"]
+    assert "| 1 | all |" in table([cell])

@@ -1,0 +1,1 @@
+"""Learning from the store over HTTP: the public client, and the trainer that it feeds."""

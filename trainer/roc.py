@@ -1,0 +1,23 @@
+"""The score of several yes-or-no tasks with missing labels (method.md E1)."""
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+
+
+def scorable(labels: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """(T,): the tasks that have both classes among labels (N, T) of 1, 0 and -1 for missing."""
+    both: NDArray[np.bool_] = (labels == 1).any(0) & (labels == 0).any(0)
+    return both
+
+
+def roc_auc(labels: NDArray[np.int8], scores: NDArray[np.floating]) -> float:
+    """The mean area under the ROC curve over the `scorable` tasks, in [0, 1]; NaN if there is none.
+
+    labels, scores (N, T). Missing labels do not count; ties in the score count half.
+    """
+    areas = []
+    for task in np.flatnonzero(scorable(labels)):
+        labelled = labels[:, task] >= 0
+        areas.append(roc_auc_score(labels[labelled, task], scores[labelled, task]))
+    return float(np.mean(areas)) if areas else float("nan")

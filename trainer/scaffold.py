@@ -1,0 +1,81 @@
+"""Splits of molecules by Bemis-Murcko scaffold, as Hu et al. (2020) make them (method.md E1)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rdkit import Chem, rdBase
+from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
+
+Rows = NDArray[np.int64]
+
+
+class Split(NamedTuple):
+    """Rows of the molecules, ascending, each in one part only; no scaffold is in two parts. A part can be empty."""
+
+    train: Rows
+    valid: Rows
+    test: Rows
+
+
+def scaffolds(smiles: Sequence[str]) -> list[str]:
+    """The scaffold of each molecule as SMILES with chirality; of acyclic molecules, the empty text.
+
+    All SMILES must be readable: `featurize_readable` says which are.
+    """
+    with rdBase.BlockLogs():
+        molecules = map(Chem.MolFromSmiles, smiles)
+        return [MurckoScaffoldSmiles(mol=each, includeChirality=True) for each in molecules]  # type: ignore[no-untyped-call]
+
+
+def scaffold_split(scaffolds: Sequence[str]) -> Split:
+    """The deterministic split of N molecules by the scaffold of each.
+
+    Groups of equal scaffold in descending order of (size, smallest row): each goes to train unless train would exceed
+    0.8 N, else to valid unless train and valid together would exceed 0.9 N, else to test. The order of the molecules
+    matters only between groups of equal size.
+    """
+    groups = sorted(_groups(scaffolds), key=lambda rows: (len(rows), rows[0]), reverse=True)
+    total = len(scaffolds)
+    train: list[int] = []
+    valid: list[int] = []
+    test: list[int] = []
+    for rows in groups:
+        if 10 * (len(train) + len(rows)) <= 8 * total:
+            train += rows
+        elif 10 * (len(train) + len(valid) + len(rows)) <= 9 * total:
+            valid += rows
+        else:
+            test += rows
+    return _split(train, valid, test)
+
+
+def random_scaffold_split(scaffolds: Sequence[str], seed: int) -> Split:
+    """Another split of N molecules by scaffold for each seed.
+
+    Groups in random order: each goes to valid unless valid would exceed 0.1 N, else to test unless test would, else to
+    train (`random_scaffold_split` of Hu et al.). So groups of more than 0.1 N are always trained on, and valid and
+    test keep their size. The order of the molecules does not matter.
+    """
+    groups = sorted(_groups(scaffolds), key=lambda rows: scaffolds[rows[0]])
+    total = len(scaffolds)
+    train: list[int] = []
+    valid: list[int] = []
+    test: list[int] = []
+    for place in np.random.default_rng(seed).permutation(len(groups)):
+        rows = groups[place]
+        part = next((part for part in (valid, test) if 10 * (len(part) + len(rows)) <= total), train)
+        part += rows
+    return _split(train, valid, test)
+
+
+def _groups(scaffolds: Sequence[str]) -> list[list[int]]:
+    groups: dict[str, list[int]] = {}
+    for row, scaffold in enumerate(scaffolds):
+        groups.setdefault(scaffold, []).append(row)
+    return list(groups.values())
+
+
+def _split(*parts: list[int]) -> Split:
+    return Split(*(np.array(sorted(rows), np.int64) for rows in parts))
