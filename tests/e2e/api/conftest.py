@@ -81,14 +81,18 @@ def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return folder / "store"
 
 
+@pytest.fixture(scope="session")
+def loaded_server(start_neo4j: Callable[[], Any], store_folder: Path) -> Any:
+    """A server that holds what `store_folder` does."""
+    server = start_neo4j()
+    load(store_folder, server.url)
+    return server
+
+
 @pytest.fixture(scope="session", params=["embedded", "neo4j"])
 def location(request: pytest.FixtureRequest, store_folder: Path) -> str:
-    """Where both stores hold what `store_folder` does."""
-    if request.param == "embedded":
-        return str(store_folder)
-    server = request.getfixturevalue("start_neo4j")()
-    load(store_folder, server.url)
-    return str(server.url)
+    """Both stores, one after the other in each file: so the server outlives this."""
+    return str(store_folder if request.param == "embedded" else request.getfixturevalue("loaded_server").url)
 
 
 def load(folder: Path, url: str) -> None:
