@@ -3,13 +3,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench results check-long docs clean
+UI := api/ui
+NPM := PATH="$(abspath $(BIN)):$$PATH" $(abspath $(BIN))/npm --prefix $(UI)
+
+.PHONY: demo test test-page page lint bench results check-long docs clean
 
 demo: $(VENV)/.run ## ingest real molecules, serve them, print three example queries
 	$(BIN)/graphkin demo $(DEMO)
 
-test: $(VENV)/.dev ## every test that CI runs
+test: test-page ## every test that CI runs
 	$(BIN)/pytest -W error --numprocesses 2 --dist loadfile
+
+test-page: page $(UI)/node_modules/.package-lock.json ## types and units of the page; its stories are in tests/e2e/page
+	$(NPM) run check
+	$(NPM) test
+
+page: $(VENV)/.dev ## the page, unless it was built from these very sources
+	$(BIN)/python hatch_build.py
+
+$(UI)/node_modules/.package-lock.json: $(UI)/package-lock.json | $(VENV)/.dev
+	$(NPM) ci
 
 check-long: $(VENV)/.dev ## longer checks on the data in ../shared
 	$(BIN)/pytest -W error --timeout 1200 tests/long
@@ -34,7 +47,7 @@ docs: $(VENV)/.dev ## docs/cli.md from the commands' own help
 	$(BIN)/python docs/regenerate.py
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(UI)/dist $(UI)/node_modules
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "graphkin needs Python 3.11 or later")'

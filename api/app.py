@@ -17,8 +17,10 @@ from api import (
     negatives,
     neighbors,
     openapi,
+    page,
     positives,
     search,
+    structure,
 )
 from api.errors import HANDLERS, Bugs
 from api.guard import Guard
@@ -27,7 +29,20 @@ from api.reading import NotModified, on_not_modified
 from api.settings import Settings
 from api.state import State, opened
 
-_SUBJECTS = (neighbors, positives, items, search, collections, negatives, hierarchy, depiction, exports, health)
+_SUBJECTS = (
+    neighbors,
+    positives,
+    items,
+    search,
+    collections,
+    negatives,
+    hierarchy,
+    depiction,
+    structure,
+    exports,
+    health,
+    page,
+)
 """In the order in which a request tries their routes: the busiest first."""
 
 

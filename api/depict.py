@@ -14,6 +14,8 @@ from rdkit.Chem import rdFMCS
 from rdkit.Chem.Draw import rdMolDraw2D
 
 _END_OF_HEADER = "<!-- END OF HEADER -->"
+_HIGHLIGHT = (0.6, 0.83, 0.93)
+_LEGIBLE = {9: (0.0, 0.5, 0.5), 16: (0.55, 0.45, 0.0)}  # fluorine and sulphur, which RDKit draws too light for white
 
 
 def draw(smiles: str, title: str, note: str, width: int, height: int, atoms: list[int]) -> str:
@@ -29,6 +31,8 @@ def draw(smiles: str, title: str, note: str, width: int, height: int, atoms: lis
         if bond.GetBeginAtomIdx() in inside and bond.GetEndAtomIdx() in inside
     ]
     canvas = rdMolDraw2D.MolDraw2DSVG(width, height)
+    canvas.drawOptions().setHighlightColour(_HIGHLIGHT)
+    canvas.drawOptions().updateAtomPalette(_LEGIBLE)
     rdMolDraw2D.PrepareAndDrawMolecule(canvas, molecule, highlightAtoms=atoms, highlightBonds=bonds)
     canvas.FinishDrawing()
     header, _, drawing = canvas.GetDrawingText().partition(_END_OF_HEADER)

@@ -108,6 +108,38 @@ class DepictionQuery(GenerationQuery):
     width: Annotated[int, Field(ge=50, le=1000)] = 250
     height: Annotated[int, Field(ge=50, le=1000)] = 250
     highlight: Annotated[Id | None, Field(description="Another item: what both share is highlighted.")] = None
+    highlight_smiles: Annotated[
+        str | None, Field(description="The same for any structure; a space reads as `+`.", examples=["CCO"])
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_at_most(self) -> "DepictionQuery":
+        if self.highlight is not None and self.highlight_smiles is not None:
+            raise ValueError("at most one of highlight, highlight_smiles")
+        return self
+
+
+class StructureQuery(GenerationQuery):
+    """Exactly one of smiles and inchi (10 kB each); at most 1,000 atoms."""
+
+    smiles: Annotated[
+        str | None,
+        Field(description="Read as the recipe says; a space reads as `+`.", examples=["CC(=O)Oc1ccccc1C(=O)O"]),
+    ] = None
+    inchi: Annotated[str | None, Field(description="Read as the recipe says.")] = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "StructureQuery":
+        if (self.smiles is None) == (self.inchi is None):
+            raise ValueError("exactly one of smiles, inchi")
+        return self
+
+
+class StructureDepictionQuery(StructureQuery):
+    """The size of the drawing in pixels."""
+
+    width: Annotated[int, Field(ge=50, le=1000)] = 250
+    height: Annotated[int, Field(ge=50, le=1000)] = 250
 
 
 class PolicyFields(Closed):

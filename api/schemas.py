@@ -98,6 +98,13 @@ class NeighborsPage(FromGeneration):
     next_cursor: NextCursor
 
 
+class StructureReply(FromGeneration):
+    """A structure, standardised; its id if it is stored."""
+
+    smiles: str
+    id: int | None
+
+
 class SearchQuery(Schema):
     """What was searched for, standardised; its id if it is stored."""
 

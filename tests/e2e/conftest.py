@@ -1,0 +1,29 @@
+"""What the tests of the API and of the page share: the real application over real HTTP."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from api.serve import Server
+from api.settings import Settings
+
+Serve = Callable[[str | Path], AbstractContextManager[httpx.Client]]
+
+
+@pytest.fixture(scope="session")
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Serve:
+    """Serve a store of one's own on some free port."""
+
+    @contextmanager
+    def serving(store: str | Path) -> Iterator[httpx.Client]:
+        settings = Settings(store=store, port=0, cache_dir=tmp_path_factory.mktemp("cache"))
+        with ThreadPoolExecutor(1) as elsewhere:  # in the tests of the page, Playwright's loop runs in this thread
+            server = elsewhere.submit(Server, settings).result()
+        with server.running() as url, httpx.Client(base_url=url, timeout=60) as client:
+            yield client
+
+    return serving

@@ -1,0 +1,119 @@
+"""The page in a real Chromium, talking to the real API over collections that were really ingested."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+from ingest.pipeline import IngestOptions, ingest_molecules
+from ingest.recipe import resolve
+from store import open_store
+from store.base import Store
+
+ROOT = Path(__file__).parents[3]
+AXE = ROOT / "api" / "ui" / "node_modules" / "axe-core" / "axe.min.js"
+ARTEFACTS = Path(os.environ.get("GRAPHKIN_ARTEFACTS", ROOT / ".artifacts")) / "page"
+
+PICTURES_SHOWN = """() => [...document.images].every(
+    image => image.complete || image.getBoundingClientRect().top > innerHeight
+)"""
+
+MOLECULES = 2000
+LARGE = "CCN(CC)CCOC(=O)C" * 19  # 300 heavy atoms and more
+
+
+def ingest(store: Store, collection: str, lines: list[str], folder: Path) -> None:
+    file = folder / f"{collection}.smi"
+    file.write_text("\n".join(lines) + "\n")
+    ingest_molecules(store, collection, [str(file)], resolve(), IngestOptions(workers=1))
+
+
+@pytest.fixture(scope="session")
+def store_folder(nci_file: Path, graphs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Collections nci (the first 2,000 records), graphs (three, two of one name) and large (one molecule)."""
+    folder = tmp_path_factory.mktemp("page")
+    with open_store(folder / "store", create=True) as store:
+        ingest(store, "nci", nci_file.read_text().splitlines()[:MOLECULES], folder)
+        ingest(store, "large", [f"{LARGE} large"], folder)
+        graphs.publish(store, "graphs")
+    return folder / "store"
+
+
+@pytest.fixture
+def own_folder(store_folder: Path, tmp_path: Path) -> Path:
+    """A copy of the store, to publish to and delete from."""
+    return Path(shutil.copytree(store_folder, tmp_path / "store"))
+
+
+@pytest.fixture
+def publish(tmp_path: Path) -> Callable[[Path, str, list[str]], None]:
+    """Ingest SMILES lines into a collection of a store."""
+
+    def published(folder: Path, collection: str, lines: list[str]) -> None:
+        with open_store(folder) as store:
+            ingest(store, collection, lines, tmp_path)
+
+    return published
+
+
+@pytest.fixture(scope="session")
+def api(store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Client]]) -> Iterator[httpx.Client]:
+    """Talks to the server that the page talks to."""
+    with serve(store_folder) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def browser(require_tools: Callable[..., None]) -> Iterator[Browser]:
+    require_tools("chromium")
+    assert AXE.is_file(), "run `make test-page`"
+    with sync_playwright() as playwright:
+        arguments = ["--headless", "--no-sandbox", "--disable-gpu"]
+        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Browser, api: httpx.Client) -> Iterator[Page]:
+    """An empty tab, whose addresses are the shared server's. What the console complains of fails the test."""
+    complaints: list[str] = []
+
+    def listen(message: ConsoleMessage) -> None:
+        refused = message.text.startswith("Failed to load resource")  # a refusal of the API, which the page explains
+        if message.type in ("error", "warning") and not refused:
+            complaints.append(message.text)
+
+    context = browser.new_context(base_url=str(api.base_url), viewport={"width": 1280, "height": 860})
+    context.set_default_timeout(20_000)
+    context.add_init_script(path=AXE)
+    tab = context.new_page()
+    tab.on("console", listen)
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    yield tab
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def look(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
+    """`look(page, "state")`: keep pictures of a state, light and dark, in which axe finds nothing wrong."""
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+
+    def looked(page: Page, state: str) -> None:
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.wait_for_function(PICTURES_SHOWN)
+            page.screenshot(path=ARTEFACTS / f"{state.replace(' ', '-')}-{scheme}.png")
+            found = page.evaluate("axe.run()")["violations"]
+            told = [(each["id"], each["impact"], [node["html"] for node in each["nodes"]][:3]) for each in found]
+            assert told == [], f"{state}, {scheme}"
+        page.emulate_media(color_scheme="light")
+
+    return looked

@@ -1,0 +1,176 @@
+"""Look: a ranked table and tiles with one selection, the query and what is compared with it always in view."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+Look = Callable[[Page, str], None]
+
+BENZOIC = "O=C(O)c1ccccc1"
+ADDRESS = f"/?collection=nci&q={BENZOIC}"
+
+
+@pytest.fixture(scope="module")
+def neighbours(api: httpx.Client) -> list[dict[str, Any]]:
+    """What the hierarchy says about benzoic acid."""
+    url = "/v1/collections/nci/items"
+    item = api.get(url, params={"smiles": BENZOIC}).json()["items"][0]
+    found: list[dict[str, Any]] = api.get(f"{url}/{item['id']}/neighbors", params={"limit": 1000}).json()["neighbors"]
+    return found
+
+
+def cells(page: Page, place: int) -> list[str]:
+    return page.locator(f"tbody tr td:nth-child({place})").all_inner_texts()
+
+
+def opened(page: Page, address: str = ADDRESS) -> Locator:
+    """Go there; gives the rows of the table once they are there."""
+    page.goto(address)
+    rows = page.locator("main section tbody tr")
+    expect(rows.first).to_be_visible()
+    return rows
+
+
+def test_the_table_is_ranked_as_the_api_ranks(page: Page, neighbours: list[dict[str, Any]], look: Look) -> None:
+    rows = opened(page)
+    expect(rows).to_have_count(len(neighbours))
+    expect(page.get_by_text(f"{len(neighbours)} similar, ≥ 0.40")).to_be_visible()
+    assert page.locator("tbody td.name a").all_inner_texts() == [each["item"]["names"][0] for each in neighbours]
+    shown = [float(text) for text in page.locator("section tbody td:nth-child(2)").all_inner_texts()]
+    assert shown == pytest.approx([each["similarity"] for each in neighbours], abs=0.001)
+    look(page, "table")
+
+
+def test_a_column_sorts_and_back_undoes_it(page: Page, neighbours: list[dict[str, Any]]) -> None:
+    opened(page)
+    header = page.get_by_role("columnheader", name="Neighbours")
+    for sort, direction in (("-neighbours", "descending"), ("neighbours", "ascending")):
+        header.get_by_role("button").click()
+        expect(header).to_have_attribute("aria-sort", direction)
+        degrees = [int(text) for text in page.locator("section tbody td:nth-child(4)").all_inner_texts()]
+        assert degrees == sorted((each["item"]["degree"] for each in neighbours), reverse=direction == "descending")
+        assert parse_qs(urlsplit(page.url).query)["sort"] == [sort]
+    page.go_back()
+    expect(header).to_have_attribute("aria-sort", "descending")
+    page.go_forward()
+    expect(header).to_have_attribute("aria-sort", "ascending")
+
+
+def test_columns_are_chosen(page: Page, look: Look) -> None:
+    opened(page)
+    headers = page.locator("section thead th")
+    before = headers.all_inner_texts()
+    page.get_by_text("Columns").click()
+    choices = page.locator("details input")
+    look(page, "columns")
+    name = choices.first.locator("..").inner_text()
+    assert name in before
+    choices.first.uncheck()
+    expect(headers).to_have_count(len(before) - 1)
+    page.reload()
+    expect(headers).to_have_count(len(before) - 1)
+    assert name not in headers.all_inner_texts()
+
+
+def test_tiles_show_the_same(page: Page, neighbours: list[dict[str, Any]], look: Look) -> None:
+    opened(page)
+    page.get_by_text("Tiles").click()
+    tiles = page.locator("section li")
+    expect(tiles).to_have_count(len(neighbours))
+    look(page, "tiles")
+    tiles.nth(2).get_by_role("button").click()
+    page.get_by_text("Table", exact=True).click()
+    expect(page.locator("tr.chosen")).to_contain_text(neighbours[2]["item"]["names"][0])
+
+
+def test_what_is_pointed_at_is_enlarged(page: Page, neighbours: list[dict[str, Any]]) -> None:
+    rows = opened(page)
+    compared = page.get_by_label("Query and comparison").locator("figure.other")
+    expect(compared).to_contain_text(neighbours[0]["item"]["smiles"])
+    rows.nth(3).hover()
+    expect(compared).to_contain_text(neighbours[3]["item"]["smiles"])
+    picture = compared.get_by_role("img")
+    assert picture.bounding_box()["width"] > 2.5 * rows.nth(3).get_by_role("img").bounding_box()["width"]
+    rows.nth(1).click()
+    page.locator("#box").hover()
+    expect(compared).to_contain_text(neighbours[1]["item"]["smiles"])
+
+
+def test_everything_is_reached_by_the_keyboard(page: Page, neighbours: list[dict[str, Any]]) -> None:
+    rows = opened(page)
+    rows.first.get_by_role("button").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(rows.nth(1)).to_have_class(re.compile("chosen"))
+    expect(page.locator("figure.other")).to_contain_text(neighbours[1]["item"]["smiles"])
+    page.keyboard.press("Tab")
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    page.keyboard.press("Enter")
+    expect(page.locator("#box")).to_have_value(neighbours[1]["item"]["smiles"])
+    page.go_back()
+    expect(page.locator("#box")).to_have_value(BENZOIC)
+
+
+def test_what_is_shared_is_highlighted_or_not(page: Page, api: httpx.Client) -> None:
+    rows = opened(page)
+    source = rows.first.get_by_role("img").get_attribute("src") or ""
+    assert " atoms shared with " in api.get(source).text
+    page.get_by_label("Shared substructure").uncheck()
+    expect(rows.first.get_by_role("img")).not_to_have_attribute("src", source)
+    assert " atoms shared with " not in api.get(rows.first.get_by_role("img").get_attribute("src") or "").text
+
+
+def test_the_query_stays_in_view(page: Page) -> None:
+    rows = opened(page)
+    rows.last.scroll_into_view_if_needed()
+    expect(page.locator("figure.query img")).to_be_in_viewport()
+    page.set_viewport_size({"width": 390, "height": 800})
+    rows.last.scroll_into_view_if_needed()
+    expect(page.locator("figure.query img")).to_be_in_viewport()
+
+
+def test_the_threshold_moves(page: Page, neighbours: list[dict[str, Any]], look: Look) -> None:
+    rows = opened(page)
+    page.get_by_role("slider").fill("0.5")
+    kept = [each for each in neighbours if each["similarity"] >= 0.5]
+    expect(rows).to_have_count(len(kept))
+    assert parse_qs(urlsplit(page.url).query)["min_similarity"] == ["0.5"]
+    page.get_by_role("slider").fill("1")
+    expect(page.get_by_text("Nothing here is that similar.")).to_be_visible()
+    look(page, "nothing that similar")
+    page.get_by_role("link", name="Lower the threshold").click()
+    expect(rows).to_have_count(len(neighbours))
+
+
+def test_who_has_no_neighbours_can_be_compared_with_all(page: Page, api: httpx.Client) -> None:
+    items = api.get("/v1/collections/nci/items", params={"limit": 1000}).json()["items"]
+    alone = next(item for item in items if item["degree"] == 0)
+    page.goto("/?" + str(httpx.QueryParams(collection="nci", q=alone["smiles"])))
+    page.get_by_role("link", name="Show the closest of the whole collection").click()
+    expect(page.locator("section tbody tr")).to_have_count(99)  # it found itself too
+    expect(page.get_by_text("Compared with all 1,974 items")).to_be_visible()
+
+
+def test_a_molecule_of_300_atoms_is_shown(page: Page, look: Look) -> None:
+    page.goto("/?collection=large")
+    page.locator("main li a").click()
+    picture = page.locator("figure.query img")
+    expect(picture).not_to_have_js_property("naturalWidth", 0)
+    look(page, "300 atoms")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+@pytest.mark.parametrize("view", ["table", "tiles"])
+def test_it_reads_on_a_phone(page: Page, look: Look, view: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{ADDRESS}&view={view}")
+    page.locator("button.item").nth(1).click()
+    expect(page.locator("figure.other")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    look(page, f"phone {view}")

@@ -1,0 +1,131 @@
+"""Good manners: waiting, failing, generations that come and go, and how much is loaded before anything is seen."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from store import open_store
+
+Look = Callable[[Page, str], None]
+
+BENZOIC = "O=C(O)c1ccccc1"
+ADDRESS = f"/?collection=nci&q={BENZOIC}"
+FIRST_PAINT = 250_000  # bytes of gzip
+
+
+def test_little_is_loaded_before_the_first_paint(page: Page) -> None:
+    loaded: dict[str, int] = {}
+    page.on("requestfinished", lambda request: loaded.update({request.url: request.sizes()["responseBodySize"]}))
+    page.goto(ADDRESS)
+    expect(page.locator("section tbody tr").first).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    parts = {url: size for url, size in loaded.items() if "/v1/" not in url}
+    assert any(url.endswith(".js") for url in parts)
+    assert not any("openchemlib" in url for url in parts)
+    assert sum(parts.values()) < FIRST_PAINT
+
+
+@pytest.mark.parametrize(
+    ("part", "address"),
+    [("**/v1/collections", "/"), ("**/v1/collections/nci?*", ADDRESS), ("**/structure?*", ADDRESS)],
+)
+def test_an_api_that_is_away_is_said_and_tried_again(page: Page, look: Look, part: str, address: str) -> None:
+    page.route("**/v1/**", lambda route: route.abort())
+    page.goto(address)
+    expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
+    look(page, "server away")
+    page.unroute_all()
+    page.route(part, lambda route: route.abort())
+    page.get_by_role("button", name="Try again").click()
+    page.unroute_all()
+    again = page.get_by_role("button", name="Try again")
+    expect(again.or_(page.locator("main li, section tbody tr").first)).to_be_visible()
+    if again.is_visible():
+        again.click()
+    expect(page.locator("main li, section tbody tr").first).to_be_visible()
+
+
+def test_an_error_of_the_api_is_passed_on(page: Page) -> None:
+    problem = {"title": "Not available now", "status": 503, "detail": "still compiling", "hint": "seconds"}
+    page.route("**/neighbors?*", lambda route: route.fulfill(status=503, json=problem))
+    page.goto(ADDRESS)
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("still compiling")
+    page.unroute_all()
+    alert.get_by_role("button", name="Try again").click()
+    expect(page.locator("section tbody tr").first).to_be_visible()
+
+
+def test_what_takes_long_says_so_and_can_be_cancelled(page: Page, look: Look) -> None:
+    held: list[Route] = []
+    page.clock.install()
+    page.route("**/neighbors?*", lambda route: held.append(route))
+    page.goto(ADDRESS)
+    page.get_by_label("Query and comparison").wait_for()
+    page.clock.fast_forward(300)
+    expect(page.get_by_text("Searching…")).to_be_visible()
+    page.clock.fast_forward(4000)
+    expect(page.get_by_text("This takes longer than usual.")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Cancelled.")).to_be_visible()
+    page.unroute_all()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("section tbody tr").first).to_be_visible()
+
+
+def test_a_generation_replaced_under_the_page_is_announced(
+    page: Page, own_folder: Path, serve: Callable, publish: Callable, nci_smiles: list[str], look: Look
+) -> None:
+    lines = [f"{smiles} {name}" for name, smiles in enumerate(nci_smiles[:300])]
+    with serve(own_folder) as client:
+        page.goto(f"{client.base_url}{ADDRESS}")
+        expect(page.locator("section tbody tr").first).to_be_visible()
+        before = page.locator("section tbody tr").count()
+        publish(own_folder, "nci", lines)
+        wait_until_listed(client, 2)
+        page.reload()
+        expect(page.get_by_text("You see an earlier generation of nci.")).to_be_visible()
+        expect(page.locator("section tbody tr")).to_have_count(before)
+        look(page, "earlier generation")
+        page.get_by_role("link", name="Show the current one").click()
+        expect(page.get_by_text("You see an earlier generation")).to_have_count(0)
+        expect(page.locator("section tbody tr")).not_to_have_count(before)
+
+
+def test_a_generation_deleted_under_the_page_is_told(
+    page: Page, own_folder: Path, serve: Callable, publish: Callable, nci_smiles: list[str], look: Look
+) -> None:
+    with serve(own_folder) as client:
+        page.goto(f"{client.base_url}{ADDRESS}")
+        expect(page.locator("section tbody tr").first).to_be_visible()
+        old = client.get("/v1/collections/nci").json()["generation"]
+        publish(own_folder, "nci", [f"{smiles} {name}" for name, smiles in enumerate(nci_smiles[:300])])
+        with open_store(own_folder) as store:
+            store.delete("nci", old)
+        wait_until_listed(client, 1, other_than=old)
+        page.locator("tbody td.name a").first.click()
+        alert = page.get_by_role("alert").first
+        expect(alert).to_contain_text("deleted")
+        look(page, "generation deleted")
+        alert.get_by_role("link", name="Show the current generation").click()
+        expect(page.get_by_role("alert")).to_have_count(0)
+        expect(page.get_by_label("Query and comparison")).to_be_visible()
+
+
+def wait_until_listed(client: httpx.Client, generations: int, other_than: str = "") -> None:
+    """A running API sees a publish within a second."""
+    while True:
+        reply = client.get("/v1/collections/nci").json()
+        if len(reply["generations"]) == generations and reply["generation"] != other_than:
+            return
+
+
+def test_nothing_at_all_is_a_state_too(page: Page, serve: Callable, tmp_path: Path, look: Look) -> None:
+    open_store(tmp_path / "empty", create=True).close()
+    with serve(tmp_path / "empty") as client:
+        page.goto(str(client.base_url))
+        expect(page.get_by_role("heading", name="There is no collection yet")).to_be_visible()
+        look(page, "no collection")
