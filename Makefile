@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench results check-long docs clean
+.PHONY: demo test lint bench results graph-results check-long docs clean
 
 demo: $(VENV)/.run ## ingest real molecules, serve them, print three example queries
 	$(BIN)/graphkin demo $(DEMO)
@@ -23,6 +23,9 @@ bench: $(VENV)/.dev ## every figure of the README
 
 results: $(VENV)/.dev ## what pre-training is worth downstream: hours, and it goes on where it was stopped
 	$(BIN)/python -m benchmarks.results $(RESULTS)
+
+graph-results: $(VENV)/.dev ## the same of social graphs: hours, and it goes on where it was stopped
+	$(BIN)/python -m benchmarks.graph_results $(RESULTS)
 
 lint: $(VENV)/.dev ## format, lint, types, who may import whom
 	$(BIN)/ruff format --check .

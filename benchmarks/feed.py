@@ -34,7 +34,7 @@ from store import open_store
 from trainer.batch import Assembler
 from trainer.cache import Cache
 from trainer.config import PretrainConfig
-from trainer.featurize import featurize
+from trainer.features import features
 from trainer.memory import MemorySource
 from trainer.objective import Draw, Step
 from trainer.online import OnlineSource
@@ -71,7 +71,7 @@ def served(store: Path, cache: Path) -> Iterator[str]:
 def online(config: PretrainConfig, folder: Path, name: str) -> Iterator[OnlineSource]:
     """A source and a server with caches of their own, where nothing has been drawn yet."""
     work = folder / name
-    featurized = partial(featurize, workers=os.cpu_count() or 1)
+    featurized = partial(features, workers=os.cpu_count() or 1)
     with (
         served(folder / "store", work / "server") as url,
         OnlineSource(url, "benchmark", config.draws, featurized, Cache(work / "local", 2**33)) as source,

@@ -63,7 +63,7 @@ def _probes(results: Results) -> Iterator[str]:
     yield ""
     yield (
         f"Test ROC-AUC of logistic regression on frozen embeddings, {splits} random scaffold re-splits, paired, "
-        f"{_counted(seeds, 'pre-training seed')}. "
+        f"{counted(seeds, 'pre-training seed')}. "
         "Mean ± standard deviation over the re-splits; differences ± standard error [95 % interval], corrected for "
         f"overlapping training sets (Nadeau and Bengio, 2003), {spread}. Bold: 0 is outside."
     )
@@ -101,7 +101,7 @@ def _finetuning(results: Results) -> Iterator[str]:
     yield ""
     yield (
         f"Test ROC-AUC on the scaffold split after {results.epochs} epochs, at the epoch that is best on validation; "
-        f"{_counted(len(results.seeds), 'seed')}, each of pre-training and fine-tuning alike. Differences ± standard "
+        f"{counted(len(results.seeds), 'seed')}, each of pre-training and fine-tuning alike. Differences ± standard "
         "error [95 % interval] over the seeds: they say nothing of other splits."
     )
     yield ""
@@ -142,17 +142,9 @@ def _head(scores: str) -> tuple[str, str]:
 
 
 def _row(name: str, arm: str, scores: str, differences: dict[str, Difference]) -> str:
-    told = [_told(differences[other]) if other in differences else "" for other in _AGAINST]
+    told = [str(differences[other]) if other in differences else "" for other in _AGAINST]
     return f"| {' | '.join([_SETS[name], _ARMS[arm], scores, *told])} |"
 
 
-def _told(difference: Difference) -> str:
-    mean, error, low, high = difference
-    if np.isnan(error):
-        return f"{mean:+.4f}"
-    text = f"{mean:+.4f} ± {error:.4f} [{low:+.4f}, {high:+.4f}]"
-    return f"**{text}**" if difference.excludes_zero else text
-
-
-def _counted(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"

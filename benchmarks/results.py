@@ -42,6 +42,7 @@ from trainer.config import Model, PretrainConfig
 from trainer.dataset import MOLECULENET, Dataset, read_csv
 from trainer.embed import embed
 from trainer.encoders import Encoder
+from trainer.features import features
 from trainer.featurize import featurize
 from trainer.finetune import FinetuneOptions, Start, finetune
 from trainer.metrics_log import Record
@@ -112,7 +113,7 @@ def pretrained(options: Options, strategy: Strategy, seed: int, place: Callable[
     url, collection = place()
     config = PretrainConfig.of(strategy, batch_size=_BATCH, seed=seed, max_steps=options.steps)
     local, records = default_cache(options.work / "cache"), list[Record]()
-    with OnlineSource(url, collection, config.draws, partial(featurize, workers=_WORKERS), local) as source:
+    with OnlineSource(url, collection, config.draws, partial(features, workers=_WORKERS), local) as source:
         source.corpus()  # featurised once for all runs
         begun = perf_counter()
         pretrain(
@@ -168,7 +169,7 @@ def finetuned(options: Options, name: str, arm: str, seed: int) -> Cell:
     data, groups = dataset(name)
     start = Start(Model()) if arm == "random" else Start.of(options.run(arm, seed))
     run = finetune(start, data, scaffold_split(groups), FinetuneOptions(epochs=options.epochs), seed)
-    return {**asdict(run), "auc": run.score, "best_epoch": run.best_epoch}
+    return {**asdict(run), "auc": run.main.score, "best_epoch": run.main.best_epoch}
 
 
 def measure(options: Options, seeds: list[int]) -> Results:

@@ -327,3 +327,39 @@ def start_neo4j(
         yield start
     for server in servers:
         server.kill()  # quicker than to stop it
+
+
+@pytest.fixture(scope="session")
+def write_tu() -> Callable[[Path, Sequence[nx.Graph], Sequence[int]], Path]:
+    """`write_tu(folder / "NAME", graphs, classes)`: in the TU layout, nodes 0 to n - 1 in order; gives the folder."""
+
+    def write(folder: Path, graphs: Sequence[nx.Graph], classes: Sequence[int]) -> Path:
+        folder.mkdir()
+        first, edges, indicator = 1, [], []
+        for number, graph in enumerate(graphs, 1):
+            edges += [(first + u, first + v) for pair in graph.edges for u, v in (pair, pair[::-1])]
+            indicator += [number] * len(graph)
+            first += len(graph)
+        for ending, lines in (
+            ("A", [f"{u}, {v}" for u, v in edges]),
+            ("graph_indicator", indicator),
+            ("graph_labels", classes),
+        ):
+            (folder / f"{folder.name}_{ending}.txt").write_text("".join(f"{line}\n" for line in lines))
+        return folder
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def shapes(write_tu: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """SHAPES.zip: 60 stars, class 3, and 60 rings, class 7, of 4 to 15 nodes, rings and stars mixed."""
+    folder = tmp_path_factory.mktemp("tu") / "SHAPES"
+    makers = [(3, nx.star_graph), (7, nx.cycle_graph), (7, nx.cycle_graph), (3, nx.star_graph)]
+    classes, graphs = [], []
+    for place in range(120):
+        number, make = makers[place % 4]
+        classes.append(number)
+        graphs.append(make(4 + place % 11))
+    write_tu(folder, graphs, classes)
+    return Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
