@@ -9,6 +9,7 @@ from starlette.middleware import Middleware
 
 from api import (
     collections,
+    components,
     depiction,
     exports,
     health,
@@ -27,7 +28,19 @@ from api.reading import NotModified, on_not_modified
 from api.settings import Settings
 from api.state import State, opened
 
-_SUBJECTS = (neighbors, positives, items, search, collections, negatives, hierarchy, depiction, exports, health)
+_SUBJECTS = (
+    neighbors,
+    positives,
+    items,
+    search,
+    collections,
+    negatives,
+    hierarchy,
+    components,
+    depiction,
+    exports,
+    health,
+)
 """In the order in which a request tries their routes: the busiest first."""
 
 

@@ -5,13 +5,15 @@ import weakref
 from collections.abc import Iterable
 from contextlib import suppress
 
+import numpy as np
 from cachetools import LRUCache, TTLCache
 from pydantic_core import to_json
 
 from api.preparation import Preparation
 from ingest.recipe import Recipe
 from ingest.search import StructureSearch
-from store.base import Collection, Generation, Store
+from store.base import Collection, Generation, Store, rounded
+from store.components import Components
 from store.errors import Conflict, NotFound
 from store.records import Manifest
 from store.sampling.base import Sampler
@@ -19,6 +21,7 @@ from store.sampling.engine import Engine, require_engine, sampler_of
 
 _OPEN = 8  # generations
 _MANIFESTS = 1024
+_THRESHOLDS = 4  # of a generation whose components are remembered: 12 bytes an item each
 _FRESH = 0.4  # seconds for which the catalogue is believed; a publish is seen within a second
 _TEXTS = 50_000  # items of a generation whose JSON is remembered: about 20 MB
 
@@ -33,6 +36,7 @@ class Opened:
         self._sampler: Sampler | None = None
         self._preparation: Preparation | None = None
         self._search: StructureSearch | None = None
+        self._components: LRUCache[np.float32, Components] = LRUCache(_THRESHOLDS)
         self._texts: dict[int, bytes] = {}
         weakref.finalize(self, generation.close)
 
@@ -67,6 +71,17 @@ class Opened:
             if self._search is None:
                 self._search = StructureSearch(self.generation)
             return self._search
+
+    def components(self, min_similarity: float | None) -> Components:
+        """The components at a threshold; those of a few thresholds are remembered."""
+        threshold = rounded(min_similarity)
+        with self._lock:
+            found = self._components.get(threshold)
+        if found is None:
+            found = Components.at(self.generation.graph(), self.generation.forest(), threshold)
+            with self._lock:
+                self._components[threshold] = found
+        return found
 
     def item_texts(self, ids: Iterable[int]) -> list[bytes]:
         """The items as JSON, in the order asked for. Raises `NotFound` naming an id."""

@@ -12,6 +12,7 @@ MAX_PAGE = 1000
 MAX_NEGATIVES = 2**24  # ids in one reply
 
 ItemId = Annotated[int, Path(ge=0, le=MAX_ID, description="Item id.", examples=[0])]
+ComponentId = Annotated[int, Path(ge=0, le=MAX_ID, description="Component id: its lowest member's.", examples=[0])]
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch.")]
 EpochInPath = Annotated[int, Path(ge=0, le=MAX_SEED, description="Epoch.", examples=[0])]
@@ -91,6 +92,21 @@ class SubgraphQuery(GenerationQuery):
     max_items: Annotated[int, Field(ge=1, le=1000)] = 200
     max_edges: Annotated[int, Field(ge=0, le=5000)] = 5000
     min_similarity: MinSimilarity = None
+
+
+class ComponentsQuery(PageQuery):
+    """A page of components."""
+
+    min_similarity: MinSimilarity = None
+    min_size: Annotated[int, Field(ge=1, le=MAX_ID, description="Smallest number of members.")] = 2
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+
+
+class ComponentQuery(PageQuery):
+    """A page of a component's members."""
+
+    min_similarity: MinSimilarity = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
 
 
 class PathQuery(GenerationQuery):

@@ -179,6 +179,33 @@ class Subgraph(FromGeneration):
     truncated: bool
 
 
+class Component(Schema):
+    """`id`: its lowest member's; `similarity`: the highest threshold that holds it together, null for a single item."""
+
+    id: int
+    size: int
+    medoid: int
+    similarity: Similarity | None
+
+
+class ComponentsPage(FromGeneration):
+    """`singletons`: how many items are alone."""
+
+    components: list[Component]
+    singletons: int
+    next_cursor: NextCursor
+
+
+class ComponentReply(FromGeneration):
+    """`children`: what it falls into when the threshold rises above its similarity, largest first."""
+
+    component: Component
+    items: list[Item]
+    children: list[Component]
+    children_total: int
+    next_cursor: NextCursor
+
+
 class Step(Schema):
     """An item on a path, and its similarity to the one before; null for the first."""
 

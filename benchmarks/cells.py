@@ -1,11 +1,26 @@
-"""Finished parts of a long measurement on disk, so that a command that was killed goes on with the next part."""
+"""Parts of a long measurement: kept on disk, so that a command that was killed goes on with the next; and timed."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 Cell = dict[str, Any]
+
+
+class Stopwatch:
+    """Seconds since it was made: on the wall, and of this process's processor time, which other work changes little."""
+
+    def __init__(self) -> None:
+        self._wall, self._processor = time.perf_counter(), time.process_time()
+
+    def read(self, scale: float = 1.0) -> Cell:
+        """Both, times `scale`."""
+        return {
+            "seconds": scale * (time.perf_counter() - self._wall),
+            "processor_seconds": scale * (time.process_time() - self._processor),
+        }
 
 
 def finished(path: Path, make: Callable[[], Cell]) -> Cell:

@@ -26,14 +26,15 @@ Scores = NDArray[np.float64]
 class Results:
     """Finished parts, as `benchmarks.results` makes them, and the options they were made with.
 
-    pretraining  by (arm, seed): seconds.
+    pretraining  by (arm, seed): seconds, processor_seconds.
     probes       by (data set, arm, seed): seconds, and scores, for each re-split auc, omitted, train and test (sizes).
-    finetuning   by (data set, arm, seed): seconds and auc.
+    finetuning   by (data set, arm, seed): seconds, processor_seconds and auc.
     """
 
     steps: int
     batch_size: int
     epochs: int
+    bf16: bool
     pretraining: dict[tuple[str, int], Cell]
     probes: dict[tuple[str, str, int], Cell]
     finetuning: dict[tuple[str, str, int], Cell]
@@ -115,20 +116,29 @@ def _finetuning(results: Results) -> Iterator[str]:
 
 def _times(results: Results) -> Iterator[str]:
     seeds = results.seeds
+    precision = ", with autocast to bfloat16" if results.bf16 else ""
     yield "## Wall time"
     yield ""
-    yield f"Minutes a seed, on average. Pre-training: {results.steps:,} steps at batch {results.batch_size}."
+    yield (
+        "Minutes a seed, on average, and in brackets those of processor time. "
+        f"Pre-training: {results.steps:,} steps at batch {results.batch_size}{precision}."
+    )
     yield ""
     yield "| arm | pre-training | probes | fine-tuning |"
     yield "|---|---|---|---|"
     for arm in _ARMS:
         parts = (
-            [results.pretraining[key]["seconds"] for key in results.pretraining if key[0] == arm],
-            [cell["seconds"] for (_, own, _), cell in results.probes.items() if own == arm],
-            [cell["seconds"] for (_, own, _), cell in results.finetuning.items() if own == arm],
+            [cell for (own, _), cell in results.pretraining.items() if own == arm],
+            [cell for (_, own, _), cell in results.probes.items() if own == arm],
+            [cell for (_, own, _), cell in results.finetuning.items() if own == arm],
         )
-        minutes = (f"{sum(each) / 60 / len(seeds):.1f}" if each else "" for each in parts)
-        yield f"| {_ARMS[arm]} | {' | '.join(minutes)} |"
+        yield f"| {_ARMS[arm]} | {' | '.join(_minutes(each, len(seeds)) for each in parts)} |"
+
+
+def _minutes(cells: list[Cell], seeds: int) -> str:
+    names = [name for name in ("seconds", "processor_seconds") if all(name in cell for cell in cells)]
+    wall, *processor = (f"{sum(cell[name] for cell in cells) / 60 / seeds:.1f}" for name in names)
+    return " ".join([wall, *(f"({each})" for each in processor)]) if cells else ""
 
 
 def _others(arm: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What pre-training is worth downstream (method.md E1, G10): a frozen probe over scaffold re-splits, and fine-tuning.
 
-    python -m benchmarks.results [--seeds 0 1 2] [--steps 3000] [--splits 10] [--epochs 40] [--work results]
+    python -m benchmarks.results [--seeds 0 1 2] [--steps 3000] [--splits 10] [--epochs 40] [--bf16] [--work results]
 
 Pre-training: GIN of 5 layers and width 300 on all of ZINC250k (similarity ≥ 0.5 by Morgan fingerprints, from a store
 over HTTP), by uniform masking (rdm), AdaM (adam) and HGC with first-order positives (hgc-fo). All three take equally
@@ -24,14 +24,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
-from time import perf_counter
 
 import torch
 from joblib import Parallel, delayed
 
 from api.serve import Server
 from api.settings import Settings
-from benchmarks.cells import Cell, finished
+from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules, smiles_file
 from benchmarks.report import FINETUNED, INTERPRETED, PRETRAINED, UNINTERPRETED, Results, report
 from ingest.pipeline import ingest_molecules
@@ -80,6 +79,7 @@ class Options:
     steps: int
     splits: int
     epochs: int
+    bf16: bool
 
     def run(self, arm: str, seed: int) -> Path:
         """The folder of a pre-training run."""
@@ -91,7 +91,7 @@ class Options:
 
     @property
     def _folder(self) -> Path:
-        return self.work / f"{self.molecules}-molecules-{self.steps}-steps"
+        return self.work / f"{self.molecules}-molecules-{self.steps}-steps{'-bf16' if self.bf16 else ''}"
 
 
 @contextmanager
@@ -109,13 +109,13 @@ def served(options: Options) -> Iterator[Place]:
 
 
 def pretrained(options: Options, strategy: Strategy, seed: int, place: Callable[[], Place]) -> Cell:
-    """Train, or continue. The seconds are those of all steps at the pace of those done now."""
+    """Train, or continue. The times are those of all steps at the pace of those done now."""
     url, collection = place()
-    config = PretrainConfig.of(strategy, batch_size=_BATCH, seed=seed, max_steps=options.steps)
+    config = PretrainConfig.of(strategy, batch_size=_BATCH, seed=seed, max_steps=options.steps, bf16=options.bf16)
     local, records = default_cache(options.work / "cache"), list[Record]()
     with OnlineSource(url, collection, config.draws, partial(features, workers=_WORKERS), local) as source:
         source.corpus()  # featurised once for all runs
-        begun = perf_counter()
+        stopwatch = Stopwatch()
         pretrain(
             config,
             source,
@@ -124,8 +124,7 @@ def pretrained(options: Options, strategy: Strategy, seed: int, place: Callable[
             checkpoint_steps=_CHECKPOINT,
             report=lambda told: records.extend(told.records),
         )
-    pace = (perf_counter() - begun) / len(records) if records else float("nan")
-    return {"seconds": pace * options.steps}
+    return stopwatch.read(options.steps / len(records) if records else float("nan"))
 
 
 @cache
@@ -148,7 +147,7 @@ def untrained(seed: int) -> Encoder:
 def probed(options: Options, name: str, arm: str, seed: int) -> Cell:
     """The scores of all re-splits."""
     data, groups = dataset(name)
-    begun = perf_counter()
+    stopwatch = Stopwatch()
     if arm == "morgan":
         features = morgan(data.smiles)
     else:
@@ -162,19 +161,20 @@ def probed(options: Options, name: str, arm: str, seed: int) -> Cell:
         {**score._asdict(), "train": len(split.train), "test": len(split.test)}
         for score, split in zip(found, splits, strict=True)
     ]
-    return {"scores": scores, "seconds": perf_counter() - begun}
+    return {"scores": scores, "seconds": stopwatch.read()["seconds"]}  # the processor's are those of other processes
 
 
 def finetuned(options: Options, name: str, arm: str, seed: int) -> Cell:
     data, groups = dataset(name)
+    stopwatch = Stopwatch()
     start = Start(Model()) if arm == "random" else Start.of(options.run(arm, seed))
     run = finetune(start, data, scaffold_split(groups), FinetuneOptions(epochs=options.epochs), seed)
-    return {**asdict(run), "auc": run.main.score, "best_epoch": run.main.best_epoch}
+    return {**asdict(run), **stopwatch.read(), "auc": run.main.score, "best_epoch": run.main.best_epoch}
 
 
 def measure(options: Options, seeds: list[int]) -> Results:
     """Everything, seed by seed; what has been finished already is only read."""
-    results = Results(options.steps, _BATCH, options.epochs, {}, {}, {})
+    results = Results(options.steps, _BATCH, options.epochs, options.bf16, {}, {}, {})
     with ExitStack() as stack:
         place = cache(lambda: stack.enter_context(served(options)))
         for seed in seeds:
@@ -206,12 +206,13 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=40, help="of fine-tuning")
     parser.add_argument("--molecules", type=int, default=249_456, help="of ZINC250k to pre-train on")
     parser.add_argument("--work", type=Path, default=Path("results"))
+    parser.add_argument("--bf16", action="store_true", help="pre-train with autocast to bfloat16")
     given = parser.parse_args()
     if given.splits < 2:
         parser.error("--splits: one split has no spread")
     if not _DATA.is_dir():
         parser.error("../shared/data/moleculenet is missing: there is nothing to score on")
-    options = Options(given.work, given.molecules, given.steps, given.splits, given.epochs)
+    options = Options(given.work, given.molecules, given.steps, given.splits, given.epochs, given.bf16)
     text = report(measure(options, given.seeds))
     (options.work / "report.md").write_text(text)
     print(text)

@@ -1,6 +1,7 @@
 """Do AdaM's masks spread? Their masked-atom distance minus that of uniform masks (T17 of the paper; method.md F, I).
 
-    python -m benchmarks.spread [--molecules 20000] [--epochs 20] [--times 3 5 7] [--losses all masked] [--device cuda]
+    python -m benchmarks.spread [--molecules 20000] [--epochs 20] [--times 3 5 7] [--losses all masked] [--bf16]
+        [--device cuda]
 
 AdaM as it trains: GIN of 5 layers and width 300, batches of 256, T masking steps, the loss over all atoms or the masked
 ones. The masks of every training step are compared with uniform ones that have as many atoms of every molecule. The
@@ -11,7 +12,6 @@ file a cell in the folder --work: a command that was killed goes on with the cel
 
 import argparse
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.cells import Cell, finished
+from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules
 from trainer.batch import Assembler, Batch
 from trainer.config import PretrainConfig
@@ -100,9 +100,9 @@ def summary(found: Distances, size: int) -> Cell:
     }
 
 
-def measure(masking: Masking, corpus: Corpus, epochs: int, device: str) -> Cell:
-    begun = time.perf_counter()
-    config = replace(PretrainConfig.of("adam", epochs=epochs), masking=masking)
+def measure(masking: Masking, corpus: Corpus, epochs: int, *, bf16: bool, device: str) -> Cell:
+    stopwatch = Stopwatch()
+    config = replace(PretrainConfig.of("adam", epochs=epochs, bf16=bf16), masking=masking)
     losses, found = [], []
     for number, (loss, distances) in enumerate(trained(config, corpus, device), 1):
         losses.append(loss)
@@ -116,14 +116,14 @@ def measure(masking: Masking, corpus: Corpus, epochs: int, device: str) -> Cell:
         "epochs": [summary(each, corpus.size) for each in found],
         "first": summary(_joined(found[:_PAPER_EPOCHS]), corpus.size),
         "all": summary(_joined(found), corpus.size),
-        "seconds": time.perf_counter() - begun,
+        **stopwatch.read(),
     }
 
 
 def table(cells: list[Cell]) -> str:
     """Markdown."""
     head = (
-        "| T | loss over | AdaM | uniform | difference | first 5 epochs | last epoch | minutes |",
+        "| T | loss over | AdaM | uniform | difference | first 5 epochs | last epoch | minutes (of the processor) |",
         "|---|---|---|---|---|---|---|---|",
     )
     return "\n".join([*head, *map(_row, cells)])
@@ -135,7 +135,8 @@ def _row(cell: Cell) -> str:
     differences = " | ".join(
         f"{each['difference']:+.4f} ± {each['error']:.4f}" for each in (whole, cell["first"], cell["epochs"][-1])
     )
-    return f"| {cell['times']} | {cell['loss']} | {means} | {differences} | {cell['seconds'] / 60:.0f} |"
+    minutes = f"{cell['seconds'] / 60:.0f} ({cell['processor_seconds'] / 60:.0f})"
+    return f"| {cell['times']} | {cell['loss']} | {means} | {differences} | {minutes} |"
 
 
 def main() -> None:
@@ -144,18 +145,21 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--times", type=int, nargs="+", default=[3, 5, 7])
     parser.add_argument("--losses", nargs="+", choices=["all", "masked"], default=["all", "masked"])
+    parser.add_argument("--bf16", action="store_true", help="train and score with autocast to bfloat16")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--work", type=Path, default=Path("results/spread"))
     options = parser.parse_args()
     source, lines = molecules(options.molecules)
     corpus = featurize([line.split()[0] for line in lines], source, os.cpu_count() or 1)
-    folder = options.work / f"{source}-{corpus.size}-{options.epochs}"
+    folder = options.work / f"{source}-{corpus.size}-{options.epochs}{'-bf16' if options.bf16 else ''}"
     maskings = [Masking(times=times, loss=loss) for loss in options.losses for times in options.times]
     print(f"{corpus.size:,} of {source}, {options.epochs} epochs", flush=True)
 
     def cell(masking: Masking) -> Cell:
         path = folder / f"{masking.loss}-{masking.times}.json"
-        return finished(path, lambda: measure(masking, corpus, options.epochs, options.device))
+        return finished(
+            path, lambda: measure(masking, corpus, options.epochs, bf16=options.bf16, device=options.device)
+        )
 
     print(table([cell(masking) for masking in maskings]))
 
