@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cells import Cell
+from benchmarks.cells import Cell, minutes
 from benchmarks.comparison import Difference, over_splits
 from benchmarks.report import counted
 from trainer.published import published
@@ -39,6 +39,7 @@ class GraphResults:
 
     steps: int
     epochs: int
+    bf16: bool
     seeds: list[int]
     ingest: dict[Fold, Cell] = field(default_factory=dict)
     pretraining: dict[tuple[str, int, Fold], Cell] = field(default_factory=dict)
@@ -86,7 +87,8 @@ def _setting(results: GraphResults, title: str, transductive: bool) -> Iterator[
     yield ""
     yield (
         f"Accuracy (micro-F1) on {folds} of {FOLDS} stratified folds, paired, {counted(seeds, 'seed')}; "
-        f"{results.steps:,} steps of pre-training at batch 32, {results.epochs} epochs of fine-tuning. Mean ± standard "
+        f"{results.steps:,} steps of pre-training at batch 32{' in bfloat16' if results.bf16 else ''}, "
+        f"{results.epochs} epochs of fine-tuning. Mean ± standard "
         "deviation over the folds; differences ± standard error [95 % interval], corrected for overlapping training "
         f"sets (Nadeau and Bengio, 2003), {spread}. Bold: 0 is outside."
     )
@@ -144,7 +146,7 @@ def _times(results: GraphResults) -> Iterator[str]:
     yield "## Time"
     yield ""
     yield (
-        "Minutes by the clock / of processor time, in sum. Training folds only: "
+        "Minutes by the clock, and in brackets those of processor time, in sum. Training folds only: "
         f"{counted(len(results.own), 'fold')}; scratch is fine-tuned once for both."
     )
     yield ""
@@ -167,6 +169,5 @@ def _spent(part: str, arm: str, cells: Sequence[tuple[Fold, Cell]]) -> str:
     told = []
     for transductive in (True, False):
         own = [cell for without, cell in cells if (without is None) == transductive]
-        clocks = [clock for clock in ("seconds", "processor") if own and clock in own[0]]
-        told.append(" / ".join(f"{sum(cell[clock] for cell in own) / 60:.1f}" for clock in clocks))
+        told.append(minutes(own))
     return f"| {' | '.join([part, ARMS.get(arm, arm), *told])} |"

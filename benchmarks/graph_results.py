@@ -1,6 +1,7 @@
 """What pre-training is worth on social graphs (method.md E2): 10-fold stratified cross-validation.
 
-    python -m benchmarks.graph_results [--steps 200] [--own 3] [--epochs 20] [--seeds 0] [--work graph-results]
+    python -m benchmarks.graph_results [--steps 200] [--own 3] [--epochs 20] [--seeds 0] [--bf16]
+        [--work graph-results]
 
 Pre-training: GIN of 5 layers and width 300, batch 32, by HGC with first-order and with high-order positives, on
 IMDB-BINARY, IMDB-MULTI and REDDIT-BINARY together, as `graphkin ingest graphs` makes them one collection with its
@@ -30,7 +31,6 @@ it was. The report is printed and left there as report.md. Needs ../shared.
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -42,7 +42,7 @@ import torch
 
 from api.serve import Server
 from api.settings import Settings
-from benchmarks.cells import Cell, finished
+from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.graph_report import ARMS, FINETUNED, PRETRAINED, SETS, GraphResults, report
 from graphkin.cli import run as graphkin
 from trainer.calibration import calibrate
@@ -77,6 +77,7 @@ class Options:
     work: Path
     steps: int
     epochs: int
+    bf16: bool
 
     def run(self, arm: str, seed: int, without: Fold) -> Path:
         """The folder of a pre-training run."""
@@ -88,21 +89,11 @@ class Options:
 
     @property
     def _folder(self) -> Path:
-        return self.work / f"{self.steps}-steps"
+        return self.work / f"{self.steps}-steps{'-bf16' if self.bf16 else ''}"
 
 
 def _named(without: Fold) -> str:
     return "all" if without is None else f"without-{without}"
-
-
-class Timer:
-    """Seconds by the clock since it was made, and of processor time, of all threads."""
-
-    def __init__(self) -> None:
-        self._begun = time.perf_counter(), time.process_time()
-
-    def seconds(self) -> dict[str, float]:
-        return {"seconds": time.perf_counter() - self._begun[0], "processor": time.process_time() - self._begun[1]}
 
 
 @cache
@@ -127,12 +118,12 @@ def ingested(options: Options, without: Fold) -> Cell:
         with files[0].open("w") as lines:
             for name in SETS:
                 lines.writelines(_lines(dataset(name), without))
-    begun = time.perf_counter()
+    stopwatch = Stopwatch()
     place = ("--store", options.work / "store", "--collection", _named(without))
     code = graphkin([str(each) for each in ("ingest", "graphs", *files, "--format", form, *place)])
     if code:
         raise SystemExit(code)
-    return {"seconds": time.perf_counter() - begun}
+    return {"seconds": stopwatch.read()["seconds"]}
 
 
 def _lines(data: TuDataset, without: int) -> Iterator[str]:
@@ -156,12 +147,12 @@ def _edges(corpus: Corpus, row: int) -> np.ndarray:
 
 
 def pretrained(options: Options, strategy: Strategy, seed: int, without: Fold, url: Callable[[], str]) -> Cell:
-    """Train, or continue. The seconds are those of all steps at the pace of those done now."""
-    config = PretrainConfig.of(strategy, kind="graph", seed=seed, max_steps=options.steps)
+    """Train, or continue. The times are those of all steps at the pace of those done now."""
+    config = PretrainConfig.of(strategy, kind="graph", seed=seed, max_steps=options.steps, bf16=options.bf16)
     local, records = default_cache(options.work / "cache"), list[Record]()
     with OnlineSource(url(), _named(without), config.draws, features, local) as source:
         source.corpus()  # featurised once for all runs
-        timer = Timer()
+        stopwatch = Stopwatch()
         pretrain(
             config,
             source,
@@ -170,8 +161,7 @@ def pretrained(options: Options, strategy: Strategy, seed: int, without: Fold, u
             checkpoint_steps=_CHECKPOINT,
             report=lambda told: records.extend(told.records),
         )
-    share = options.steps / len(records) if records else float("nan")
-    return {name: share * seconds for name, seconds in timer.seconds().items()}
+    return stopwatch.read(options.steps / len(records) if records else float("nan"))
 
 
 def encoder(options: Options, arm: str, seed: int, without: Fold) -> Encoder:
@@ -199,25 +189,25 @@ def pretrained_on(without: Fold) -> np.ndarray:
 
 def probed(options: Options, name: str, arm: str, seed: int, without: Fold, folds: Sequence[int]) -> Cell:
     """The scores on these folds of one set."""
-    data, timer = dataset(name), Timer()
+    data, stopwatch = dataset(name), Stopwatch()
     vectors = embed(encoder(options, arm, seed, without), data.corpus)
     splits = [stratified_split(data.labels, fold) for fold in folds]
     given = [(standardised(vectors, split.train), data.labels, split) for split in splits]
-    return {"scores": [probe_classes(*each)._asdict() for each in given], **timer.seconds()}
+    return {"scores": [probe_classes(*each)._asdict() for each in given], **stopwatch.read()}
 
 
 def finetuned(options: Options, name: str, arm: str, seed: int, without: Fold, fold: int) -> Cell:
-    data, timer = dataset(name), Timer()
+    data, stopwatch = dataset(name), Stopwatch()
     start = Start(Model()) if arm == "random" else Start.of(options.run(arm, seed, without))
     split = stratified_split(data.labels, fold)
     run = finetune(start, data, split, FinetuneOptions(epochs=options.epochs), seed)
     scores = {metric: curve.score for metric, curve in run.curves.items()}
-    return {**scores, "run": asdict(run), **timer.seconds()}
+    return {**scores, "run": asdict(run), **stopwatch.read()}
 
 
 def measure(options: Options, own: int, seeds: Sequence[int]) -> GraphResults:
     """Everything; what has been finished already is only read. All of a setting before the next."""
-    results = GraphResults(options.steps, options.epochs, [*seeds])
+    results = GraphResults(options.steps, options.epochs, options.bf16, [*seeds])
     settings: tuple[Fold, ...] = (None, *range(own))
     options.work.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
@@ -259,11 +249,12 @@ def main() -> None:
     )
     parser.add_argument("--epochs", type=int, default=20, help="of fine-tuning")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of pre-training and fine-tuning")
+    parser.add_argument("--bf16", action="store_true", help="pre-train with autocast to bfloat16")
     parser.add_argument("--work", type=Path, default=Path("graph-results"))
     given = parser.parse_args()
     if not _DATA.is_dir():
         parser.error("../shared/data/tu is missing: there is nothing to learn from")
-    text = report(measure(Options(given.work, given.steps, given.epochs), given.own, given.seeds))
+    text = report(measure(Options(given.work, given.steps, given.epochs, given.bf16), given.own, given.seeds))
     (given.work / "report.md").write_text(text)
     print(text)
 

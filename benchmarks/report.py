@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cells import Cell
+from benchmarks.cells import Cell, minutes
 from benchmarks.comparison import Difference, over_seeds, over_splits
 from trainer.strategy import Strategy
 
@@ -132,13 +132,7 @@ def _times(results: Results) -> Iterator[str]:
             [cell for (_, own, _), cell in results.probes.items() if own == arm],
             [cell for (_, own, _), cell in results.finetuning.items() if own == arm],
         )
-        yield f"| {_ARMS[arm]} | {' | '.join(_minutes(each, len(seeds)) for each in parts)} |"
-
-
-def _minutes(cells: list[Cell], seeds: int) -> str:
-    names = [name for name in ("seconds", "processor_seconds") if all(name in cell for cell in cells)]
-    wall, *processor = (f"{sum(cell[name] for cell in cells) / 60 / seeds:.1f}" for name in names)
-    return " ".join([wall, *(f"({each})" for each in processor)]) if cells else ""
+        yield f"| {_ARMS[arm]} | {' | '.join(minutes(each, len(seeds)) for each in parts)} |"
 
 
 def _others(arm: str) -> tuple[str, ...]:
