@@ -12,7 +12,7 @@ from store.errors import Deleted, NotFound, StoreError, StoreFormat
 from store.records import Kind, Manifest
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _SCHEMA = f"""
 PRAGMA application_id = {APPLICATION_ID};

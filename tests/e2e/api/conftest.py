@@ -13,7 +13,7 @@ import pytest
 
 from api.serve import Server
 from api.settings import Settings
-from ingest.pipeline import IngestOptions, ingest_molecules
+from ingest.pipeline import IngestOptions, ingest
 from ingest.recipe import resolve
 from store import open_store
 from store.base import Store
@@ -37,7 +37,7 @@ def ingest(store: Store, collection: str, lines: list[str], folder: Path, **reci
     """Publish molecules; gives the generation id."""
     file = folder / f"{collection}.smi"
     file.write_text("\n".join(lines) + "\n")
-    return ingest_molecules(store, collection, [str(file)], resolve(**recipe), IngestOptions(workers=1)).generation
+    return ingest(store, collection, [str(file)], resolve(**recipe), IngestOptions(workers=1)).generation
 
 
 def publish_named(store: Store, collection: str, names: list[str]) -> str:

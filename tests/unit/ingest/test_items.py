@@ -15,7 +15,7 @@ from rdkit.Chem import Descriptors
 
 from ingest.items import ItemTable
 from ingest.parsing import Chunk, ChunkParser
-from ingest.recipe import Recipe, resolve
+from ingest.recipe import MoleculeRecipe, resolve
 from store.identity import content_digest
 from store.records import ITEM_SCHEMA
 
@@ -28,7 +28,7 @@ def parser() -> ChunkParser:
 
 
 def _finish(
-    parser: ChunkParser, *chunks: Chunk, recipe: Recipe = RECIPE
+    parser: ChunkParser, *chunks: Chunk, recipe: MoleculeRecipe = RECIPE
 ) -> tuple[ItemTable, Any, list[dict[str, Any]]]:
     """The table, the descriptors and the rows, their properties parsed."""
     table = ItemTable(recipe)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from rdkit import Chem, DataStructs
 
-from ingest.fingerprints import Fingerprinter
-from ingest.molecules import MoleculeReader
-from ingest.pipeline import IngestOptions, ingest_molecules
+from ingest.molecules.fingerprints import Fingerprinter
+from ingest.molecules.reader import MoleculeReader
+from ingest.pipeline import IngestOptions, ingest
 from ingest.planes import BitPlanes
 from ingest.query import read_structure
 from ingest.recipe import resolve
@@ -151,7 +151,7 @@ def test_another_rdkit_may_not_search_what_differs(
 
 def test_an_ingested_collection_is_searched_by_its_index(tmp_path: Path, nci_file: Path, nci_smiles: list[str]) -> None:
     with open_store(tmp_path / "store", create=True) as store:
-        ingest_molecules(store, "c", [str(nci_file)], resolve(), IngestOptions(workers=1))
+        ingest(store, "c", [str(nci_file)], resolve(), IngestOptions(workers=1))
         with store.open("c") as generation:
             assert set(generation.index()) == set(BitPlanes._fields)
             found = StructureSearch(generation)

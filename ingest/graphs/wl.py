@@ -6,70 +6,98 @@ can be described in any order, by any number of workers, and a query like a stor
 subtrees two have the same hash with probability 3e-6.
 """
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numba import njit
 
-from ingest.graphs import Graphs
+from ingest.graphs.structure import Graphs, Structure
+from ingest.recipe import GraphRecipe
 from store.records import Float64, Int32, Int64, UInt64
-
-Labels = Literal["degree", "uniform", "index", "given"]
 
 _NEIGHBOR, _OWN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 
 @dataclass(frozen=True)
 class Features:
-    """How often each graph has each subtree, as sparse rows.
-
-    indptr (N + 1,); subtree (F,) uint64 hashes, ascending in a row; count (F,) int32.
-    square (N,) float64: the product of a graph with itself.
-    """
+    """How often each graph has each subtree, as sparse rows: indptr (N + 1,), subtree (F,) uint64 hashes, ascending in
+    a row, and count (F,) int32."""
 
     indptr: Int64
     subtree: UInt64
     count: Int32
-    square: Float64
 
     def __len__(self) -> int:
-        return len(self.square)
+        return len(self.indptr) - 1
+
+    @classmethod
+    def of(cls, structures: Sequence[Structure], recipe: GraphRecipe) -> Self:
+        """The subtrees of levels 0 to `recipe.iterations` from the recipe's initial labels: degree, uniform (all alike),
+        index (the node's number in its graph: the authors' code, for parity), or given (those of the graphs)."""
+        graphs = Graphs.of(structures)
+        levels = np.empty((recipe.iterations + 1, int(graphs.node_offsets[-1])), np.uint64)
+        levels[0] = _initial(graphs, structures, recipe)
+        _refine(levels, graphs.indptr, graphs.neighbors)
+        return cls(*_histograms(levels, graphs.node_offsets))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """One after the other; at least one."""
+        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+        subtree, count = (np.concatenate([getattr(part, name) for part in parts]) for name in ("subtree", "count"))
+        return cls(np.append(0, np.cumsum(lengths)), subtree, count)
+
+    @cached_property
+    def square(self) -> Float64:
+        """(N,) the product of each graph with itself."""
+        return _products(self.indptr, self.subtree, self.count, *2 * [np.arange(len(self), dtype=np.int32)])
+
+    @cached_property
+    def shared(self) -> "Features":
+        """Without the subtrees that only one graph has: with the same products of different graphs."""
+        _, code, graphs = np.unique(self.subtree, return_inverse=True, return_counts=True)
+        several = graphs[code] > 1
+        kept = np.append(0, np.cumsum(several))
+        return Features(kept[self.indptr], code[several].astype(np.uint64), self.count[several])
+
+    def similarities(self, a: Int32, b: Int32) -> Float64:
+        """(P,) k(a, b) / √(k(a, a) k(b, b)) in [0, 1] of pairs of different graphs."""
+        shared = self.shared
+        product = _products(shared.indptr, shared.subtree, shared.count, a, b)
+        return normalised(product, self.square[a], self.square[b])
 
 
-def features(graphs: Graphs, labels: Labels = "degree", iterations: int = 3) -> Features:
-    """The subtrees of levels 0 to `iterations`, from these initial labels.
-
-    degree, uniform (all alike), index (the node's number in its graph: the authors' code, for parity), or given (those
-    of the graphs).
-    """
-    levels = np.empty((iterations + 1, int(graphs.node_offsets[-1])), np.uint64)
-    levels[0] = _initial(graphs, labels).astype(np.uint64)
-    _refine(levels, graphs.indptr, graphs.neighbors)
-    indptr, subtree, count = _histograms(levels, graphs.node_offsets)
-    square = np.add.reduceat(np.append(count.astype(np.float64) ** 2, 0), indptr[:-1]) if len(graphs) else np.empty(0)
-    return Features(indptr, subtree, count, np.where(np.diff(indptr) > 0, square, 0.0))
+def normalised(product: Float64, square: Float64, other: Float64) -> Float64:
+    """Products of feature vectors as similarities; squares are never 0, as no graph is without nodes."""
+    return np.minimum(product / np.sqrt(square * other), 1.0)
 
 
-def similarities(found: Features, a: Int32, b: Int32) -> Float64:
-    """(P,) k(a, b) / √(k(a, a) k(b, b)) in [0, 1] of pairs of graphs; 0 where one has no node."""
-    product = _products(found.indptr, found.subtree, found.count, a, b)
-    scale = np.sqrt(found.square[a] * found.square[b])
-    return np.divide(product, scale, out=np.zeros(len(a)), where=scale > 0)
-
-
-def _initial(graphs: Graphs, labels: Labels) -> Int64:
-    nodes = int(graphs.node_offsets[-1])
-    match labels:
+def _initial(graphs: Graphs, structures: Sequence[Structure], recipe: GraphRecipe) -> UInt64:
+    match recipe.labels:
         case "degree":
-            return np.diff(graphs.indptr)
+            labels = np.diff(graphs.indptr)
         case "uniform":
-            return np.zeros(nodes, np.int64)
+            labels = np.zeros(int(graphs.node_offsets[-1]), np.int64)
         case "index":
-            return np.arange(nodes) - np.repeat(graphs.node_offsets[:-1], graphs.nodes)
+            labels = np.concatenate([np.arange(structure.nodes) for structure in structures])
         case "given":
-            assert graphs.labels is not None, "the readers see to it"
-            return graphs.labels
+            labels = np.concatenate([_numbers(structure.labels or ()) for structure in structures])
+    return labels.astype(np.int64).view(np.uint64)
+
+
+def _numbers(labels: Sequence[str] | Sequence[int]) -> Int64:
+    """Integers as they are; texts by a hash."""
+    hashed = (
+        int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest(), "little", signed=True)
+        if isinstance(label, str)
+        else label
+        for label in labels
+    )
+    return np.fromiter(hashed, np.int64, count=len(labels))
 
 
 @njit(nogil=True, cache=True, inline="always")
