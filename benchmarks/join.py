@@ -28,8 +28,8 @@ import numpy as np
 from numba import njit
 
 from benchmarks.data import molecules
-from ingest.molecules.fingerprints import Fingerprinter
 from ingest.join import similar_pairs
+from ingest.molecules.fingerprints import Fingerprinter
 from ingest.molecules.reader import MoleculeReader
 from ingest.popcount import common, minimum_common
 from ingest.recipe import MoleculeRecipe

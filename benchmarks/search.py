@@ -99,7 +99,9 @@ def main() -> None:
             print("  FPSim2 is left out" + ("" if options.no_fpsim2 else ": it is not installed"))
             return
         smiles = (text for batch in generation.scan() for text in batch["smiles"].to_pylist())
-        report("FPSim2", fpsim2(smiles, MoleculeRecipe.model_validate(generation.manifest.recipe), Path(folder)), queries)
+        report(
+            "FPSim2", fpsim2(smiles, MoleculeRecipe.model_validate(generation.manifest.recipe), Path(folder)), queries
+        )
 
 
 if __name__ == "__main__":

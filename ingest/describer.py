@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,6 +21,10 @@ class Describer(ABC):
     schema: pa.Schema
     key: bytes
     """All that decides what `describe` returns."""
+
+    @abstractmethod
+    def __init__(self, recipe: Any, max_size: int) -> None:
+        """As the recipe says; items of more than `max_size` atoms or nodes are rejected."""
 
     @abstractmethod
     def describe(self, text: str, text_format: str, name: str | None) -> Sequence[object]:

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -18,7 +17,6 @@ from ingest.recipe import Recipe
 from ingest.workspace import Content
 from store import records
 from store.base import Generation
-from store.errors import Conflict, InvalidInput
 from store.records import Edges, Float64, Int64, UInt64
 
 Advance: TypeAlias = Callable[[int], object]
@@ -56,41 +54,16 @@ class Descriptors(ABC):
 
 @dataclass(frozen=True)
 class Query:
-    """A structure somebody asks about, as the recipe reads it: its text in the item table, and what is compared."""
+    """A structure somebody asks about, as the recipe reads it: its text in the item table, what is compared, and its
+    SMILES if it has one."""
 
     text: str
     described: Any
+    smiles: str | None = None
 
 
 class Search(ABC):
     """Any structure against every item of one generation, exactly. Safe to share between threads."""
-
-    formats: ClassVar[Sequence[str]]
-    """Ways of writing a structure."""
-
-    def read(self, **structure: str | None) -> Query:
-        """Read a structure, given in exactly one way, as the collection's recipe reads its records.
-
-        Raises `InvalidInput` with the reason, and `Conflict` where items of this kind are not written so.
-        """
-        given = [(text, text_format) for text_format, text in structure.items() if text is not None]
-        if len(given) != 1:
-            raise InvalidInput(
-                "a structure is given in one way",
-                given=[text_format for _, text_format in given],
-                expected=f"exactly one of {', '.join(self.formats)}",
-            )
-        ((text, text_format),) = given
-        if text_format not in self.formats:
-            raise Conflict(
-                "structures of this collection are not written so",
-                given=text_format,
-                expected=f"one of {', '.join(self.formats)}",
-            )
-        return self._read(text, text_format)
-
-    @abstractmethod
-    def _read(self, text: str, text_format: str) -> Query: ...
 
     @abstractmethod
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
@@ -110,9 +83,12 @@ class Kind(ABC):
     """One kind of item."""
 
     name: ClassVar[records.Kind]
+    describer: ClassVar[type[Describer]]
     plural: ClassVar[str]
     computed: ClassVar[Sequence[str]]
     """Columns of the describer that are kept as numeric properties."""
+    writings: ClassVar[Sequence[str]]
+    """Ways to write a structure."""
     max_size: ClassVar[int]
     """Atoms or nodes of the largest item that is kept, unless told otherwise."""
 
@@ -123,10 +99,6 @@ class Kind(ABC):
     @abstractmethod
     def open(self, file: str, options: ReadOptions) -> Source:
         """Open a source. Raises `InvalidInput`."""
-
-    @abstractmethod
-    def describer(self, recipe: Any, max_size: int) -> "partial[Describer]":
-        """How to make a describer, in whichever process."""
 
     @abstractmethod
     def descriptors(self, items: pa.Table, recipe: Any) -> Descriptors:
@@ -143,6 +115,10 @@ class Kind(ABC):
     @abstractmethod
     def versions(self) -> dict[str, str]:
         """Of the libraries that take part in describing these items."""
+
+    @abstractmethod
+    def read(self, recipe: Any, text: str, writing: str) -> Query:
+        """Read a structure that somebody asks about. Raises `InvalidInput` with the reason."""
 
     @abstractmethod
     def search(self, generation: Generation) -> Search:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from threading import Thread
@@ -20,6 +19,7 @@ import pyarrow as pa
 
 from ingest.describer import Describer, Rejected
 from ingest.readers import RECORD_SCHEMA
+from ingest.recipe import Recipe
 from ingest.workspace import Workspace
 from store.errors import StoreError
 from store.records import REJECTION_SCHEMA
@@ -132,15 +132,18 @@ class _Processes(ProcessPoolExecutor):
 class ParserPool:
     """Worker processes that parse chunks; results come in the order of the chunks, whatever the number of workers."""
 
-    def __init__(self, describer: partial[Describer], workers: int, workspace: Workspace) -> None:
+    def __init__(
+        self, describer: type[Describer], recipe: Recipe, max_size: int, workers: int, workspace: Workspace
+    ) -> None:
         self._describer = describer
+        self._made_with = (recipe, max_size)
         self._workers = workers
         self._workspace = workspace
 
     def _executor(self, workers: int) -> ProcessPoolExecutor:
         context = get_context("forkserver")
-        context.set_forkserver_preload([__name__, self._describer.func.__module__])
-        given = (self._describer, self._workspace)
+        context.set_forkserver_preload([__name__, self._describer.__module__])
+        given = (self._describer, self._made_with, self._workspace)
         executor = _Processes(workers, context, initializer=_start_worker, initargs=given)
         try:
             executor.submit(os.getpid).result()  # one that cannot even start must not pass for a record that kills
@@ -201,7 +204,7 @@ class ParserPool:
         yield from self._parse_alone(chunk.slice(size // 2, size - size // 2))
 
     def _nothing(self) -> pa.RecordBatch:
-        schema = item_schema(self._describer().schema)
+        schema = item_schema(self._describer(*self._made_with).schema)
         return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
@@ -234,11 +237,11 @@ def _is_whole(piece: Path) -> bool:
 _worker: _Worker
 
 
-def _start_worker(make: partial[Describer], workspace: Workspace) -> None:
+def _start_worker(describer: type[Describer], made_with: tuple[Recipe, int], workspace: Workspace) -> None:
     global _worker  # a worker process has one, made once
     Thread(target=_end_with_parent, daemon=True).start()
-    describer = make()
-    _worker = _Worker(ChunkParser(describer), workspace, describer.key)
+    made = describer(*made_with)
+    _worker = _Worker(ChunkParser(made), workspace, made.key)
 
 
 def _end_with_parent() -> None:

@@ -93,7 +93,7 @@ def ingest(
     options: IngestOptions | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
-    """Build and publish one generation of `collection` from files ("-": standard input), of the kind that the recipe is for.
+    """Build and publish one generation of `collection` from files ("-": standard input) of what the recipe is for.
 
     Returns the published manifest. Raises `InvalidInput` for files that cannot be read, for no item at all, and
     for more than `max_rejected` of the records rejected; `StoreError` and `StoreBusy` as the store does. On every
@@ -158,7 +158,8 @@ def _parse(
     clock: _Clock,
 ) -> ItemTable:
     table = ItemTable(kind.computed)
-    pool = ParserPool(kind.describer(recipe, options.max_size or kind.max_size), options.workers, workspace)
+    max_size = options.max_size or kind.max_size
+    pool = ParserPool(kind.describer, recipe, max_size, options.workers, workspace)
     total = sum(source.bytes_total or 0 for source in sources) or None
     rejected: list[pa.RecordBatch] = []
     with clock.stage("parse", total, "B") as advance:

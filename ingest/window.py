@@ -94,7 +94,7 @@ def _once(pairs: Pairs, items: int) -> Pairs:
 
 @njit(nogil=True, cache=True)
 def _accepts(others: Int64, allowed: Int64, a: int, b: int) -> bool:
-    for column in range(others.shape[1]):
+    for column in range(others.shape[1]):  # noqa: SIM110 - numba compiles no generator into a loop
         if abs(others[b, column] - others[a, column]) > allowed[a, column]:
             return False
     return True

@@ -194,7 +194,7 @@ GRAPHS = Hierarchy(
     rows=[
         _row(None, "a", structure='{"num_nodes":3,"edges":[[0,1],[1,2]]}', size=3),
         _row(None, structure='{"num_nodes":4,"edges":[]}', size=4),
-        _row(None, "a", "b", structure='{"num_nodes":3,"edges":[[0,2],[1,2]],"labels":["Zürich","\\\"","C"]}', size=3),
+        _row(None, "a", "b", structure='{"num_nodes":3,"edges":[[0,2],[1,2]],"labels":["Zürich","\\"","C"]}', size=3),
     ],
     pairs={(0, 2): 1.0},
     kind="graph",

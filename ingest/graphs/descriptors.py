@@ -66,8 +66,7 @@ class GraphDescriptors(Descriptors):
             case "exact":
                 return self._exact_pairs(begin, threads, advance)
             case "window":
-                found = (self.window.pairs(self._similarity, self.recipe.threshold, advance) for _ in range(begin, 1))
-                return found
+                return (self.window.pairs(self._similarity, self.recipe.threshold, advance) for _ in range(begin, 1))
 
     def _exact_pairs(self, begin: int, threads: int, advance: Callable[[int], object]) -> Iterator[Pairs]:
         starts = range(0, len(self), _TARGETS)

@@ -10,15 +10,15 @@ from store.records import Float64, Int32, Int64, UInt64
 
 
 class SubtreeIndex(NamedTuple):
-    """Subtree subtrees[i] is in the graphs graph[starts[i] : starts[i + 1]], ascending, so many times as in `count`.
+    """Subtree subtrees[i] is in the graphs graph[starts[i] : starts[i + 1]], ascending, so many times as in `times`.
 
-    subtrees (D,) uint64 ascending; starts (D + 1,); graph, count (F,); square (N,): each graph's product with itself.
+    subtrees (D,) uint64 ascending; starts (D + 1,); graph, times (F,); square (N,): each graph's product with itself.
     """
 
     subtrees: UInt64
     starts: Int64
     graph: Int32
-    count: Int32
+    times: Int32
     square: Float64
 
     @classmethod
@@ -34,12 +34,12 @@ class SubtreeIndex(NamedTuple):
         products = np.zeros(len(self.square), np.float64)
         place = np.searchsorted(self.subtrees, query.subtree)
         known = self.subtrees[np.minimum(place, len(self.subtrees) - 1)] == query.subtree
-        _add(self.starts, self.graph, self.count, place[known], query.count[known], products)
+        _add(self.starts, self.graph, self.times, place[known], query.count[known], products)
         return products
 
 
 @njit(nogil=True, cache=True)
-def _add(starts: Int64, graph: Int32, count: Int32, places: Int64, counts: Int32, products: Float64) -> None:
+def _add(starts: Int64, graph: Int32, times: Int32, places: Int64, counts: Int32, products: Float64) -> None:
     for row in range(len(places)):
         for entry in range(starts[places[row]], starts[places[row] + 1]):
-            products[graph[entry]] += np.int64(count[entry]) * counts[row]
+            products[graph[entry]] += np.int64(times[entry]) * counts[row]

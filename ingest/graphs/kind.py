@@ -1,7 +1,6 @@
 """Attribute-less graphs as one kind of item."""
 
 from collections.abc import Mapping
-from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -12,10 +11,10 @@ from ingest.columns import fixed_width, lists
 from ingest.graphs.describer import GraphDescriber
 from ingest.graphs.descriptors import GraphDescriptors
 from ingest.graphs.reference import Reference
-from ingest.graphs.search import GraphSearch, described
+from ingest.graphs.search import GraphSearch, described, read_graph
 from ingest.graphs.structure import MAX_NODES, Structure
 from ingest.graphs.wl import Features
-from ingest.kind import Kind
+from ingest.kind import Kind, Query
 from ingest.readers import ReadOptions, Source, open_graphs
 from ingest.recipe import GraphRecipe
 from store.base import Generation
@@ -27,8 +26,10 @@ class GraphKind(Kind):
     """Graphs without attributes, or with node labels, compared by the Weisfeiler-Lehman subtree kernel."""
 
     name = "graph"
+    describer = GraphDescriber
     plural = "graphs"
     computed = ("nodes", "edges", "self_loops", "repeated_edges")
+    writings = ("graph",)
     max_size = MAX_NODES
 
     def recipe(self, values: Mapping[str, Any]) -> GraphRecipe:
@@ -36,9 +37,6 @@ class GraphKind(Kind):
 
     def open(self, file: str, options: ReadOptions) -> Source:
         return open_graphs(file, options)
-
-    def describer(self, recipe: GraphRecipe, max_size: int) -> "partial[GraphDescriber]":
-        return partial(GraphDescriber, recipe, max_size)
 
     def descriptors(self, items: pa.Table, recipe: GraphRecipe) -> GraphDescriptors:
         lengths, subtree = lists(items["subtree"])
@@ -73,6 +71,9 @@ class GraphKind(Kind):
 
     def versions(self) -> dict[str, str]:
         return {}
+
+    def read(self, recipe: GraphRecipe, text: str, writing: str) -> Query:  # noqa: ARG002
+        return read_graph(recipe, text)
 
     def search(self, generation: Generation) -> GraphSearch:
         return GraphSearch(generation)

@@ -20,8 +20,6 @@ _EQUAL = 1000  # items of one structure that are looked through
 class GraphSearch(Search):
     """Raises `Conflict` for hierarchies of other kernels than Weisfeiler-Lehman's."""
 
-    formats = ("graph",)
-
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
         self._recipe = GraphRecipe.model_validate(generation.manifest.recipe)
@@ -33,17 +31,6 @@ class GraphSearch(Search):
             )
         index = generation.index()
         self._index = SubtreeIndex(**index) if index else SubtreeIndex.of(described(generation, self._recipe))
-
-    def _read(self, text: str, text_format: str) -> Query:  # noqa: ARG002
-        try:
-            structure = Structure.read(text)
-            if self._recipe.labels == "given" and structure.labels is None:
-                raise Rejected("its nodes have no labels, which this collection compares")
-        except Rejected as reason:
-            raise InvalidInput(
-                f"not a graph: {reason}", given=text[:200], expected='{"edges": [[0, 1], ...]}'
-            ) from reason
-        return Query(structure.text, Features.of([structure], self._recipe))
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         similarity = self._similarities(query.described)
@@ -66,10 +53,21 @@ class GraphSearch(Search):
         counts = np.empty(len(ids), np.int64)
         structures = (text for batch in self._generation.scan(ids.astype(np.int32)) for text in batch["structure"])
         for place, text in enumerate(structures):
-            similarity = self._similarities(self._read(text.as_py(), "graph").described)
+            similarity = self._similarities(read_graph(self._recipe, text.as_py()).described)
             similarity[ids[place]] = 0
             counts[place] = ((similarity >= rounded(threshold)) & (similarity > 0)).sum()
         return counts
+
+
+def read_graph(recipe: GraphRecipe, text: str) -> Query:
+    """A graph as JSON. Raises `InvalidInput` with the reason."""
+    try:
+        structure = Structure.read(text)
+        if recipe.labels == "given" and structure.labels is None:
+            raise Rejected("its nodes have no labels, which this collection compares")
+    except Rejected as reason:
+        raise InvalidInput(f"not a graph: {reason}", given=text[:200], expected='{"edges": [[0, 1], ...]}') from reason
+    return Query(structure.text, Features.of([structure], recipe))
 
 
 def described(generation: Generation, recipe: GraphRecipe) -> Features:

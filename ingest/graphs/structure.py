@@ -113,8 +113,8 @@ class Graphs:
     @classmethod
     def of(cls, structures: Sequence[Structure]) -> Self:
         node_offsets = np.cumsum([0, *(structure.nodes for structure in structures)])
-        ends = [structure.edges + offset for structure, offset in zip(structures, node_offsets, strict=False)]
-        ends = np.concatenate([np.empty((0, 2), np.int64), *ends])
+        shifted = (structure.edges + offset for structure, offset in zip(structures, node_offsets, strict=False))
+        ends = np.concatenate([np.empty((0, 2), np.int64), *shifted])
         source, target = np.concatenate([ends, ends[:, ::-1]]).T
         order = np.lexsort((target, source))
         indptr = np.append(0, np.cumsum(np.bincount(source, minlength=node_offsets[-1])))

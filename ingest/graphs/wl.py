@@ -36,8 +36,8 @@ class Features:
 
     @classmethod
     def of(cls, structures: Sequence[Structure], recipe: GraphRecipe) -> Self:
-        """The subtrees of levels 0 to `recipe.iterations` from the recipe's initial labels: degree, uniform (all alike),
-        index (the node's number in its graph: the authors' code, for parity), or given (those of the graphs)."""
+        """The subtrees of levels 0 to `recipe.iterations`. Initial labels: degree; uniform, all alike; index, the
+        number in the graph, for parity with the authors' code; or given, those of the graphs."""
         graphs = Graphs.of(structures)
         levels = np.empty((recipe.iterations + 1, int(graphs.node_offsets[-1])), np.uint64)
         levels[0] = _initial(graphs, structures, recipe)

@@ -16,7 +16,7 @@ from ingest.popcount import common_pairs
 from ingest.recipe import MoleculeRecipe
 from ingest.window import Window
 from ingest.workspace import Content
-from store.records import Float64, Int32, Int64, UInt64
+from store.records import Float64, Int32, UInt64
 
 _WEIGHT, _RINGS, _ATOMS = 0.10, 1, 7
 

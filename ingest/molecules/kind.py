@@ -1,7 +1,6 @@
 """Molecules as one kind of item."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +8,10 @@ import pyarrow as pa
 from rdkit import rdBase
 
 from ingest.columns import fixed_width
-from ingest.kind import Kind
+from ingest.kind import Kind, Query
 from ingest.molecules.describer import MoleculeDescriber
 from ingest.molecules.descriptors import MoleculeDescriptors
+from ingest.molecules.query import read_molecule
 from ingest.molecules.reader import MAX_ATOMS
 from ingest.molecules.search import MoleculeSearch
 from ingest.molecules.stored import recomputed_fingerprints, recomputed_similarities
@@ -26,8 +26,10 @@ class MoleculeKind(Kind):
     """Structures that RDKit reads, compared by fingerprints."""
 
     name = "molecule"
+    describer = MoleculeDescriber
     plural = "molecules"
     computed = ("molwt", "rings", "heavy_atoms")
+    writings = ("smiles", "inchi", "molblock")
     max_size = MAX_ATOMS
 
     def recipe(self, values: Mapping[str, Any]) -> MoleculeRecipe:
@@ -35,9 +37,6 @@ class MoleculeKind(Kind):
 
     def open(self, file: str, options: ReadOptions) -> Source:
         return open_source(file, options)
-
-    def describer(self, recipe: MoleculeRecipe, max_size: int) -> "partial[MoleculeDescriber]":
-        return partial(MoleculeDescriber, recipe, max_size)
 
     def descriptors(self, items: pa.Table, recipe: MoleculeRecipe) -> MoleculeDescriptors:
         return MoleculeDescriptors(
@@ -68,6 +67,9 @@ class MoleculeKind(Kind):
 
     def versions(self) -> dict[str, str]:
         return {"rdkit": rdBase.rdkitVersion}
+
+    def read(self, recipe: MoleculeRecipe, text: str, writing: str) -> Query:
+        return read_molecule(recipe, text, writing)
 
     def search(self, generation: Generation) -> MoleculeSearch:
         return MoleculeSearch(generation)

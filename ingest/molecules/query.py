@@ -1,4 +1,4 @@
-"""A structure somebody asks about, read exactly as the collection's recipe reads its records."""
+"""Molecules somebody asks about."""
 
 from typing import cast
 
@@ -9,10 +9,8 @@ from ingest.molecules.reader import MAX_RECORD_BYTES, MoleculeReader, TextFormat
 from ingest.recipe import MoleculeRecipe
 from store.errors import InvalidInput
 
-FORMATS: tuple[TextFormat, ...] = ("smiles", "inchi", "molblock")
 
-
-def read_structure(recipe: MoleculeRecipe, text: str, text_format: str) -> Query:
+def read_molecule(recipe: MoleculeRecipe, text: str, text_format: str) -> Query:
     """Read a SMILES, an InChI (10 kB each) or a molblock (1 MB), of at most 1,000 atoms: the canonical SMILES after
     standardisation, described by the packed fingerprint (W,) uint64.
 
@@ -27,4 +25,5 @@ def read_structure(recipe: MoleculeRecipe, text: str, text_format: str) -> Query
         given_text = text[:200].encode(errors="backslashreplace").decode()
         raise InvalidInput(f"not a molecule: {reason}", given=given_text, expected=f"a valid {text_format}") from reason
     fingerprinter = Fingerprinter(recipe.fingerprint)
-    return Query(reader.describe(molecule).smiles, fingerprinter.unpack(fingerprinter.packed(molecule))[0])
+    smiles = reader.describe(molecule).smiles
+    return Query(smiles, fingerprinter.unpack(fingerprinter.packed(molecule))[0], smiles)

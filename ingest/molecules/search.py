@@ -8,7 +8,6 @@ from rdkit import rdBase
 
 from ingest.hits import NOTHING, Hits
 from ingest.kind import Query, Search
-from ingest.molecules.query import FORMATS, read_structure
 from ingest.molecules.stored import recomputed_fingerprints
 from ingest.planes import TILE, BitLists, BitPlanes
 from ingest.popcount import common, common_with, minimum_common
@@ -28,8 +27,6 @@ _minimum_common = lru_cache(64)(minimum_common)
 class MoleculeSearch(Search):
     """Raises `Conflict` where this RDKit computes other fingerprints than the one that built the generation."""
 
-    formats = FORMATS
-
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
         self._recipe = MoleculeRecipe.model_validate(generation.manifest.recipe)
@@ -46,18 +43,13 @@ class MoleculeSearch(Search):
         if built_with == rdBase.rdkitVersion:
             return
         ids = np.unique(np.linspace(0, generation.size - 1, _SAMPLED).astype(np.int32))
-        if not np.array_equal(
-            recomputed_fingerprints(generation, self._recipe, ids), self._fingerprints.words[ids]
-        ):
+        if not np.array_equal(recomputed_fingerprints(generation, self._recipe, ids), self._fingerprints.words[ids]):
             raise Conflict(
                 "this RDKit computes other fingerprints than the one that built the collection",
                 given=rdBase.rdkitVersion,
                 expected=built_with,
                 hint="install that RDKit, or ingest the collection again",
             )
-
-    def _read(self, text: str, text_format: str) -> Query:
-        return read_structure(self._recipe, text, text_format)
 
     def stored(self, query: Query) -> int | None:
         return next(iter(self._generation.find("smiles", query.text, limit=1)), None)

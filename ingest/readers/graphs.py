@@ -34,7 +34,9 @@ def open_graphs(path: str, options: ReadOptions, stdin: BinaryIO | None = None) 
         raise InvalidInput("a collection in TUDataset's layout is a folder or a zip archive", given=path)
     with ExitStack() as resources:
         if folder:
-            file: IO[bytes] = _Joined(sorted(entry for entry in Path(path).rglob("*") if entry.is_file()))
+            file: IO[bytes] = io.BufferedReader(
+                _Joined(sorted(entry for entry in Path(path).rglob("*") if entry.is_file()))
+            )
         else:
             file = (stdin or sys.stdin.buffer) if path == STDIN else resources.enter_context(open_file(path))
         bytes_total = None if folder or path == STDIN else size_of(file)

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyarrow import csv
 
 from ingest.readers.records import Record, faulted
@@ -18,6 +19,7 @@ from store.errors import InvalidInput
 from store.records import Int64
 
 Folder: TypeAlias = Path | zipfile.Path
+Bool: TypeAlias = NDArray[np.bool_]
 
 _EDGES = "_A.txt"
 
@@ -99,7 +101,7 @@ class _Collection:
         return graphs
 
     @cached_property
-    def _listed(self) -> tuple[Int64, Int64]:
+    def _listed(self) -> tuple[Int64, Bool]:
         """(E, 2) the edges as listed, by place of their nodes, and whether both of these exist."""
         listed = self._numbers("A", columns=2) - 1
         known = (listed >= 0) & (listed < len(self._indicator))
@@ -107,7 +109,7 @@ class _Collection:
             raise self._damaged("A", f"line {np.argmax(none) + 1} joins nodes that graph_indicator does not have")
         place = np.empty(len(self._indicator), np.int64)
         place[self._line_of_node - 1] = np.arange(len(place))
-        return np.where(known, place[np.where(known, listed, 0)], -1), known.all(axis=1)
+        return np.where(known, place[np.where(known, listed, 0)], -1), np.asarray(known.all(axis=1))
 
     @cached_property
     def _faults(self) -> dict[int, str]:
@@ -128,7 +130,9 @@ class _Collection:
         graph = self._graph_of_node[listed]
         ends = listed[whole & (graph[:, 0] == graph[:, 1])]
         nodes = len(self._indicator)
-        code, which = np.unique(ends.min(axis=1, initial=nodes) * nodes + ends.max(axis=1, initial=0), return_inverse=True)
+        code, which = np.unique(
+            ends.min(axis=1, initial=nodes) * nodes + ends.max(axis=1, initial=0), return_inverse=True
+        )
         upwards = ends[:, 0] <= ends[:, 1]
         times = np.maximum(*(np.bincount(which[side], minlength=len(code)) for side in (upwards, ~upwards)))
         return np.stack(np.divmod(np.repeat(code, times), nodes), axis=1)

@@ -137,7 +137,7 @@ class ItemReader:
 def _reading(path: Path) -> Iterator[None]:
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter by a text that is damaged
         hint = "run `graphkin verify`"
         raise StoreFormat(f"{path.name} is missing or damaged: {error}", given=str(path), hint=hint) from error
 

@@ -139,7 +139,12 @@ def _write_items(generation: Generation, files: _Files, token: str, delimiter: s
             write_item(
                 [
                     *(ids, pa.repeat(token, len(ids)), ids, batch["smiles"], batch["structure"]),
-                    *(_digests(batch["smiles"]), batch["inchikey"], _joined_names(batch, delimiter), batch["properties"]),
+                    *(
+                        _digests(batch["smiles"]),
+                        batch["inchikey"],
+                        _joined_names(batch, delimiter),
+                        batch["properties"],
+                    ),
                     pa.nulls(len(ids), pa.int64()) if dropped is None else dropped[rows],
                     _joined_words(words[rows], delimiter),
                 ]

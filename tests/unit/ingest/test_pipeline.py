@@ -136,9 +136,7 @@ def test_manifest_says_what_was_done(store: Store, nci: str) -> None:
 
 @pytest.mark.parametrize("threshold", [0.01, 1.0])
 def test_extreme_thresholds(store: Store, write: Callable[..., str], threshold: float) -> None:
-    manifest = ingest(
-        store, "c", [write("CCO", "CCCO", "c1ccccc1", "[U]")], resolve(threshold=threshold), QUICK
-    )
+    manifest = ingest(store, "c", [write("CCO", "CCCO", "c1ccccc1", "[U]")], resolve(threshold=threshold), QUICK)
     assert manifest.counts.kept == 4
     assert sum(manifest.histograms["similarity"].counts) == manifest.edges
 
@@ -205,7 +203,7 @@ def test_a_file_that_is_not_there_is_said_before_anything_is_done(store: Store, 
 def test_options_of_the_reader_and_the_cap_on_atoms(store: Store, write: Callable[..., str]) -> None:
     file = write("structure,label", "CCO,ethanol", "CCCCCC,hexane", name="t.dat")
     read = ReadOptions(format="csv", smiles_column="structure", name_column="label")
-    options = IngestOptions(read=read, max_atoms=5, max_rejected=0.5, workers=1)
+    options = IngestOptions(read=read, max_size=5, max_rejected=0.5, workers=1)
     assert ingest(store, "c", [file], resolve(), options).counts.rejected == 1
     with store.open("c") as generation:
         assert generation.items([0])[0]["names"] == ["ethanol"]
