@@ -99,9 +99,9 @@ class NeighborsPage(FromGeneration):
 
 
 class SearchQuery(Schema):
-    """What was searched for, standardised; its id if it is stored."""
+    """What was searched for, standardised (null for graphs); its id if it is stored."""
 
-    smiles: str
+    smiles: str | None
     id: int | None
 
 

@@ -28,7 +28,7 @@ from scipy.stats import bootstrap
 from api.serve import Server
 from api.settings import Settings
 from benchmarks.data import smiles_file
-from ingest.pipeline import ingest_molecules
+from ingest.pipeline import ingest
 from ingest.recipe import resolve
 from store import open_store
 from trainer.batch import Assembler
@@ -82,7 +82,7 @@ def online(config: PretrainConfig, folder: Path, name: str) -> Iterator[OnlineSo
 def ingested(folder: Path, count: int, threshold: float) -> str:
     label, path = smiles_file(folder, count)
     with open_store(folder / "store", create=True) as store:
-        ingest_molecules(store, "benchmark", [str(path)], resolve(threshold=threshold))
+        ingest(store, "benchmark", [str(path)], resolve(threshold=threshold))
     return label
 
 

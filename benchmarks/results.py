@@ -33,7 +33,7 @@ from api.settings import Settings
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules, smiles_file
 from benchmarks.report import FINETUNED, INTERPRETED, PRETRAINED, UNINTERPRETED, Results, report
-from ingest.pipeline import ingest_molecules
+from ingest.pipeline import ingest
 from ingest.recipe import resolve
 from store import open_store
 from trainer.calibration import calibrate
@@ -103,7 +103,7 @@ def served(options: Options) -> Iterator[Place]:
         if name not in [each.name for each in opened.collections()]:
             label, file = smiles_file(options.work, options.molecules)
             print(f"ingesting {label}", flush=True)
-            ingest_molecules(opened, name, [str(file)], resolve(threshold=0.5))
+            ingest(opened, name, [str(file)], resolve(threshold=0.5))
     with Server(Settings(store=store, port=0, cache_dir=options.work / "server-cache")).running() as url:
         yield url, name
 

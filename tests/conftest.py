@@ -80,7 +80,7 @@ class Hierarchy:
     dropped: Sequence[int] | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     recipe: Mapping[str, Any] = field(default_factory=lambda: {"threshold": 0.4})
-    rdkit: str = "2026.09.1"
+    rdkit: str | None = "2026.09.1"
 
     @property
     def words(self) -> UInt64:
@@ -103,7 +103,7 @@ class Hierarchy:
         return Provenance(
             kind=self.kind,
             recipe=dict(self.recipe),
-            versions={"rdkit": self.rdkit},
+            versions={} if self.rdkit is None else {"rdkit": self.rdkit},
             inputs=[Input(name="made-up.smi", bytes=1, sha256="0" * 64)],
             counts=Counts(
                 read=len(self.rows) + len(self.rejections),
@@ -146,9 +146,12 @@ def _edges(rows: list[tuple[int, int, float]]) -> Edges:
     return Edges(np.array(source, np.int32), np.array(target, np.int32), np.array(similarity, np.float32))
 
 
-def _row(smiles: str | None, *names: str, inchikey: str | None = None, **properties: Any) -> dict[str, Any]:
+def _row(
+    smiles: str | None, *names: str, inchikey: str | None = None, structure: str | None = None, **properties: Any
+) -> dict[str, Any]:
     text = json.dumps(properties, sort_keys=True, ensure_ascii=False)
-    return {"smiles": smiles, "inchikey": inchikey, "names": list(names), "properties": text}
+    identity = {"smiles": smiles, "structure": structure, "inchikey": inchikey}
+    return {**identity, "names": list(names), "properties": text}
 
 
 MOLECULES = Hierarchy(
@@ -188,9 +191,14 @@ MOLECULES = Hierarchy(
 """Ten molecules: 6 and 9 are isolated, {7, 8} is a component of its own, 0.7 is not representable in float32."""
 
 GRAPHS = Hierarchy(
-    rows=[_row(None, "a", size=3), _row(None, size=4), _row(None, "a", "b", size=3)],
+    rows=[
+        _row(None, "a", structure='{"num_nodes":3,"edges":[[0,1],[1,2]]}', size=3),
+        _row(None, structure='{"num_nodes":4,"edges":[]}', size=4),
+        _row(None, "a", "b", structure='{"num_nodes":3,"edges":[[0,2],[1,2]],"labels":["Zürich","\\"","C"]}', size=3),
+    ],
     pairs={(0, 2): 1.0},
     kind="graph",
+    rdkit=None,
     properties={"size": "number"},
 )
 

@@ -13,7 +13,8 @@ import pytest
 
 from api.serve import Server
 from api.settings import Settings
-from ingest.pipeline import IngestOptions, ingest_molecules
+from ingest import pipeline
+from ingest.pipeline import IngestOptions
 from ingest.recipe import resolve
 from store import open_store
 from store.base import Store
@@ -37,14 +38,15 @@ def ingest(store: Store, collection: str, lines: list[str], folder: Path, **reci
     """Publish molecules; gives the generation id."""
     file = folder / f"{collection}.smi"
     file.write_text("\n".join(lines) + "\n")
-    return ingest_molecules(store, collection, [str(file)], resolve(**recipe), IngestOptions(workers=1)).generation
+    return pipeline.ingest(store, collection, [str(file)], resolve(**recipe), IngestOptions(workers=1)).generation
 
 
 def publish_named(store: Store, collection: str, names: list[str]) -> str:
-    """Publish graphs without structures, the first two of them similar; gives the generation id."""
+    """Publish graphs of one node, the first two of them similar; gives the generation id."""
     count = len(names)
     histogram = Histogram(edges=[0, 1], counts=[1])
-    columns = {"smiles": [None] * count, "inchikey": [None] * count, "properties": ["{}"] * count}
+    none, node = [None] * count, ['{"num_nodes":1,"edges":[]}'] * count
+    columns = {"smiles": none, "structure": node, "inchikey": none, "properties": ["{}"] * count}
     edges = Edges(np.array([0], np.int32), np.array([1], np.int32), np.array([0.5], np.float32))
     with store.draft(collection, "graph") as draft:
         rows = {**columns, "names": [[name] for name in names]}
@@ -56,7 +58,7 @@ def publish_named(store: Store, collection: str, names: list[str]) -> str:
             Provenance(
                 kind="graph",
                 recipe={"threshold": 0.4},
-                versions={"rdkit": "none"},
+                versions={},
                 inputs=[],
                 counts=Counts(read=count, kept=count, duplicates=0, rejected=0),
                 edges=1,

@@ -18,7 +18,7 @@ import pytest
 
 from api.serve import Server
 from api.settings import Settings
-from ingest.pipeline import IngestOptions, ingest_molecules
+from ingest.pipeline import IngestOptions, ingest
 from ingest.recipe import resolve
 from store import open_store
 from store.base import Store
@@ -32,7 +32,7 @@ def publish_molecules(store: Store, collection: str, lines: list[str], folder: P
     """Gives the generation id."""
     file = folder / f"{collection}.smi"
     file.write_text("\n".join(lines) + "\n")
-    return ingest_molecules(store, collection, [str(file)], resolve(), IngestOptions(workers=1)).generation
+    return ingest(store, collection, [str(file)], resolve(), IngestOptions(workers=1)).generation
 
 
 def publish_ring(store: Store, collection: str, size: int, kind: Kind = "graph") -> str:

@@ -1,0 +1,79 @@
+"""Ad-hoc search: any graph against every graph of a collection, exactly."""
+
+import numpy as np
+
+from ingest.describer import Rejected
+from ingest.graphs.index import SubtreeIndex
+from ingest.graphs.structure import Structure
+from ingest.graphs.wl import Features, normalised
+from ingest.hits import Hits
+from ingest.kind import Query, Search
+from ingest.recipe import GraphRecipe
+from store.base import Generation, rounded
+from store.errors import Conflict, InvalidInput
+from store.records import Float32, Int64
+
+_SEARCHED = ("wl", "grakel")  # kernels with the same numbers
+_EQUAL = 1000  # items of one structure that are looked through
+
+
+class GraphSearch(Search):
+    """Raises `Conflict` for hierarchies of other kernels than Weisfeiler-Lehman's."""
+
+    def __init__(self, generation: Generation) -> None:
+        self._generation = generation
+        self._recipe = GraphRecipe.model_validate(generation.manifest.recipe)
+        if self._recipe.kernel not in _SEARCHED:
+            raise Conflict(
+                "this collection cannot be searched",
+                given=f"kernel {self._recipe.kernel}",
+                expected=f"kernel {' or '.join(_SEARCHED)}",
+            )
+        index = generation.index()
+        self._index = SubtreeIndex(**index) if index else SubtreeIndex.of(described(generation, self._recipe))
+
+    def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
+        similarity = self._similarities(query.described)
+        passing = similarity > 0
+        if min_similarity is None:
+            return Hits(np.flatnonzero(passing).astype(np.int32), similarity[passing]).best(limit)
+        passing &= similarity >= rounded(min_similarity)
+        found = Hits(np.flatnonzero(passing).astype(np.int32), similarity[passing])
+        return found.best(limit, total=len(found.ids))
+
+    def _similarities(self, query: Features) -> Float32:
+        return normalised(self._index.products(query), self._index.square, query.square[0]).astype(np.float32)
+
+    def stored(self, query: Query) -> int | None:
+        equal = self.search(query, 1.0, _EQUAL).ids
+        structures = (row for batch in self._generation.scan(equal) for row in batch.to_pylist())
+        return next((row["id"] for row in structures if row["structure"] == query.text), None)
+
+    def similar_counts(self, ids: Int64, threshold: float) -> Int64:
+        counts = np.empty(len(ids), np.int64)
+        structures = (text for batch in self._generation.scan(ids.astype(np.int32)) for text in batch["structure"])
+        for place, text in enumerate(structures):
+            similarity = self._similarities(read_graph(self._recipe, text.as_py()).described)
+            similarity[ids[place]] = 0
+            counts[place] = ((similarity >= rounded(threshold)) & (similarity > 0)).sum()
+        return counts
+
+
+def read_graph(recipe: GraphRecipe, text: str) -> Query:
+    """A graph as JSON. Raises `InvalidInput` with the reason."""
+    try:
+        structure = Structure.read(text)
+        if recipe.labels == "given" and structure.labels is None:
+            raise Rejected("its nodes have no labels, which this collection compares")
+    except Rejected as reason:
+        raise InvalidInput(f"not a graph: {reason}", given=text[:200], expected='{"edges": [[0, 1], ...]}') from reason
+    return Query(structure.text, Features.of([structure], recipe))
+
+
+def described(generation: Generation, recipe: GraphRecipe) -> Features:
+    """The features of all items of a generation, from their structures."""
+    parts = [
+        Features.of([Structure.read(text) for text in batch["structure"].to_pylist()], recipe)
+        for batch in generation.scan()
+    ]
+    return Features.concatenate(parts)
