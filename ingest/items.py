@@ -19,7 +19,7 @@ Described = TypeVar("Described")
 _IDENTITY = ("smiles", "structure", "inchikey")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _INTEGER = r"^[+-]?[0-9]{1,15}$"
-_BATCH = 16_384
+_BATCH = 4096
 
 
 @dataclass
@@ -50,8 +50,8 @@ class ItemTable:
         described = describe(kept)
         none = pa.nulls(len(kept), pa.string())
         identity = [kept[name] if name in kept.column_names else none for name in _IDENTITY]
-        columns = pa.table([*identity, names, self._properties(kept)], schema=ITEM_SCHEMA)
-        return described, iter(columns.to_batches(max_chunksize=_BATCH))
+        columns = pa.table([*identity, names, self._properties(kept)], names=ITEM_SCHEMA.names)
+        return described, map(_narrow, columns.to_batches(max_chunksize=_BATCH))
 
     def _properties(self, kept: pa.Table) -> pa.ChunkedArray:
         """One JSON object a row, keys sorted. A column is numeric if every value is."""
@@ -70,8 +70,13 @@ class ItemTable:
         return pc.binary_join_element_wise("{", body, "}", "")
 
 
+def _narrow(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """As `ITEM_SCHEMA` has them: texts by offsets of 32 bits, which therefore count from this batch's first."""
+    return batch.take(pa.array(np.arange(batch.num_rows))).cast(ITEM_SCHEMA)
+
+
 def _collapse(digests: pa.ChunkedArray) -> tuple[Int64, Int64]:
-    """item id of each molecule, and the first molecule of each item; ids follow first appearance."""
+    """item id of each record, and the first record of each item; ids follow first appearance."""
     halves = fixed_width(digests, "<u8").reshape(-1, 2)
     order = np.lexsort((halves[:, 1], halves[:, 0]))  # stable: the first of a group is its first appearance
     ordered = halves[order]

@@ -113,8 +113,8 @@ class Kind(ABC):
         """Two items, to compile with."""
 
     @abstractmethod
-    def versions(self) -> dict[str, str]:
-        """Of the libraries that take part in describing these items."""
+    def versions(self, recipe: Any) -> dict[str, str]:
+        """Of the libraries that take part in describing and comparing these items."""
 
     @abstractmethod
     def read(self, recipe: Any, text: str, writing: str) -> Query:

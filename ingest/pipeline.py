@@ -129,7 +129,7 @@ def ingest(
         provenance = Provenance(
             kind=kind.name,
             recipe=recipe.model_dump(mode="json"),
-            versions={**kind.versions(), **_versions()},
+            versions={**kind.versions(recipe), **_versions()},
             inputs=[source.digest() for source in sources],
             counts=Counts(
                 read=table.read,

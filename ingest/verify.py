@@ -4,7 +4,7 @@ import numpy as np
 
 from ingest.kind import Kind
 from ingest.kinds import kind_of
-from store.base import Generation
+from store.base import Generation, rounded
 from store.records import Edges
 
 _TOLERANCE = 1e-6  # of a similarity stored as float32
@@ -25,7 +25,9 @@ def verify(generation: Generation, sample: int, seed: int = 0) -> list[str]:
 def _wrong_edges(kind: Kind, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
     edges = _sampled(generation, sample, random)
     again = kind.recomputed(generation, edges)
-    wrong = (np.abs(again - edges.similarity) > _TOLERANCE) | (again < generation.manifest.threshold)
+    wrong = (np.abs(again - edges.similarity) > _TOLERANCE) | (
+        again.astype(np.float32) < rounded(generation.manifest.threshold)
+    )
     return [
         f"edge {a}-{b}: stored similarity {stored}, computed again {similarity:.9f}"
         for a, b, stored, similarity in zip(

@@ -84,7 +84,9 @@ class Hierarchy:
 
     @property
     def words(self) -> UInt64:
-        """Made-up fingerprints of two words, all different, the first of an item empty."""
+        """Made-up fingerprints of two words, all different, the first of an item empty; graphs have none."""
+        if self.kind == "graph":
+            return np.empty((len(self.rows), 0), np.uint64)
         ids = np.arange(len(self.rows), dtype=np.uint64)
         return np.stack([ids, ids * np.uint64(0x9E3779B97F4A7C15)], axis=1)
 

@@ -189,7 +189,7 @@ def search(
     from ingest.query import read_structure
     from store import open_store
 
-    text = sys.stdin.read().strip() if structure == "-" else structure
+    text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
     with open_store(store_location) as store, store.open(collection, generation) as opened:
         kind = kind_of(opened)
         query = read_structure(kind.recipe(opened.manifest.recipe), **{kind.writings[0]: text})

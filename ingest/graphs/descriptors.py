@@ -1,10 +1,11 @@
 """Graphs as the join sees them."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,9 @@ class GraphDescriptors(Descriptors):
 
     @property
     def content(self) -> Sequence[Content]:
-        return self.features.indptr, self.features.subtree, self.features.count, self.nodes, self.edges
+        compared = "".join(self.structures).encode()  # by other kernels than ours
+        features = self.features
+        return features.indptr, features.subtree, features.count, self.nodes, self.edges, self.tie, compared
 
     def index(self) -> Mapping[str, NDArray[Any]]:
         return SubtreeIndex.of(self.features)._asdict()
@@ -68,20 +71,21 @@ class GraphDescriptors(Descriptors):
             case "window":
                 return (self.window.pairs(self._similarity, self.recipe.threshold, advance) for _ in range(begin, 1))
 
-    def _exact_pairs(self, begin: int, threads: int, advance: Callable[[int], object]) -> Iterator[Pairs]:
-        starts = range(0, len(self), _TARGETS)
-        advance(min(begin * _TARGETS, len(self)))
-        with ThreadPoolExecutor(threads) as pool:
-            ahead: deque[Future[Pairs]] = deque()
-            for start in starts[begin:]:
-                ahead.append(pool.submit(self._task, start))
-                if len(ahead) > threads + 1:
-                    yield ahead.popleft().result()
-                    advance(_TARGETS)
-            while ahead:
-                yield ahead.popleft().result()
-                advance(_TARGETS)
+    def _exact_pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        window, similarity, none = self.window, self._similarity, np.empty(0, np.int32)
+        similarity(none, none)  # what all comparisons need is made now, not by every thread for itself
 
-    def _task(self, start: int) -> Pairs:
-        found = self.window.accepted(start, min(start + _TARGETS, len(self)))
-        return self.window.similar(*found, self._similarity, self.recipe.threshold)
+        def task(targets: range) -> tuple[int, Pairs]:
+            found = window.accepted(targets.start, targets.stop)
+            return len(targets), window.similar(*found, similarity, self.recipe.threshold)
+
+        tasks = [range(len(self))[start : start + _TARGETS] for start in range(0, len(self), _TARGETS)]
+        advance(sum(map(len, tasks[:begin])))
+        rest = iter(tasks[begin:])
+        with ThreadPoolExecutor(threads) as pool:
+            ahead = deque(pool.submit(task, targets) for targets in islice(rest, threads + 1))
+            while ahead:
+                done, pairs = ahead.popleft().result()
+                ahead.extend(pool.submit(task, targets) for targets in islice(rest, 1))
+                yield pairs
+                advance(done)

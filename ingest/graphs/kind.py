@@ -1,6 +1,7 @@
 """Attribute-less graphs as one kind of item."""
 
 from collections.abc import Mapping
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
@@ -20,6 +21,8 @@ from ingest.recipe import GraphRecipe
 from store.base import Generation
 from store.identity import content_digest
 from store.records import Edges, Float64
+
+_BLOCK = 1000  # edges: GraKeL computes all pairs of their ends
 
 
 class GraphKind(Kind):
@@ -69,8 +72,8 @@ class GraphKind(Kind):
         features = Features.of([edge, edge], compiled)
         return GraphDescriptors(compiled, features, 2 * one, one, np.arange(2, dtype=np.uint64), ())
 
-    def versions(self) -> dict[str, str]:
-        return {}
+    def versions(self, recipe: GraphRecipe) -> dict[str, str]:
+        return {} if recipe.kernel == "wl" else {"grakel": version("grakel")}
 
     def read(self, recipe: GraphRecipe, text: str, writing: str) -> Query:  # noqa: ARG002
         return read_graph(recipe, text)
@@ -91,11 +94,14 @@ class GraphKind(Kind):
     def recomputed(self, generation: Generation, edges: Edges) -> Float64:
         """By GraKeL where it is installed, else by our own kernel."""
         recipe = self.recipe(generation.manifest.recipe)
-        ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
-        texts = (text for batch in generation.scan(ids.astype(np.int32)) for text in batch["structure"].to_pylist())
-        structures = [Structure.read(text) for text in texts]
-        a, b = np.split(position.astype(np.int32), 2)
-        if not len(a):
-            return np.empty(0, np.float64)
-        compare = Reference(structures, recipe) if find_spec("grakel") else Features.of(structures, recipe)
-        return compare.similarities(a, b)
+        blocks = [edges.take(slice(start, start + _BLOCK)) for start in range(0, len(edges), _BLOCK)]
+        return np.concatenate([np.empty(0), *(_compared_again(generation, recipe, block) for block in blocks)])
+
+
+def _compared_again(generation: Generation, recipe: GraphRecipe, edges: Edges) -> Float64:
+    ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
+    texts = (text for batch in generation.scan(ids.astype(np.int32)) for text in batch["structure"].to_pylist())
+    structures = [Structure.read(text) for text in texts]
+    compare = Reference(structures, recipe) if find_spec("grakel") else Features.of(structures, recipe)
+    a, b = np.split(position.astype(np.int32), 2)
+    return compare.similarities(a, b)

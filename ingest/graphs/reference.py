@@ -15,7 +15,8 @@ _MOST = 10_000  # graphs: GraKeL computes all pairs at once
 
 
 class Reference:
-    """Normalised similarities of some graphs as GraKeL computes them, with the recipe's labels and iterations.
+    """Normalised similarities of some graphs as GraKeL computes them, with the recipe's labels and iterations. A graph
+    without anything to compare, as without paths for shortest paths, is similar to nothing.
 
     Raises `InvalidInput` where GraKeL is not installed, and for more graphs than it can take.
     """
@@ -37,7 +38,8 @@ class Reference:
 
     @cached_property
     def _all(self) -> Float64:
-        return np.asarray(self._kernel.fit_transform(self._graphs), np.float64)
+        with np.errstate(invalid="ignore"):
+            return np.nan_to_num(np.asarray(self._kernel.fit_transform(self._graphs), np.float64))
 
 
 def _kernel(recipe: GraphRecipe) -> Any:
@@ -54,18 +56,19 @@ def _kernel(recipe: GraphRecipe) -> Any:
             return ShortestPath(normalize=True)
         case "grakel-graphlet":
             return GraphletSampling(normalize=True, k=3, random_state=recipe.tie_seed)
+        case _ if not recipe.iterations:
+            return VertexHistogram(normalize=True)
         case _:
             return WeisfeilerLehman(n_iter=recipe.iterations, base_graph_kernel=VertexHistogram, normalize=True)
 
 
 def _graph(structure: Structure, recipe: GraphRecipe) -> Any:
-    """Neighbours by node: unlike a list of edges, that has room for nodes without any."""
+    """Weights of neighbours by node: unlike a list of edges, that has room for nodes without any."""
     from grakel import Graph
 
-    neighbors: dict[int, list[int]] = {node: [] for node in range(structure.nodes)}
+    neighbors: dict[int, dict[int, float]] = {node: {} for node in range(structure.nodes)}
     for u, v in structure.edges.tolist():
-        neighbors[u].append(v)
-        neighbors[v].append(u)
+        neighbors[u][v] = neighbors[v][u] = 1.0
     labels: Sequence[int] | Sequence[str]
     match recipe.labels:
         case "degree":

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ingest.describer import Rejected
+from ingest.graphs.describer import read_structure
 from ingest.graphs.index import SubtreeIndex
 from ingest.graphs.structure import Structure
 from ingest.graphs.wl import Features, normalised
@@ -14,7 +15,6 @@ from store.errors import Conflict, InvalidInput
 from store.records import Float32, Int64
 
 _SEARCHED = ("wl", "grakel")  # kernels with the same numbers
-_EQUAL = 1000  # items of one structure that are looked through
 
 
 class GraphSearch(Search):
@@ -45,7 +45,7 @@ class GraphSearch(Search):
         return normalised(self._index.products(query), self._index.square, query.square[0]).astype(np.float32)
 
     def stored(self, query: Query) -> int | None:
-        equal = self.search(query, 1.0, _EQUAL).ids
+        equal = self.search(query, 1.0, self._generation.size).ids
         structures = (row for batch in self._generation.scan(equal) for row in batch.to_pylist())
         return next((row["id"] for row in structures if row["structure"] == query.text), None)
 
@@ -62,11 +62,10 @@ class GraphSearch(Search):
 def read_graph(recipe: GraphRecipe, text: str) -> Query:
     """A graph as JSON. Raises `InvalidInput` with the reason."""
     try:
-        structure = Structure.read(text)
-        if recipe.labels == "given" and structure.labels is None:
-            raise Rejected("its nodes have no labels, which this collection compares")
+        structure = read_structure(text, recipe)
     except Rejected as reason:
-        raise InvalidInput(f"not a graph: {reason}", given=text[:200], expected='{"edges": [[0, 1], ...]}') from reason
+        given = text[:200].encode(errors="backslashreplace").decode()
+        raise InvalidInput(f"not a graph: {reason}", given=given, expected='{"edges": [[0, 1], ...]}') from reason
     return Query(structure.text, Features.of([structure], recipe))
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -58,6 +59,8 @@ class Structure:
 
 
 def _object(text: str) -> dict[str, Any]:
+    if not text.strip():
+        raise Rejected("empty record")
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -69,17 +72,14 @@ def _object(text: str) -> dict[str, Any]:
 
 def _pairs(edges: object) -> Int64:
     problem = Rejected('"edges" is not a list of pairs of node numbers')
-    if not isinstance(edges, list):
+    if not isinstance(edges, list) or not all(type(edge) is list and len(edge) == 2 for edge in edges):
         raise problem
-    if not edges:
-        return np.empty((0, 2), np.int64)
+    if not {type(node) for edge in edges for node in edge} <= {int}:
+        raise problem
     try:
-        pairs = np.array(edges)
-    except (ValueError, OverflowError) as error:
+        return np.fromiter(chain.from_iterable(edges), np.int64, 2 * len(edges)).reshape(-1, 2)
+    except OverflowError as error:
         raise problem from error
-    if pairs.dtype != np.int64 or pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise problem
-    return pairs
 
 
 def _labels(labels: object, nodes: int) -> Sequence[str] | Sequence[int] | None:
@@ -91,6 +91,10 @@ def _labels(labels: object, nodes: int) -> Sequence[str] | Sequence[int] | None:
         raise Rejected('"labels" holds something else than integers alone or texts alone')
     if not all(-(2**63) <= label < 2**63 for label in labels if isinstance(label, int)):
         raise Rejected('"labels" holds an integer of more than 64 bits')
+    try:
+        "".join(map(str, labels)).encode()
+    except UnicodeEncodeError as error:
+        raise Rejected('"labels" holds what is not Unicode text') from error
     return labels
 
 

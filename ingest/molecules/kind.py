@@ -65,7 +65,7 @@ class MoleculeKind(Kind):
         tie = np.arange(2, dtype=np.uint64)
         return MoleculeDescriptors(recipe, np.ones((2, recipe.fingerprint.words), np.uint64), np.ones(2), one, one, tie)
 
-    def versions(self) -> dict[str, str]:
+    def versions(self, recipe: MoleculeRecipe) -> dict[str, str]:  # noqa: ARG002
         return {"rdkit": rdBase.rdkitVersion}
 
     def read(self, recipe: MoleculeRecipe, text: str, writing: str) -> Query:

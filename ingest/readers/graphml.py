@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from itertools import accumulate, pairwise
 from typing import IO, Any
 from xml.etree.ElementTree import ParseError
 
@@ -14,6 +15,7 @@ from store.errors import InvalidInput
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>/]")
 _LABEL = "label"
+_MALFORMED = (ParseError, NetworkXError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def read_graphml(path: str, stream: IO[bytes]) -> Iterator[Record]:
@@ -23,18 +25,19 @@ def read_graphml(path: str, stream: IO[bytes]) -> Iterator[Record]:
     Raises `InvalidInput` for a file that is no XML.
     """
     data = stream.read()
-    lines = [data.count(b"\n", 0, found.start()) + 1 for found in _GRAPH.finditer(data)]
+    starts = [found.start() for found in _GRAPH.finditer(data)]
+    lines = [1 + passed for passed in accumulate(data.count(b"\n", *part) for part in pairwise([0, *starts]))]
     reader = _Reader()
     try:
         elements = reader.elements(data)
-    except (ParseError, NetworkXError) as error:
+    except _MALFORMED as error:
         raise InvalidInput(f"{path} is no GraphML: {error}", expected="a <graphml> document") from error
     if len(elements) != len(lines):
         lines = [1] * len(elements)  # a <graph> in a comment: their places cannot be told
     for line, element in zip(lines, elements, strict=True):
         try:
             yield _record(line, reader.graph(element), element.get("id"))
-        except (NetworkXError, ValueError, KeyError, TypeError) as error:
+        except _MALFORMED as error:
             yield faulted(line, element.get("id") or "", f"no valid GraphML: {error}")
 
 
@@ -49,7 +52,12 @@ class _Reader(GraphMLReader):  # type: ignore[misc]
         return list(self.xml.findall(f"{{{self.NS_GRAPHML}}}graph"))
 
     def graph(self, element: Any) -> Any:
-        return self.make_graph(element, self.keys, self.defaults)
+        self.multigraph = False  # what it keeps from one graph to the next
+        self.edge_ids.clear()
+        graph = self.make_graph(element, self.keys, self.defaults)
+        if len(graph) != sum(1 for _ in element.iter(f"{{{self.NS_GRAPHML}}}node")):
+            raise NetworkXError("nodes share an id, lie in a graph of their own, or are not there but have edges")
+        return graph
 
 
 def _record(line: int, graph: Any, id: str | None) -> Record:

@@ -32,11 +32,12 @@ def open_graphs(path: str, options: ReadOptions, stdin: BinaryIO | None = None) 
     format = told_format(path, options.format or ("tu" if folder else None), GRAPH_FORMATS, GRAPH_EXTENSIONS)
     if format == "tu" and path == STDIN:
         raise InvalidInput("a collection in TUDataset's layout is a folder or a zip archive", given=path)
+    if format != "tu" and folder:
+        raise InvalidInput("a folder is read in TUDataset's layout", given=f"{path} as {format}", expected="a file")
     with ExitStack() as resources:
         if folder:
-            file: IO[bytes] = io.BufferedReader(
-                _Joined(sorted(entry for entry in Path(path).rglob("*") if entry.is_file()))
-            )
+            files = sorted(entry for entry in Path(path).rglob("*") if entry.is_file())
+            file: IO[bytes] = resources.enter_context(io.BufferedReader(_Joined(files)))
         else:
             file = (stdin or sys.stdin.buffer) if path == STDIN else resources.enter_context(open_file(path))
         bytes_total = None if folder or path == STDIN else size_of(file)
@@ -64,17 +65,20 @@ class _Joined(io.RawIOBase):
 
     def __init__(self, files: list[Path]) -> None:
         self._rest = iter(files)
-        self._file: IO[bytes] = io.BytesIO()
+        self._file: io.BufferedIOBase = io.BytesIO()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not (data := self._file.read(len(buffer))):
-            self._file.close()
+        while not (count := self._file.readinto(buffer)):
             following = next(self._rest, None)
             if following is None:
                 return 0
+            self._file.close()
             self._file = following.open("rb")
-        buffer[: len(data)] = data
-        return len(data)
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ingest.readers.lines import Line
-from ingest.readers.records import Record, faulted
+from ingest.readers.records import Record, faulted, unsound
 
 _STRUCTURE = {"name", "edges", "num_nodes", "labels"}
 
@@ -19,12 +19,16 @@ def read_jsonl(lines: Iterable[Line]) -> Iterator[Record]:
             continue
         content = _content(text)
         name = content.get("name")
-        if name is not None and not isinstance(name, str | int):
+        if name is not None and type(name) not in (str, int):
             yield faulted(number, text, '"name" is neither a text nor a whole number')
             continue
         kept = {key: value for key, value in content.items() if key not in _STRUCTURE and value is not None}
         values = [value if isinstance(value, str) else json.dumps(value) for value in kept.values()]
-        yield number, text, None if name is None else str(name), list(kept), values, None
+        told = [] if name is None else [str(name)]
+        if fault := unsound("".join([*told, *kept, *values])):
+            yield faulted(number, text, f"what it says of itself {fault}")
+            continue
+        yield number, text, next(iter(told), None), list(kept), values, None
 
 
 def _content(text: str) -> dict[str, Any]:

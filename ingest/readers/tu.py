@@ -1,5 +1,6 @@
 """Graph collections in the raw layout of TUDataset (Morris et al., 2020): NAME_A.txt and its companions."""
 
+import io
 import json
 import zipfile
 from collections.abc import Iterator
@@ -42,11 +43,10 @@ def read_tu(path: str) -> Iterator[Record]:
 
 
 def _edge_files(root: Folder) -> list[Any]:
-    found = [file for file in root.iterdir() if file.name.endswith(_EDGES)]
-    for folder in root.iterdir():
-        if folder.is_dir():
-            found += [file for file in folder.iterdir() if file.name.endswith(_EDGES)]
-    return sorted(found, key=str)
+    """In the folder itself and in those in it; without the hidden ones that macOS puts into archives."""
+    folders = [root, *(entry for entry in root.iterdir() if entry.is_dir())]
+    files = (file for folder in folders for file in folder.iterdir())
+    return sorted((file for file in files if file.name.endswith(_EDGES) and not file.name.startswith(".")), key=str)
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,9 @@ class _Collection:
         (graph,) = self._numbers("graph_indicator", columns=1).T
         if not len(graph) or graph.min() < 1:
             raise self._damaged("graph_indicator", "it names no graph, or one below 1")
+        known = max(len(graph), *map(len, self._properties.values()), 0)
+        if graph.max() > known:
+            raise self._damaged("graph_indicator", f"it names graph {graph.max()}, but there are {known} at most")
         return graph - 1
 
     @cached_property
@@ -163,25 +166,33 @@ class _Collection:
         return self.folder / f"{self.name}_{ending}.txt"
 
     def _lines(self, ending: str) -> list[str]:
-        text: str = self._file(ending).read_text(encoding="utf-8", errors="replace")
-        return [line.strip() for line in text.splitlines()]
+        text = self._data(ending).decode(errors="replace")
+        return [line.strip() for line in text.rstrip().split("\n")]
 
     def _numbers(self, ending: str, columns: int | None = None) -> Int64:
         """(lines, columns) integers."""
+        data = self._data(ending)
+        if not data.strip():
+            return np.empty((0, columns or 1), np.int64)
+        try:
+            table = csv.read_csv(io.BytesIO(data), csv.ReadOptions(use_threads=False, autogenerate_column_names=True))
+        except pa.ArrowInvalid as error:
+            raise self._damaged(ending, str(error)) from error
+        if columns is not None and table.num_columns != columns:
+            raise self._damaged(ending, f"{table.num_columns} columns, not {columns}")
+        if not all(pa.types.is_integer(column.type) and not column.null_count for column in table.columns):
+            raise self._damaged(ending, "it holds something else than whole numbers")
+        return np.stack(table.columns, axis=1)
+
+    def _data(self, ending: str) -> bytes:
         file = self._file(ending)
         if not file.exists():
             raise InvalidInput(f"{self.path} has no {file.name}", expected=f"it beside {self.name}{_EDGES}")
-        with file.open("rb") as stream:
-            try:
-                table = csv.read_csv(stream, csv.ReadOptions(use_threads=False, autogenerate_column_names=True))
-                found = [np.asarray(column.cast(pa.int64())) for column in table.columns]
-            except pa.ArrowInvalid as error:
-                if not len(file.read_bytes().strip()):
-                    return np.empty((0, columns or 1), np.int64)
-                raise self._damaged(ending, str(error)) from error
-        if columns is not None and len(found) != columns:
-            raise self._damaged(ending, f"{len(found)} columns, not {columns}")
-        return np.stack(found, axis=1)
+        try:
+            data: bytes = file.read_bytes()
+        except RuntimeError as error:  # encrypted, or packed in a way that Python does not know
+            raise self._damaged(ending, str(error)) from error
+        return data
 
     def _damaged(self, ending: str, why: str) -> InvalidInput:
         return InvalidInput(f"{self.path}: {self.name}_{ending}.txt is damaged: {why}")

@@ -32,6 +32,7 @@ class Neo4jStore(Store):
             )
         if row["version"] is not None:
             require_schema_version(row["version"], cypher.SCHEMA_VERSION)
+        self._create_schema()
         if row["version"] is None:
             self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)
 

@@ -1,5 +1,6 @@
 """The real application over real HTTP, serving collections that were really ingested, from either store."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -15,7 +17,7 @@ from api.serve import Server
 from api.settings import Settings
 from ingest import pipeline
 from ingest.pipeline import IngestOptions
-from ingest.recipe import resolve
+from ingest.recipe import resolve, resolve_graphs
 from store import open_store
 from store.base import Store
 from store.records import ITEM_SCHEMA, Counts, Edges, Histogram, Provenance
@@ -70,9 +72,27 @@ def publish_named(store: Store, collection: str, names: list[str]) -> str:
         ).generation
 
 
+def social() -> list[dict[str, Any]]:
+    """80 graphs as JSON: 75 random ones of like sizes, a hostile one, one without edges, and large ones."""
+    random = [nx.gnm_random_graph(10 + seed % 3, 12 + seed % 2, seed=seed) for seed in range(75)]
+    odd = [nx.path_graph(4), nx.empty_graph(6), nx.path_graph(150), nx.path_graph(151), nx.complete_graph(40)]
+    names = [*(f"g{number}" for number in range(75)), "<script>alert('&\"]]>\x07')</script>", *"wxyz"]
+    return [
+        {"name": name, "num_nodes": len(graph), "edges": [list(edge) for edge in graph.edges], "class": number % 2}
+        for number, (name, graph) in enumerate(zip(names, [*random, *odd], strict=True))
+    ]
+
+
+@pytest.fixture(scope="session")
+def social_graphs() -> list[dict[str, Any]]:
+    """The items of the collection social, in the order of their ids."""
+    return social()
+
+
 @pytest.fixture(scope="session")
 def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Collections nci (400 molecules), keyed (20 with InChIKeys), hard (three to draw) and graphs."""
+    """Collections nci (400 molecules), keyed (20 with InChIKeys), hard (three to draw), graphs (three of one node) and
+    social (80 graphs)."""
     folder = tmp_path_factory.mktemp("api")
     lines = nci_file.read_text().splitlines()[:MOLECULES]
     with open_store(folder / "store", create=True) as store:
@@ -80,6 +100,9 @@ def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         ingest(store, "keyed", lines[:20], folder, inchikey=True)
         ingest(store, "hard", list(HARD), folder)
         publish_named(store, "graphs", ["a", "b", "c"])
+        (folder / "social.jsonl").write_text("".join(f"{json.dumps(content)}\n" for content in social()))
+        files = [str(folder / "social.jsonl")]
+        pipeline.ingest(store, "social", files, resolve_graphs(top_k=10), IngestOptions(workers=1))
     return folder / "store"
 
 
