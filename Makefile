@@ -20,6 +20,8 @@ bench: $(VENV)/.dev ## every figure of the README
 	$(BIN)/python -m benchmarks.http
 	$(BIN)/python -m benchmarks.join
 	$(BIN)/python -m benchmarks.neo4j
+	$(BIN)/python -m benchmarks.wl
+	$(BIN)/python -m benchmarks.assembly
 
 results: $(VENV)/.dev ## what pre-training is worth downstream: hours, and it goes on where it was stopped
 	$(BIN)/python -m benchmarks.results $(RESULTS)
