@@ -95,6 +95,15 @@ class SubgraphQuery(GenerationQuery):
     min_similarity: MinSimilarity = None
 
 
+class HopsQuery(GenerationQuery):
+    """How many random items to go out from, and how far."""
+
+    targets: Annotated[int, Field(ge=1, le=1000)] = 100
+    max_hops: Annotated[int, Field(ge=1, le=8)] = 4
+    min_similarity: MinSimilarity = None
+    seed: Seed = 0
+
+
 class ComponentsQuery(PageQuery):
     """A page of components."""
 

@@ -179,6 +179,21 @@ class Subgraph(FromGeneration):
     truncated: bool
 
 
+class Hop(Schema):
+    """Pairs exactly `hop` edges apart: how many were compared, mean and standard deviation of their similarity."""
+
+    hop: int
+    pairs: int
+    mean: float
+    deviation: float
+
+
+class HopsReply(FromGeneration):
+    """A hop that nothing lies at is left out."""
+
+    hops: list[Hop]
+
+
 class Component(Schema):
     """`id`: its lowest member's; `similarity`: the highest threshold that holds it together, null for a single item."""
 

@@ -17,7 +17,7 @@ from ingest.recipe import Recipe
 from ingest.workspace import Content
 from store import records
 from store.base import Generation
-from store.records import Edges, Float64, Int64, UInt64
+from store.records import Edges, Float64, UInt64
 
 Advance: TypeAlias = Callable[[int], object]
 
@@ -75,8 +75,8 @@ class Search(ABC):
         """The lowest id of the items with the same structure."""
 
     @abstractmethod
-    def similar_counts(self, ids: Int64, threshold: float) -> Int64:
-        """(n,) how many items are similar ≥ threshold to each of these n items, itself left out."""
+    def similarities(self, id: int) -> Float64:
+        """(N,) of one item with every item; with itself 0."""
 
 
 class Kind(ABC):

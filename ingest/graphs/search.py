@@ -12,7 +12,7 @@ from ingest.kind import Query, Search
 from ingest.recipe import GraphRecipe
 from store.base import Generation, rounded
 from store.errors import Conflict, InvalidInput
-from store.records import Float32, Int64
+from store.records import Float64
 
 _SEARCHED = ("wl", "grakel")  # kernels with the same numbers
 
@@ -33,7 +33,7 @@ class GraphSearch(Search):
         self._index = SubtreeIndex(**index) if index else SubtreeIndex.of(described(generation, self._recipe))
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
-        similarity = self._similarities(query.described)
+        similarity = self._similarities(query.described).astype(np.float32)
         passing = similarity > 0
         if min_similarity is None:
             return Hits(np.flatnonzero(passing).astype(np.int32), similarity[passing]).best(limit)
@@ -41,22 +41,19 @@ class GraphSearch(Search):
         found = Hits(np.flatnonzero(passing).astype(np.int32), similarity[passing])
         return found.best(limit, total=len(found.ids))
 
-    def _similarities(self, query: Features) -> Float32:
-        return normalised(self._index.products(query), self._index.square, query.square[0]).astype(np.float32)
+    def _similarities(self, query: Features) -> Float64:
+        return normalised(self._index.products(query), self._index.square, query.square[0])
 
     def stored(self, query: Query) -> int | None:
         equal = self.search(query, 1.0, self._generation.size).ids
         structures = (row for batch in self._generation.scan(equal) for row in batch.to_pylist())
         return next((row["id"] for row in structures if row["structure"] == query.text), None)
 
-    def similar_counts(self, ids: Int64, threshold: float) -> Int64:
-        counts = np.empty(len(ids), np.int64)
-        structures = (text for batch in self._generation.scan(ids.astype(np.int32)) for text in batch["structure"])
-        for place, text in enumerate(structures):
-            similarity = self._similarities(read_graph(self._recipe, text.as_py()).described)
-            similarity[ids[place]] = 0
-            counts[place] = ((similarity >= rounded(threshold)) & (similarity > 0)).sum()
-        return counts
+    def similarities(self, id: int) -> Float64:
+        (row,) = (row for batch in self._generation.scan(np.array([id], np.int32)) for row in batch.to_pylist())
+        similarity = self._similarities(read_graph(self._recipe, row["structure"]).described)
+        similarity[id] = 0
+        return similarity
 
 
 def read_graph(recipe: GraphRecipe, text: str) -> Query:

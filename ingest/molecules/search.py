@@ -3,19 +3,18 @@
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 from rdkit import rdBase
 
 from ingest.hits import NOTHING, Hits
 from ingest.kind import Query, Search
 from ingest.molecules.stored import recomputed_fingerprints
 from ingest.planes import TILE, BitLists, BitPlanes
-from ingest.popcount import common, common_with, minimum_common
+from ingest.popcount import common_with, minimum_common
 from ingest.recipe import MoleculeRecipe
 from ingest.tiles import similar_in_tiles
 from store.base import Generation, rounded
 from store.errors import Conflict
-from store.records import Int32, Int64, UInt64
+from store.records import Float64, UInt64
 
 _SAMPLED = 16
 _LEAST = 1e-6  # below any similarity of fingerprints that share a bit
@@ -94,23 +93,15 @@ class MoleculeSearch(Search):
         return Hits(self._planes.order[positions[passing]], similarity[passing])
 
     def _everything(self, query: Query) -> Hits:
-        shared = common_with(self._fingerprints.words, query.described)
-        union = self._fingerprints.popcounts + np.bitwise_count(query.described).sum(dtype=np.int32) - shared
-        similarity = (shared / np.maximum(union, 1)).astype(np.float32)
+        similarity = self._similarities(query.described).astype(np.float32)
         return Hits(np.arange(len(similarity), dtype=np.int32), similarity)
 
-    def similar_counts(self, ids: Int64, threshold: float) -> Int64:
-        prints = self._fingerprints
-        least = minimum_common(threshold, 2 * int(prints.popcounts.max()))
-        return _count_similar(prints.words, prints.popcounts, least, ids)
+    def _similarities(self, bits: UInt64) -> Float64:
+        shared = common_with(self._fingerprints.words, bits)
+        union = self._fingerprints.popcounts + np.bitwise_count(bits).sum(dtype=np.int32) - shared
+        return shared / np.maximum(union, 1)
 
-
-@njit(nogil=True, cache=True)
-def _count_similar(words: UInt64, popcounts: Int32, least: Int64, ids: Int64) -> Int64:
-    counts = np.zeros(len(ids), np.int64)
-    for place in range(len(ids)):
-        row = ids[place]
-        for other in range(len(words)):
-            if other != row and common(words, row, other) >= least[popcounts[row] + popcounts[other]]:
-                counts[place] += 1
-    return counts
+    def similarities(self, id: int) -> Float64:
+        similarity = self._similarities(self._fingerprints.words[id])
+        similarity[id] = 0
+        return similarity
