@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 UI := api/ui
 NPM := PATH="$(abspath $(BIN)):$$PATH" $(abspath $(BIN))/npm --prefix $(UI)
 
-.PHONY: demo test test-page page lint bench results check-long docs clean
+.PHONY: demo test test-page page lint bench results graph-results check-long docs clean
 
 demo: $(VENV)/.run ## ingest real molecules, serve them, print three example queries
 	$(BIN)/graphkin demo $(DEMO)
@@ -33,9 +33,14 @@ bench: $(VENV)/.dev ## every figure of the README
 	$(BIN)/python -m benchmarks.http
 	$(BIN)/python -m benchmarks.join
 	$(BIN)/python -m benchmarks.neo4j
+	$(BIN)/python -m benchmarks.wl
+	$(BIN)/python -m benchmarks.assembly
 
 results: $(VENV)/.dev ## what pre-training is worth downstream: hours, and it goes on where it was stopped
 	$(BIN)/python -m benchmarks.results $(RESULTS)
+
+graph-results: $(VENV)/.dev ## the same of social graphs: hours, and it goes on where it was stopped
+	$(BIN)/python -m benchmarks.graph_results $(RESULTS)
 
 lint: $(VENV)/.dev ## format, lint, types, who may import whom
 	$(BIN)/ruff format --check .

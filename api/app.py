@@ -9,6 +9,7 @@ from starlette.middleware import Middleware
 
 from api import (
     collections,
+    components,
     depiction,
     exports,
     health,
@@ -37,6 +38,7 @@ _SUBJECTS = (
     collections,
     negatives,
     hierarchy,
+    components,
     depiction,
     structure,
     exports,

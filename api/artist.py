@@ -7,7 +7,8 @@ from asyncio.subprocess import PIPE, Process
 from types import TracebackType
 from typing import Any, Self
 
-from store.errors import StoreBusy, StoreError
+from store.errors import Conflict, StoreBusy, StoreError
+from store.records import Kind
 
 _WORKERS = 2
 _LONGEST_REPLY = 64 * 2**20  # bytes
@@ -38,28 +39,30 @@ class Artist:
         for worker in self._workers:
             await worker.stop()
 
-    async def draw(self, smiles: str, title: str, width: int, height: int, shared_with: str | None = None) -> str:
-        """An SVG of `width` x `height` pixels, with what the molecule shares with another highlighted.
+    async def draw(
+        self, kind: Kind, structure: str, title: str, width: int, height: int, shared_with: str | None = None
+    ) -> str:
+        """An SVG of `width` x `height` pixels: a molecule given as SMILES, or a graph given as JSON; with what the
+        molecule shares with another highlighted.
 
         What is shared is looked for during 2 s; the `desc` of the drawing says if that did not suffice.
-        Raises `StoreError` if RDKit cannot draw the molecule and `StoreBusy` if it takes too long.
+        Raises `Conflict` for what a graph would share, `StoreError` if the structure cannot be drawn and `StoreBusy` if
+        that takes too long.
         """
+        if kind != "molecule" and shared_with is not None:
+            raise Conflict("only molecules have shared substructures to highlight", given=kind, expected="molecule")
         worker = await self._idle.get()
         try:
-            atoms, note = ([], "") if shared_with is None else await _shared(worker, smiles, shared_with)
-            svg: str = await worker.ask(
-                "draw",
-                self._patience,
-                smiles=smiles,
-                title=title,
-                note=note,
-                width=width,
-                height=height,
-                atoms=atoms,
-            )
+            what: dict[str, Any] = {"title": title, "width": width, "height": height}
+            if kind == "molecule":
+                atoms, note = ([], "") if shared_with is None else await _shared(worker, structure, shared_with)
+                what |= {"smiles": structure, "note": note, "atoms": atoms}
+            else:
+                what |= {"structure": structure}
+            svg: str = await worker.ask("draw" if kind == "molecule" else "draw_graph", self._patience, **what)
             return svg
         except TimeoutError as error:
-            raise StoreBusy("drawing this molecule takes too long", given=smiles) from error
+            raise StoreBusy("drawing this structure takes too long", given=structure[:200]) from error
         finally:
             self._idle.put_nowait(worker)
 
@@ -92,7 +95,7 @@ class _Worker:
             await self.stop()
             raise
         if "error" in answer:
-            raise StoreError(f"RDKit cannot draw this molecule: {answer['error']}")
+            raise StoreError(f"this structure cannot be drawn: {answer['error']}")
         return answer["result"]
 
     async def _start(self) -> Process:
@@ -124,6 +127,6 @@ async def _exchange(process: Process, question: str) -> dict[str, Any]:
     process.stdin.write(f"{question}\n".encode())
     line = await process.stdout.readline()
     if not line:
-        raise StoreError("RDKit crashed while drawing this molecule")
+        raise StoreError("drawing this structure crashed")
     answer: dict[str, Any] = json.loads(line)
     return answer

@@ -1,4 +1,4 @@
-"""Drawings of molecules as SVG, and what two molecules share.
+"""Drawings of molecules and graphs as SVG, and what two molecules share.
 
 Run as a module it answers questions on standard input, one line of JSON each: see `api.artist`.
 """
@@ -63,7 +63,13 @@ def _text(text: str) -> str:
     return escape(printable).encode("ascii", "xmlcharrefreplace").decode()
 
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {"draw": draw, "shared_atoms": shared_atoms}
+def _draw_graph(**arguments: Any) -> str:
+    from api.depict_graph import draw_graph  # NetworkX takes its time to be imported
+
+    return draw_graph(**arguments)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"draw": draw, "draw_graph": _draw_graph, "shared_atoms": shared_atoms}
 
 
 def _answer(question: list[Any]) -> dict[str, Any]:

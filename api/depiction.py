@@ -1,7 +1,8 @@
 """GET items/{id}/depiction.svg: an item drawn, and what it shares with another."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -11,7 +12,8 @@ from api.queries import DepictionQuery, ItemId
 from api.reading import SvgReading
 from api.reply import SVG
 from api.state import state_of
-from ingest.query import read_structure
+from store.base import Generation
+from store.records import STRUCTURE
 
 router = APIRouter(
     prefix="/v1/collections/{c}", tags=["depiction"], responses=problems(400, 404, 406, 409, 410, 422, 500, 503)
@@ -22,19 +24,28 @@ router = APIRouter(
 async def depiction(
     request: Request, read: SvgReading, id: ItemId, query: Annotated[DepictionQuery, Query()]
 ) -> Response:
-    """The molecule as SVG. `highlight`: the largest substructure shared with that item, looked for during 2 s."""
-    recipe = read.opened.recipe
+    """A molecule, a small graph, or a summary of a large one, as SVG.
+
+    `highlight` and `highlight_smiles`, for molecules: the largest substructure shared with that one, looked for during
+    2 s.
+    """
+    kind = read.generation.manifest.kind
     ids = [id] if query.highlight is None else [id, query.highlight]
-    item, *other = await run_in_threadpool(read.generation.items, ids)
-    shared_with = other[0]["smiles"] if other else None
+    item, *other = await run_in_threadpool(_rows, read.generation, ids)
+    shared_with = other[0][STRUCTURE[kind]] if other else None
     if query.highlight_smiles is not None:
         text = query.highlight_smiles.replace(" ", "+")
-        shared_with = (await run_in_threadpool(read_structure, recipe, smiles=text)).smiles
+        shared_with = (await run_in_threadpool(read.opened.read, smiles=text)).text
     svg = await state_of(request)["artist"].draw(
-        smiles=item["smiles"] or "",
-        title=item["names"][0] if item["names"] else item["smiles"] or "",
+        kind=kind,
+        structure=item[STRUCTURE[kind]],
+        title=item["names"][0] if item["names"] else item[STRUCTURE[kind]][:100],
         width=query.width,
         height=query.height,
         shared_with=shared_with,
     )
     return read.whole(svg.encode("latin-1"))
+
+
+def _rows(generation: Generation, ids: list[int]) -> list[dict[str, Any]]:
+    return [row for batch in generation.scan(np.array(ids, np.int32)) for row in batch.to_pylist()]

@@ -1,15 +1,17 @@
-"""GET items/{id}/subgraph and GET paths: the hierarchy as a graph."""
+"""GET items/{id}/subgraph, GET hops and GET paths: the hierarchy as a graph."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from api.openapi import problems
-from api.queries import ItemId, PathQuery, SubgraphQuery
+from api.queries import HopsQuery, ItemId, PathQuery, SubgraphQuery
 from api.reading import JsonReading
 from api.reply import array, similarity_texts
-from api.schemas import PathReply, Subgraph
+from api.schemas import HopsReply, PathReply, Subgraph
+from ingest.hops import by_hop
 
 router = APIRouter(
     prefix="/v1/collections/{c}", tags=["hierarchy"], responses=problems(400, 404, 406, 410, 422, 500, 503)
@@ -30,6 +32,14 @@ def subgraph(read: JsonReading, id: ItemId, query: Annotated[SubgraphQuery, Quer
         nodes=array(b'{"item":%b,"hop":%d,"hidden":%d}' % node for node in nodes),
         edges=array(b'{"source":%d,"target":%d,"similarity":%b}' % (*pair, text) for pair, text in edges),
     )
+
+
+@router.get("/hops", response_model=HopsReply, responses=problems(409))
+def hops(read: JsonReading, query: Annotated[HopsQuery, Query()]) -> Response:
+    """How similar items are that lie so many edges apart: random targets, each with at most 50 items of every hop."""
+    search, threshold = read.opened.search(), read.threshold(query.min_similarity)
+    found = by_hop(read.generation, search, threshold, query.targets, query.max_hops, query.seed)
+    return read.json({"hops": [asdict(hop) for hop in found]})
 
 
 @router.get("/paths", response_model=PathReply)

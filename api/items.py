@@ -10,7 +10,6 @@ from api.queries import GenerationQuery, ItemId, ItemsQuery
 from api.reading import JsonReading, Reading
 from api.reply import array
 from api.schemas import ItemReply, ItemsPage
-from ingest.query import read_structure
 from store.base import Field
 
 router = APIRouter(
@@ -42,7 +41,7 @@ def items(read: JsonReading, query: Annotated[ItemsQuery, Query()]) -> Response:
 def _wanted(read: Reading, query: ItemsQuery) -> tuple[Field, str] | None:
     """What items are looked up by; SMILES as the collection writes them."""
     if query.smiles is not None:
-        return "smiles", read_structure(read.opened.recipe, smiles=query.smiles.replace(" ", "+")).smiles
+        return "smiles", read.opened.read(smiles=query.smiles.replace(" ", "+")).text
     if query.name is not None:
         return "name", query.name
     if query.inchikey is not None:

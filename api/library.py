@@ -5,20 +5,24 @@ import weakref
 from collections.abc import Iterable
 from contextlib import suppress
 
+import numpy as np
 from cachetools import LRUCache, TTLCache
 from pydantic_core import to_json
 
 from api.preparation import Preparation
-from ingest.recipe import Recipe
-from ingest.search import StructureSearch
-from store.base import Collection, Generation, Store
-from store.errors import Conflict, NotFound
+from ingest.kind import Kind, Query, Search
+from ingest.kinds import kind_of
+from ingest.query import read_structure
+from store.base import Collection, Generation, Store, rounded
+from store.components import Components
+from store.errors import NotFound
 from store.records import Manifest
 from store.sampling.base import Sampler
 from store.sampling.engine import Engine, require_engine, sampler_of
 
 _OPEN = 8  # generations
 _MANIFESTS = 1024
+_THRESHOLDS = 4  # of a generation whose components are remembered: 12 bytes an item each
 _FRESH = 0.4  # seconds for which the catalogue is believed; a publish is seen within a second
 _TEXTS = 50_000  # items of a generation whose JSON is remembered: about 20 MB
 
@@ -32,21 +36,19 @@ class Opened:
         self._lock = threading.Lock()
         self._sampler: Sampler | None = None
         self._preparation: Preparation | None = None
-        self._search: StructureSearch | None = None
+        self._search: Search | None = None
+        self._components: LRUCache[np.float32, Components] = LRUCache(_THRESHOLDS)
         self._texts: dict[int, bytes] = {}
         weakref.finalize(self, generation.close)
 
     @property
-    def recipe(self) -> Recipe:
-        """How this collection reads molecules. Raises `Conflict` for other kinds."""
-        self.require_molecules()
-        return Recipe.model_validate(self.generation.manifest.recipe)
+    def kind(self) -> Kind:
+        """What is peculiar to its items."""
+        return kind_of(self.generation)
 
-    def require_molecules(self) -> None:
-        """Raises `Conflict` unless the items are molecules."""
-        kind = self.generation.manifest.kind
-        if kind != "molecule":
-            raise Conflict("this needs a collection of molecules", given=kind, expected="kind molecule")
+    def read(self, **structure: str | None) -> Query:
+        """A structure as this collection reads it. Raises as `read_structure` does."""
+        return read_structure(self.kind.recipe(self.generation.manifest.recipe), **structure)
 
     def sampler(self) -> Sampler:
         with self._lock:
@@ -61,12 +63,23 @@ class Opened:
         if preparation is not None:
             preparation.require()
 
-    def search(self) -> StructureSearch:
+    def search(self) -> Search:
         """Raises `Conflict` where this collection cannot be searched."""
         with self._lock:
             if self._search is None:
-                self._search = StructureSearch(self.generation)
+                self._search = self.kind.search(self.generation)
             return self._search
+
+    def components(self, min_similarity: float | None) -> Components:
+        """The components at a threshold; those of a few thresholds are remembered."""
+        threshold = rounded(min_similarity)
+        with self._lock:
+            found = self._components.get(threshold)
+        if found is None:
+            found = Components.at(self.generation.graph(), self.generation.forest(), threshold)
+            with self._lock:
+                self._components[threshold] = found
+        return found
 
     def item_texts(self, ids: Iterable[int]) -> list[bytes]:
         """The items as JSON, in the order asked for. Raises `NotFound` naming an id."""

@@ -12,7 +12,9 @@ MAX_PAGE = 1000
 MAX_NEGATIVES = 2**24  # ids in one reply
 
 ItemId = Annotated[int, Path(ge=0, le=MAX_ID, description="Item id.", examples=[0])]
+ComponentId = Annotated[int, Path(ge=0, le=MAX_ID, description="Component id: its lowest member's.", examples=[0])]
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
+NodeNumber = Annotated[int, Field(ge=0, le=MAX_ID)]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch.")]
 EpochInPath = Annotated[int, Path(ge=0, le=MAX_SEED, description="Epoch.", examples=[0])]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED, description="Seed of the random draws.")]
@@ -91,6 +93,30 @@ class SubgraphQuery(GenerationQuery):
     max_items: Annotated[int, Field(ge=1, le=1000)] = 200
     max_edges: Annotated[int, Field(ge=0, le=5000)] = 5000
     min_similarity: MinSimilarity = None
+
+
+class HopsQuery(GenerationQuery):
+    """How many random items to go out from, and how far."""
+
+    targets: Annotated[int, Field(ge=1, le=1000)] = 100
+    max_hops: Annotated[int, Field(ge=1, le=8)] = 4
+    min_similarity: MinSimilarity = None
+    seed: Seed = 0
+
+
+class ComponentsQuery(PageQuery):
+    """A page of components."""
+
+    min_similarity: MinSimilarity = None
+    min_size: Annotated[int, Field(ge=1, le=MAX_ID, description="Smallest number of members.")] = 2
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+
+
+class ComponentQuery(PageQuery):
+    """A page of a component's members."""
+
+    min_similarity: MinSimilarity = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
 
 
 class PathQuery(GenerationQuery):
@@ -199,19 +225,29 @@ class NegativesQuery(GenerationQuery):
         return self
 
 
+class GraphBody(Body):
+    """A graph: its edges as pairs of node numbers from 0, how many nodes it has (by default as many as the edges name),
+    and, where the recipe compares them, the labels of all nodes."""
+
+    edges: Annotated[list[Annotated[list[NodeNumber], Field(min_length=2, max_length=2)]], Field(fail_fast=True)]
+    num_nodes: int | None = None
+    labels: list[int] | list[str] | None = None
+
+
 class SearchBody(Body):
-    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB); at most 1,000 atoms."""
+    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, or graph."""
 
     smiles: Annotated[str | None, Field(examples=["CC(=O)Oc1ccccc1C(=O)O"])] = None
     inchi: str | None = None
     molblock: str | None = None
+    graph: Annotated[GraphBody | None, Field(examples=[None])] = None
     min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "SearchBody":
-        if sum(value is not None for value in (self.smiles, self.inchi, self.molblock)) != 1:
-            raise ValueError("exactly one of smiles, inchi, molblock")
+        if sum(value is not None for value in (self.smiles, self.inchi, self.molblock, self.graph)) != 1:
+            raise ValueError("exactly one of smiles, inchi, molblock, graph")
         return self
 
 

@@ -106,9 +106,9 @@ class StructureReply(FromGeneration):
 
 
 class SearchQuery(Schema):
-    """What was searched for, standardised; its id if it is stored."""
+    """What was searched for, standardised (null for graphs); its id if it is stored."""
 
-    smiles: str
+    smiles: str | None
     id: int | None
 
 
@@ -184,6 +184,48 @@ class Subgraph(FromGeneration):
     nodes: list[Node]
     edges: list[Edge]
     truncated: bool
+
+
+class Hop(Schema):
+    """Pairs exactly `hop` edges apart: how many were compared, mean and standard deviation of their similarity."""
+
+    hop: int
+    pairs: int
+    mean: float
+    deviation: float
+
+
+class HopsReply(FromGeneration):
+    """A hop that nothing lies at is left out."""
+
+    hops: list[Hop]
+
+
+class Component(Schema):
+    """`id`: its lowest member's; `similarity`: the highest threshold that holds it together, null for a single item."""
+
+    id: int
+    size: int
+    medoid: int
+    similarity: Similarity | None
+
+
+class ComponentsPage(FromGeneration):
+    """`singletons`: how many items are alone."""
+
+    components: list[Component]
+    singletons: int
+    next_cursor: NextCursor
+
+
+class ComponentReply(FromGeneration):
+    """`children`: what it falls into when the threshold rises above its similarity, largest first."""
+
+    component: Component
+    items: list[Item]
+    children: list[Component]
+    children_total: int
+    next_cursor: NextCursor
 
 
 class Step(Schema):

@@ -11,7 +11,6 @@ from api.queries import GenerationQuery, SearchBody
 from api.reading import JsonReading
 from api.reply import similar_items
 from api.schemas import SearchReply
-from ingest.query import read_structure
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
@@ -24,11 +23,12 @@ router = APIRouter(
 @router.post("/search", response_model=SearchReply)
 def search(read: JsonReading, body: SearchBody, _: Annotated[GenerationQuery, Query()]) -> Response:
     """The most similar items, exactly: the whole collection, whatever the hierarchy's threshold and cap."""
-    query = read_structure(read.opened.recipe, smiles=body.smiles, inchi=body.inchi, molblock=body.molblock)
-    hits = read.opened.search().search(query, body.min_similarity, body.limit)
-    stored = read.generation.find("smiles", query.smiles, limit=1)
+    graph = None if body.graph is None else body.graph.model_dump_json(exclude_none=True)
+    query = read.opened.read(smiles=body.smiles, inchi=body.inchi, molblock=body.molblock, graph=graph)
+    searched = read.opened.search()
+    hits = searched.search(query, body.min_similarity, body.limit)
     texts = read.opened.item_texts(hits.ids.tolist())
     return read.json(
-        {"query": {"smiles": query.smiles, "id": stored[0] if stored else None}, "total": hits.total},
+        {"query": {"smiles": query.smiles, "id": searched.stored(query)}, "total": hits.total},
         hits=similar_items(texts, hits.similarity),
     )

@@ -12,7 +12,6 @@ from api.reading import JsonReading, Reading, SvgReading
 from api.reply import SVG
 from api.schemas import StructureReply
 from api.state import state_of
-from ingest.query import read_structure
 
 router = APIRouter(
     prefix="/v1/collections/{c}", tags=["structure"], responses=problems(400, 404, 406, 409, 410, 422, 500, 503)
@@ -34,10 +33,12 @@ async def structure_depiction(
     """The structure as it was understood, drawn."""
     smiles = await run_in_threadpool(_standardised, read, query)
     artist = state_of(request)["artist"]
-    svg = await artist.draw(smiles=smiles, title=smiles, width=query.width, height=query.height)
+    svg = await artist.draw(
+        kind=read.generation.manifest.kind, structure=smiles, title=smiles, width=query.width, height=query.height
+    )
     return read.whole(svg.encode("latin-1"))
 
 
 def _standardised(read: Reading, query: StructureQuery) -> str:
     smiles = None if query.smiles is None else query.smiles.replace(" ", "+")
-    return read_structure(read.opened.recipe, smiles=smiles, inchi=query.inchi).smiles
+    return read.opened.read(smiles=smiles, inchi=query.inchi).text

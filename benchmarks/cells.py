@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,3 +35,10 @@ def finished(path: Path, make: Callable[[], Cell]) -> Cell:
     draft.rename(path)
     print(f"finished {path}", flush=True)
     return made
+
+
+def minutes(cells: Sequence[Cell], share: float = 1) -> str:
+    """What they took in all, divided by `share`: wall, and in brackets processor time where all cells know it."""
+    names = [name for name in ("seconds", "processor_seconds") if all(name in cell for cell in cells)]
+    wall, *processor = (f"{sum(cell[name] for cell in cells) / 60 / share:.1f}" for name in names)
+    return " ".join([wall, *(f"({each})" for each in processor)]) if cells else ""

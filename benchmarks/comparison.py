@@ -19,6 +19,13 @@ class Difference(NamedTuple):
     def excludes_zero(self) -> bool:
         return self.low > 0 or self.high < 0
 
+    def __str__(self) -> str:
+        """In Markdown: bold where 0 is outside, and without error and interval where there are none."""
+        if np.isnan(self.error):
+            return f"{self.mean:+.4f}"
+        text = f"{self.mean:+.4f} ± {self.error:.4f} [{self.low:+.4f}, {self.high:+.4f}]"
+        return f"**{text}**" if self.excludes_zero else text
+
 
 def over_splits(differences: ArrayLike, test_share: float) -> Difference:
     """differences (S, R): by pre-training seed and re-split. test_share: test molecules for each one trained on.

@@ -28,13 +28,13 @@ from scipy.stats import bootstrap
 from api.serve import Server
 from api.settings import Settings
 from benchmarks.data import smiles_file
-from ingest.pipeline import ingest_molecules
+from ingest.pipeline import ingest
 from ingest.recipe import resolve
 from store import open_store
 from trainer.batch import Assembler
 from trainer.cache import Cache
 from trainer.config import PretrainConfig
-from trainer.featurize import featurize
+from trainer.features import features
 from trainer.memory import MemorySource
 from trainer.objective import Draw, Step
 from trainer.online import OnlineSource
@@ -71,7 +71,7 @@ def served(store: Path, cache: Path) -> Iterator[str]:
 def online(config: PretrainConfig, folder: Path, name: str) -> Iterator[OnlineSource]:
     """A source and a server with caches of their own, where nothing has been drawn yet."""
     work = folder / name
-    featurized = partial(featurize, workers=os.cpu_count() or 1)
+    featurized = partial(features, workers=os.cpu_count() or 1)
     with (
         served(folder / "store", work / "server") as url,
         OnlineSource(url, "benchmark", config.draws, featurized, Cache(work / "local", 2**33)) as source,
@@ -82,7 +82,7 @@ def online(config: PretrainConfig, folder: Path, name: str) -> Iterator[OnlineSo
 def ingested(folder: Path, count: int, threshold: float) -> str:
     label, path = smiles_file(folder, count)
     with open_store(folder / "store", create=True) as store:
-        ingest_molecules(store, "benchmark", [str(path)], resolve(threshold=threshold))
+        ingest(store, "benchmark", [str(path)], resolve(threshold=threshold))
     return label
 
 

@@ -26,7 +26,7 @@ from fastapi import FastAPI, Request, Response
 from api.app import create_app
 from api.settings import Settings
 from benchmarks.data import molecules, smiles_file
-from ingest.pipeline import ingest_molecules
+from ingest.pipeline import ingest
 from ingest.recipe import resolve
 from store import open_store
 
@@ -136,7 +136,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         label, path = smiles_file(Path(folder), options.molecules)
         with open_store(Path(folder) / "store", create=True) as store:
-            manifest = ingest_molecules(store, "benchmark", [str(path)], resolve(threshold=options.threshold))
+            manifest = ingest(store, "benchmark", [str(path)], resolve(threshold=options.threshold))
         items = manifest.counts.kept
         settings: dict[str, Any] = {"store": Path(folder) / "store", "cache_dir": Path(folder) / "cache"}
         base = "/v1/collections/benchmark"

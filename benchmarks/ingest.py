@@ -20,21 +20,21 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.data import smiles_file
-from ingest.fingerprints import Fingerprinter
-from ingest.molecules import MoleculeReader
-from ingest.pipeline import IngestOptions, ingest_molecules
+from ingest.molecules.fingerprints import Fingerprinter
+from ingest.molecules.reader import MoleculeReader
+from ingest.pipeline import IngestOptions, ingest
 from ingest.readers import ReadOptions, open_source
-from ingest.recipe import Recipe, resolve
+from ingest.recipe import MoleculeRecipe, resolve
 from store import open_store
 
 
 def parse_and_fingerprint(records: pa.RecordBatch) -> int:
-    reader, fingerprinter = MoleculeReader(Recipe()), Fingerprinter(Recipe().fingerprint)
+    reader, fingerprinter = MoleculeReader(MoleculeRecipe()), Fingerprinter(MoleculeRecipe().fingerprint)
     return sum(len(fingerprinter.packed(reader.read(text, "smiles"))) for text in records["text"].to_pylist())
 
 
 def every_rdkit_call(records: pa.RecordBatch) -> int:
-    reader, fingerprinter = MoleculeReader(Recipe()), Fingerprinter(Recipe().fingerprint)
+    reader, fingerprinter = MoleculeReader(MoleculeRecipe()), Fingerprinter(MoleculeRecipe().fingerprint)
     done = 0
     for text in records["text"].to_pylist():
         molecule = reader.read(text, "smiles")
@@ -57,7 +57,7 @@ def timed_pool(work: Callable[[pa.RecordBatch], int], chunks: list[pa.RecordBatc
 def timed_ingest(path: Path, workers: int) -> tuple[float, dict[str, float]]:
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store", create=True) as store:
         begin = time.perf_counter()
-        manifest = ingest_molecules(store, "benchmark", [str(path)], resolve(), IngestOptions(workers=workers))
+        manifest = ingest(store, "benchmark", [str(path)], resolve(), IngestOptions(workers=workers))
         return time.perf_counter() - begin, manifest.times
 
 

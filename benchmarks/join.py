@@ -28,11 +28,11 @@ import numpy as np
 from numba import njit
 
 from benchmarks.data import molecules
-from ingest.fingerprints import Fingerprinter
 from ingest.join import similar_pairs
-from ingest.molecules import MoleculeReader
+from ingest.molecules.fingerprints import Fingerprinter
+from ingest.molecules.reader import MoleculeReader
 from ingest.popcount import common, minimum_common
-from ingest.recipe import Recipe
+from ingest.recipe import MoleculeRecipe
 from store.records import Int32, Int64, UInt64
 
 _ZINC250K = 249_456
@@ -130,7 +130,7 @@ def _measured(join: Callable[..., tuple[float, int]], *arguments: Any) -> Measur
 
 
 def fingerprint(smiles: list[str]) -> bytes:
-    reader, fingerprinter = MoleculeReader(Recipe()), Fingerprinter(Recipe().fingerprint)
+    reader, fingerprinter = MoleculeReader(MoleculeRecipe()), Fingerprinter(MoleculeRecipe().fingerprint)
     return b"".join(fingerprinter.packed(reader.read(text, "smiles")) for text in smiles)
 
 
@@ -140,7 +140,7 @@ def prepared(folder: Path, count: int, workers: int) -> Sample:
     chunks = [smiles[start : start + 2000] for start in range(0, len(smiles), 2000)]
     with ProcessPoolExecutor(workers, get_context("forkserver")) as pool:
         packed = b"".join(pool.map(fingerprint, chunks))
-    np.save(path, np.frombuffer(packed, "<u8").reshape(-1, Recipe().fingerprint.words))
+    np.save(path, np.frombuffer(packed, "<u8").reshape(-1, MoleculeRecipe().fingerprint.words))
     return Sample(f"{len(smiles):,} of {source}", smiles, path)
 
 

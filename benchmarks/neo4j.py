@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import smiles_file
-from ingest.pipeline import ingest_molecules
+from ingest import pipeline
 from ingest.recipe import resolve
 from store import open_store
 from store.base import Generation, Store
@@ -155,7 +155,7 @@ def measure_neighbors(remote: Generation, embedded: Generation, queries: int, ro
 
 def ingest(folder: Path, store: Store, count: int, threshold: float) -> tuple[str, Manifest]:
     label, path = smiles_file(folder, count)
-    return label, ingest_molecules(store, "benchmark", [str(path)], resolve(threshold=threshold))
+    return label, pipeline.ingest(store, "benchmark", [str(path)], resolve(threshold=threshold))
 
 
 def main() -> None:

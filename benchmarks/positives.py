@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.data import smiles_file
-from ingest.pipeline import ingest_molecules
+from ingest.pipeline import ingest
 from ingest.recipe import resolve
 from store import open_store
 from store.records import Int32
@@ -63,7 +63,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store", create=True) as store:
         label, path = smiles_file(Path(folder), options.molecules)
-        manifest = ingest_molecules(store, "benchmark", [str(path)], resolve(threshold=options.threshold))
+        manifest = ingest(store, "benchmark", [str(path)], resolve(threshold=options.threshold))
         with store.open("benchmark") as generation:
             sampler = SnapshotSampler(generation.graph(), generation.id)
             anchors = np.resize(np.arange(generation.size, dtype=np.int32), options.anchors)

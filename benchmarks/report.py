@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cells import Cell
+from benchmarks.cells import Cell, minutes
 from benchmarks.comparison import Difference, over_seeds, over_splits
 from trainer.strategy import Strategy
 
@@ -64,7 +64,7 @@ def _probes(results: Results) -> Iterator[str]:
     yield ""
     yield (
         f"Test ROC-AUC of logistic regression on frozen embeddings, {splits} random scaffold re-splits, paired, "
-        f"{_counted(seeds, 'pre-training seed')}. "
+        f"{counted(seeds, 'pre-training seed')}. "
         "Mean ± standard deviation over the re-splits; differences ± standard error [95 % interval], corrected for "
         f"overlapping training sets (Nadeau and Bengio, 2003), {spread}. Bold: 0 is outside."
     )
@@ -102,7 +102,7 @@ def _finetuning(results: Results) -> Iterator[str]:
     yield ""
     yield (
         f"Test ROC-AUC on the scaffold split after {results.epochs} epochs, at the epoch that is best on validation; "
-        f"{_counted(len(results.seeds), 'seed')}, each of pre-training and fine-tuning alike. Differences ± standard "
+        f"{counted(len(results.seeds), 'seed')}, each of pre-training and fine-tuning alike. Differences ± standard "
         "error [95 % interval] over the seeds: they say nothing of other splits."
     )
     yield ""
@@ -132,13 +132,7 @@ def _times(results: Results) -> Iterator[str]:
             [cell for (_, own, _), cell in results.probes.items() if own == arm],
             [cell for (_, own, _), cell in results.finetuning.items() if own == arm],
         )
-        yield f"| {_ARMS[arm]} | {' | '.join(_minutes(each, len(seeds)) for each in parts)} |"
-
-
-def _minutes(cells: list[Cell], seeds: int) -> str:
-    names = [name for name in ("seconds", "processor_seconds") if all(name in cell for cell in cells)]
-    wall, *processor = (f"{sum(cell[name] for cell in cells) / 60 / seeds:.1f}" for name in names)
-    return " ".join([wall, *(f"({each})" for each in processor)]) if cells else ""
+        yield f"| {_ARMS[arm]} | {' | '.join(minutes(each, len(seeds)) for each in parts)} |"
 
 
 def _others(arm: str) -> tuple[str, ...]:
@@ -152,17 +146,9 @@ def _head(scores: str) -> tuple[str, str]:
 
 
 def _row(name: str, arm: str, scores: str, differences: dict[str, Difference]) -> str:
-    told = [_told(differences[other]) if other in differences else "" for other in _AGAINST]
+    told = [str(differences[other]) if other in differences else "" for other in _AGAINST]
     return f"| {' | '.join([_SETS[name], _ARMS[arm], scores, *told])} |"
 
 
-def _told(difference: Difference) -> str:
-    mean, error, low, high = difference
-    if np.isnan(error):
-        return f"{mean:+.4f}"
-    text = f"{mean:+.4f} ± {error:.4f} [{low:+.4f}, {high:+.4f}]"
-    return f"**{text}**" if difference.excludes_zero else text
-
-
-def _counted(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"

@@ -33,7 +33,7 @@ from api.settings import Settings
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules, smiles_file
 from benchmarks.report import FINETUNED, INTERPRETED, PRETRAINED, UNINTERPRETED, Results, report
-from ingest.pipeline import ingest_molecules
+from ingest.pipeline import ingest
 from ingest.recipe import resolve
 from store import open_store
 from trainer.calibration import calibrate
@@ -41,6 +41,7 @@ from trainer.config import Model, PretrainConfig
 from trainer.dataset import MOLECULENET, Dataset, read_csv
 from trainer.embed import embed
 from trainer.encoders import Encoder
+from trainer.features import features
 from trainer.featurize import featurize
 from trainer.finetune import FinetuneOptions, Start, finetune
 from trainer.metrics_log import Record
@@ -102,7 +103,7 @@ def served(options: Options) -> Iterator[Place]:
         if name not in [each.name for each in opened.collections()]:
             label, file = smiles_file(options.work, options.molecules)
             print(f"ingesting {label}", flush=True)
-            ingest_molecules(opened, name, [str(file)], resolve(threshold=0.5))
+            ingest(opened, name, [str(file)], resolve(threshold=0.5))
     with Server(Settings(store=store, port=0, cache_dir=options.work / "server-cache")).running() as url:
         yield url, name
 
@@ -112,7 +113,7 @@ def pretrained(options: Options, strategy: Strategy, seed: int, place: Callable[
     url, collection = place()
     config = PretrainConfig.of(strategy, batch_size=_BATCH, seed=seed, max_steps=options.steps, bf16=options.bf16)
     local, records = default_cache(options.work / "cache"), list[Record]()
-    with OnlineSource(url, collection, config.draws, partial(featurize, workers=_WORKERS), local) as source:
+    with OnlineSource(url, collection, config.draws, partial(features, workers=_WORKERS), local) as source:
         source.corpus()  # featurised once for all runs
         stopwatch = Stopwatch()
         pretrain(
@@ -168,7 +169,7 @@ def finetuned(options: Options, name: str, arm: str, seed: int) -> Cell:
     stopwatch = Stopwatch()
     start = Start(Model()) if arm == "random" else Start.of(options.run(arm, seed))
     run = finetune(start, data, scaffold_split(groups), FinetuneOptions(epochs=options.epochs), seed)
-    return {**asdict(run), **stopwatch.read(), "auc": run.score, "best_epoch": run.best_epoch}
+    return {**asdict(run), **stopwatch.read(), "auc": run.main.score, "best_epoch": run.main.best_epoch}
 
 
 def measure(options: Options, seeds: list[int]) -> Results:

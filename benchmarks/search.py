@@ -20,9 +20,9 @@ import numpy as np
 from api.app import create_app
 from api.settings import Settings
 from benchmarks.http import reply, served, wait
+from ingest.molecules.search import MoleculeSearch
 from ingest.query import read_structure
-from ingest.recipe import Recipe
-from ingest.search import StructureSearch
+from ingest.recipe import MoleculeRecipe
 from store import open_store
 from store.base import Generation
 
@@ -44,7 +44,7 @@ def report(name: str, search: Search, queries: list[str]) -> None:
 
 
 def in_process(generation: Generation) -> Search:
-    recipe, searched = Recipe.model_validate(generation.manifest.recipe), StructureSearch(generation)
+    recipe, searched = MoleculeRecipe.model_validate(generation.manifest.recipe), MoleculeSearch(generation)
     return lambda smiles, threshold, limit: searched.search(read_structure(recipe, smiles=smiles), threshold, limit)
 
 
@@ -60,7 +60,7 @@ def over_http(store: str, collection: str, folder: Path, queries: list[str]) -> 
         report("over HTTP", search, queries)
 
 
-def fpsim2(smiles: Iterable[str], recipe: Recipe, folder: Path) -> Search:
+def fpsim2(smiles: Iterable[str], recipe: MoleculeRecipe, folder: Path) -> Search:
     from FPSim2 import FPSim2Engine
     from FPSim2.io import create_db_file
 
@@ -99,7 +99,9 @@ def main() -> None:
             print("  FPSim2 is left out" + ("" if options.no_fpsim2 else ": it is not installed"))
             return
         smiles = (text for batch in generation.scan() for text in batch["smiles"].to_pylist())
-        report("FPSim2", fpsim2(smiles, Recipe.model_validate(generation.manifest.recipe), Path(folder)), queries)
+        report(
+            "FPSim2", fpsim2(smiles, MoleculeRecipe.model_validate(generation.manifest.recipe), Path(folder)), queries
+        )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ AdaM as it trains: GIN of 5 layers and width 300, batches of 256, T masking step
 ones. The masks of every training step are compared with uniform ones that have as many atoms of every molecule. The
 distance is that in bonds from a masked atom to the nearest other masked atom; where the molecule has no other, the atom
 does not count. Differences are means over masked atoms, and their standard errors are clustered by molecule. One JSON
-file a cell in the folder --work: a command that was killed goes on with the cell it was in.
+file a cell in the folder --work, and beside it what its epochs left: a command that was killed goes on with the epoch
+it was in.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from torch import Tensor
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules
 from trainer.batch import Assembler, Batch
+from trainer.checkpoint import Checkpoint
 from trainer.config import PretrainConfig
 from trainer.corpus import MASK, Corpus
 from trainer.featurize import featurize
@@ -67,14 +69,45 @@ class Masked:
             (self.batch,) = inputs
 
 
-def trained(config: PretrainConfig, corpus: Corpus, device: str) -> Iterator[tuple[float, Distances]]:
-    """The mean loss and the distances of each epoch, as the model trains."""
-    trainer = Trainer(config, Assembler(corpus, device))
+class Kept:
+    """The epochs so far and the trainer after them, in a file, so that a cell that was killed goes on."""
+
+    def __init__(self, path: Path, trainer: Trainer) -> None:
+        self._path = path
+        self._trainer = trainer
+        self.epochs: list[tuple[float, Distances]] = []
+        self._stopwatch = Stopwatch()
+        self._before = Cell()
+        if path.exists():
+            found = torch.load(path)
+            trainer.restore(Checkpoint(**found["trainer"]))
+            self.epochs = [(loss, Distances(*columns)) for loss, *columns in found["epochs"]]
+            self._before = found["spent"]
+
+    @property
+    def spent(self) -> Cell:
+        """Seconds, those of runs that were killed included, up to the last epoch they finished."""
+        return {name: self._before.get(name, 0.0) + seconds for name, seconds in self._stopwatch.read().items()}
+
+    def add(self, loss: float, distances: Distances, steps: int) -> None:
+        self.epochs.append((loss, distances))
+        done = self._trainer.checkpoint(steps, steps // len(self.epochs), 0)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        partial = self._path.with_suffix(".partial")
+        epochs = [(loss, *columns) for loss, columns in self.epochs]
+        torch.save({"trainer": vars(done), "epochs": epochs, "spent": self.spent}, partial)
+        partial.rename(self._path)
+
+
+def trained(config: PretrainConfig, corpus: Corpus, trainer: Trainer, kept: Kept) -> Iterator[tuple[float, Distances]]:
+    """The mean loss and the distances of each epoch, as the model trains, or has trained before."""
     masked, clock = Masked(), Clock()
     trainer.objective.encoder.register_forward_pre_hook(masked)
-    generator = torch.Generator(device).manual_seed(config.draws.seed)
+    generator = torch.Generator(next(trainer.objective.parameters()).device)
     nothing = np.empty((corpus.size, 0), np.int32)
-    for epoch in range(config.epochs):
+    yield from kept.epochs
+    for epoch in range(len(kept.epochs), config.epochs):
+        generator.manual_seed(epoch)
         plan = Plan(config, epoch, Epoch(nothing, nothing))
         losses, found = [], []
         for place in range(plan.steps):
@@ -82,7 +115,8 @@ def trained(config: PretrainConfig, corpus: Corpus, device: str) -> Iterator[tup
             rate = learning_rate(config.optimization, step, config.epochs * plan.steps, plan.steps, len(draw.anchors))
             losses.append(trainer.step(step, rate, draw, clock)["loss"])
             found.append(distances(masked.batch, draw.anchors, generator))
-        yield float(torch.stack(losses).mean()), _joined(found)
+        kept.add(float(torch.stack(losses).mean()), _joined(found), (epoch + 1) * plan.steps)
+        yield kept.epochs[-1]
 
 
 def _joined(parts: list[Distances]) -> Distances:
@@ -100,11 +134,12 @@ def summary(found: Distances, size: int) -> Cell:
     }
 
 
-def measure(masking: Masking, corpus: Corpus, epochs: int, *, bf16: bool, device: str) -> Cell:
-    stopwatch = Stopwatch()
+def measure(masking: Masking, corpus: Corpus, epochs: int, path: Path, *, bf16: bool, device: str) -> Cell:
     config = replace(PretrainConfig.of("adam", epochs=epochs, bf16=bf16), masking=masking)
+    trainer = Trainer(config, Assembler(corpus, device))
+    kept = Kept(path, trainer)
     losses, found = [], []
-    for number, (loss, distances) in enumerate(trained(config, corpus, device), 1):
+    for number, (loss, distances) in enumerate(trained(config, corpus, trainer, kept), 1):
         losses.append(loss)
         found.append(distances)
         told = summary(distances, corpus.size)
@@ -116,7 +151,7 @@ def measure(masking: Masking, corpus: Corpus, epochs: int, *, bf16: bool, device
         "epochs": [summary(each, corpus.size) for each in found],
         "first": summary(_joined(found[:_PAPER_EPOCHS]), corpus.size),
         "all": summary(_joined(found), corpus.size),
-        **stopwatch.read(),
+        **kept.spent,
     }
 
 
@@ -158,7 +193,10 @@ def main() -> None:
     def cell(masking: Masking) -> Cell:
         path = folder / f"{masking.loss}-{masking.times}.json"
         return finished(
-            path, lambda: measure(masking, corpus, options.epochs, bf16=options.bf16, device=options.device)
+            path,
+            lambda: measure(
+                masking, corpus, options.epochs, path.with_suffix(".pt"), bf16=options.bf16, device=options.device
+            ),
         )
 
     print(table([cell(masking) for masking in maskings]))

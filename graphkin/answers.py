@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from ingest.query import Query
-from ingest.search import StructureSearch
+from ingest.kind import Query, Search
 from store.base import Generation, require_stored_threshold
 from store.errors import InvalidInput
 from store.records import Float32, Int32, shortest
@@ -29,16 +28,15 @@ def neighbors_of(generation: Generation, id: int, min_similarity: float | None, 
 
 
 def hits_of(
-    generation: Generation, search: StructureSearch, query: Query, min_similarity: float | None, limit: int
+    generation: Generation, search: Search, query: Query, min_similarity: float | None, limit: int
 ) -> dict[str, Any]:
     """As POST search. Raises `InvalidInput` for a similarity that is none."""
     if min_similarity is not None and not 0 < min_similarity <= 1:
         raise InvalidInput("no such similarity", given=min_similarity, expected="above 0, at most 1")
     found = search.search(query, min_similarity, limit)
-    stored = generation.find("smiles", query.smiles, limit=1)
     return {
         "generation": generation.id,
-        "query": {"smiles": query.smiles, "id": stored[0] if stored else None},
+        "query": {"smiles": query.smiles, "id": search.stored(query)},
         "hits": _similar(generation, found.ids, found.similarity),
         "total": found.total,
     }

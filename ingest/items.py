@@ -1,81 +1,62 @@
-"""The item table: distinct molecules in order of first appearance, with every source name and typed properties."""
+"""The item table: distinct items in order of first appearance, with every source name and typed properties."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.columns import fixed_width
 from ingest.parsing import Parsed
-from ingest.recipe import Recipe
-from store.records import ITEM_SCHEMA, Float64, Int32, Int64, UInt64
+from store.records import ITEM_SCHEMA, Int64
 
 PropertyType = Literal["number", "text"]
-COMPUTED = ("molwt", "rings", "heavy_atoms")
+Described = TypeVar("Described")
 
+_IDENTITY = ("smiles", "structure", "inchikey")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _INTEGER = r"^[+-]?[0-9]{1,15}$"
-_BATCH = 16_384
-
-
-@dataclass
-class Descriptors:
-    """Per item, what candidate rules and the join need: words (N, W), the rest (N,); tie ranks equals by content."""
-
-    words: UInt64
-    molwt: Float64
-    rings: Int32
-    heavy_atoms: Int32
-    tie: UInt64
-
-    def __len__(self) -> int:
-        return len(self.words)
+_BATCH = 4096
 
 
 @dataclass
 class ItemTable:
-    """Collects parsed molecules, collapses duplicates by canonical SMILES, and yields the item table."""
+    """Collects parsed items, collapses equal digests, and yields the item table; `computed` are columns of theirs that
+    become numeric properties."""
 
-    recipe: Recipe
+    computed: Sequence[str]
     read: int = 0
     rejected: int = 0
     property_types: dict[str, PropertyType] = field(default_factory=dict)
     _batches: list[pa.RecordBatch] = field(default_factory=list)
 
     def add(self, parsed: Parsed) -> None:
-        self.read += parsed.molecules.num_rows + parsed.rejections.num_rows
+        self.read += parsed.items.num_rows + parsed.rejections.num_rows
         self.rejected += parsed.rejections.num_rows
-        if parsed.molecules.num_rows:
-            self._batches.append(parsed.molecules)
+        if parsed.items.num_rows:
+            self._batches.append(parsed.items)
 
-    def finish(self) -> tuple[Descriptors, Iterator[pa.RecordBatch]]:
-        """The descriptors of the distinct molecules, and their item table in batches. At least one must be kept."""
-        molecules = pa.Table.from_batches(self._batches)
+    def finish(self, describe: Callable[[pa.Table], Described]) -> tuple[Described, Iterator[pa.RecordBatch]]:
+        """What is made of the distinct items as they were parsed, and their item table in batches. At least one must
+        have been kept."""
+        items = pa.Table.from_batches(self._batches)
         self._batches = []
-        item_of, first = _collapse(molecules["digest"])
-        names = _names(molecules["name"], item_of, len(first))
-        kept = molecules.take(pa.array(first))
-        descriptors = self._descriptors(kept)
-        properties = self._properties(kept)
-        columns = pa.table([kept["smiles"], kept["inchikey"], names, properties], schema=ITEM_SCHEMA)
-        return descriptors, iter(columns.to_batches(max_chunksize=_BATCH))
-
-    def _descriptors(self, kept: pa.Table) -> Descriptors:
-        return Descriptors(
-            words=_fixed(kept["fingerprint"], "<u8").reshape(len(kept), -1),
-            molwt=np.asarray(kept["molwt"]),
-            rings=np.asarray(kept["rings"]),
-            heavy_atoms=np.asarray(kept["heavy_atoms"]),
-            tie=_fixed(kept["digest"], "<u8").reshape(-1, 2)[:, 0].copy(),
-        )
+        item_of, first = _collapse(items["digest"])
+        names = _names(items["name"], item_of, len(first))
+        kept = items.take(pa.array(first))
+        described = describe(kept)
+        none = pa.nulls(len(kept), pa.string())
+        identity = [kept[name] if name in kept.column_names else none for name in _IDENTITY]
+        columns = pa.table([*identity, names, self._properties(kept)], names=ITEM_SCHEMA.names)
+        return described, map(_narrow, columns.to_batches(max_chunksize=_BATCH))
 
     def _properties(self, kept: pa.Table) -> pa.ChunkedArray:
         """One JSON object a row, keys sorted. A column is numeric if every value is."""
-        fragments = {name: _fragments(name, kept[name].cast(pa.string()), numeric=True) for name in COMPUTED}
-        self.property_types = dict.fromkeys(COMPUTED, "number")
+        fragments = {name: _fragments(name, kept[name].cast(pa.string()), numeric=True) for name in self.computed}
+        self.property_types = dict.fromkeys(self.computed, "number")
         for name, values in _source_columns(kept["properties"]):
             given = name
             while given in fragments:
@@ -89,19 +70,14 @@ class ItemTable:
         return pc.binary_join_element_wise("{", body, "}", "")
 
 
-def _fixed(column: pa.ChunkedArray, dtype: str) -> np.ndarray:
-    """A fixed-size binary column without nulls as one flat array."""
-    width = column.type.byte_width
-    parts = [
-        np.frombuffer(chunk.buffers()[1], np.uint8)[chunk.offset * width : (chunk.offset + len(chunk)) * width]
-        for chunk in column.chunks
-    ]
-    return np.concatenate(parts).view(dtype)
+def _narrow(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """As `ITEM_SCHEMA` has them: texts by offsets of 32 bits, which therefore count from this batch's first."""
+    return batch.take(pa.array(np.arange(batch.num_rows))).cast(ITEM_SCHEMA)
 
 
 def _collapse(digests: pa.ChunkedArray) -> tuple[Int64, Int64]:
-    """item id of each molecule, and the first molecule of each item; ids follow first appearance."""
-    halves = _fixed(digests, "<u8").reshape(-1, 2)
+    """item id of each record, and the first record of each item; ids follow first appearance."""
+    halves = fixed_width(digests, "<u8").reshape(-1, 2)
     order = np.lexsort((halves[:, 1], halves[:, 0]))  # stable: the first of a group is its first appearance
     ordered = halves[order]
     starts = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])

@@ -1,4 +1,4 @@
-"""Records to described molecules, in worker processes that may die without ending the run.
+"""Records to described items, in worker processes that may die without ending the run.
 
 Workers leave what they parsed in files of the workspace; only the names of these travel between processes.
 """
@@ -6,31 +6,29 @@ Workers leave what they parsed in files of the workspace; only the names of thes
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from importlib.metadata import version
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
 import pyarrow as pa
-from rdkit import rdBase
 
-from ingest.fingerprints import Fingerprinter
-from ingest.molecules import MoleculeReader, Rejected, TextFormat
+from ingest.describer import Describer, Rejected
+from ingest.readers import RECORD_SCHEMA
 from ingest.recipe import Recipe
 from ingest.workspace import Workspace
 from store.errors import StoreError
-from store.identity import content_digest
 from store.records import REJECTION_SCHEMA
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _KEPT_INPUT = 4096
+_CARRIED = ["name", "properties"]
 _AHEAD = 2  # chunks waiting per worker
 
 
@@ -39,7 +37,7 @@ class Chunk:
     """Records of one source as the readers yield them (`ingest.readers.RECORD_SCHEMA`)."""
 
     source: str
-    text_format: TextFormat
+    text_format: str
     records: pa.RecordBatch
 
     def slice(self, start: int, length: int) -> "Chunk":
@@ -48,14 +46,14 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Parsed:
-    """The molecules of a chunk, column by column in record order, and the records that are none."""
+    """The items of a chunk, column by column in record order, and the records that are none."""
 
-    molecules: pa.RecordBatch
+    items: pa.RecordBatch
     rejections: pa.RecordBatch
 
     def write(self, path: Path) -> None:
         with pa.OSFile(str(path), "wb") as file:
-            for batch in (self.molecules, self.rejections):
+            for batch in (self.items, self.rejections):
                 with pa.ipc.new_stream(file, batch.schema) as stream:
                     stream.write_batch(batch)
 
@@ -63,69 +61,42 @@ class Parsed:
     def read(path: Path) -> "Parsed":
         """Raises `OSError` or `pa.ArrowInvalid` for a file that is not whole."""
         with pa.OSFile(str(path)) as file:
-            (molecules,) = pa.ipc.open_stream(file)
+            (items,) = pa.ipc.open_stream(file)
             (rejections,) = pa.ipc.open_stream(file)
-            return Parsed(molecules, rejections)
-
-
-def molecule_schema(recipe: Recipe, records: pa.Schema) -> pa.Schema:
-    """Columns of `Parsed.molecules`; `fingerprint` is the packed bits, `digest` a seeded 128-bit hash of the SMILES."""
-    return pa.schema(
-        [
-            ("smiles", pa.string()),
-            ("inchikey", pa.string()),
-            ("molwt", pa.float64()),
-            ("rings", pa.int32()),
-            ("heavy_atoms", pa.int32()),
-            ("fingerprint", pa.binary(8 * recipe.fingerprint.words)),
-            ("digest", pa.binary(16)),
-            records.field("name"),
-            records.field("properties"),
-        ]
-    )
+            return Parsed(items, rejections)
 
 
 class ChunkParser:
     """Parses chunks in this process."""
 
-    def __init__(self, recipe: Recipe, max_atoms: int) -> None:
-        self._recipe = recipe
-        self._reader = MoleculeReader(recipe, max_atoms)
-        self._fingerprinter = Fingerprinter(recipe.fingerprint)
+    def __init__(self, describer: Describer) -> None:
+        self._describer = describer
 
     def parse(self, chunk: Chunk) -> Parsed:
         records = chunk.records
-        texts, faults = records["text"].to_pylist(), records["fault"].to_pylist()
         kept: list[int] = []
-        described: list[tuple[object, ...]] = []
+        described: list[Sequence[object]] = []
         rejected: list[tuple[int, str]] = []
-        for row, (text, fault) in enumerate(zip(texts, faults, strict=True)):
+        columns = (records[name].to_pylist() for name in ("text", "name", "fault"))
+        for row, (text, name, fault) in enumerate(zip(*columns, strict=True)):
             try:
                 if fault is not None:
                     raise Rejected(fault)
-                described.append(self._describe(text or "", chunk.text_format))
+                described.append(self._describer.describe(text or "", chunk.text_format, name))
                 kept.append(row)
             except Rejected as reason:
                 rejected.append((row, str(reason)))
-        schema = molecule_schema(self._recipe, records.schema)
-        columns = list(zip(*described, strict=True)) or [()] * 7
-        carried = records.select(["name", "properties"]).take(pa.array(kept, pa.int64()))
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=False)]
-        molecules = pa.RecordBatch.from_arrays([*arrays, *carried.columns], schema=schema)
-        return Parsed(molecules, rejections(chunk, rejected))
+        schema = self._describer.schema
+        values = list(zip(*described, strict=True)) or [()] * len(schema)
+        arrays = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
+        carried = records.select(_CARRIED).take(pa.array(kept, pa.int64()))
+        items = pa.RecordBatch.from_arrays([*arrays, *carried.columns], schema=item_schema(schema))
+        return Parsed(items, rejections(chunk, rejected))
 
-    def _describe(self, text: str, text_format: TextFormat) -> tuple[object, ...]:
-        molecule = self._reader.read(text, text_format)
-        description = self._reader.describe(molecule)
-        return (
-            description.smiles,
-            description.inchikey,
-            description.molwt,
-            description.rings,
-            description.heavy_atoms,
-            self._fingerprinter.packed(molecule),
-            content_digest(description.smiles, self._recipe.tie_seed),
-        )
+
+def item_schema(described: pa.Schema) -> pa.Schema:
+    """Columns of `Parsed.items`: what a describer says, then what the record said of itself."""
+    return pa.schema([*described, *(RECORD_SCHEMA.field(name) for name in _CARRIED)])
 
 
 def rejections(chunk: Chunk, rejected: list[tuple[int, str]]) -> pa.RecordBatch:
@@ -161,16 +132,18 @@ class _Processes(ProcessPoolExecutor):
 class ParserPool:
     """Worker processes that parse chunks; results come in the order of the chunks, whatever the number of workers."""
 
-    def __init__(self, recipe: Recipe, max_atoms: int, workers: int, workspace: Workspace) -> None:
-        self._recipe = recipe
-        self._max_atoms = max_atoms
+    def __init__(
+        self, describer: type[Describer], recipe: Recipe, max_size: int, workers: int, workspace: Workspace
+    ) -> None:
+        self._describer = describer
+        self._made_with = (recipe, max_size)
         self._workers = workers
         self._workspace = workspace
 
     def _executor(self, workers: int) -> ProcessPoolExecutor:
         context = get_context("forkserver")
-        context.set_forkserver_preload(["ingest.parsing"])
-        given = (self._recipe, self._max_atoms, self._workspace)
+        context.set_forkserver_preload([__name__, self._describer.__module__])
+        given = (self._describer, self._made_with, self._workspace)
         executor = _Processes(workers, context, initializer=_start_worker, initargs=given)
         try:
             executor.submit(os.getpid).result()  # one that cannot even start must not pass for a record that kills
@@ -225,15 +198,14 @@ class ParserPool:
         size = chunk.records.num_rows
         if size == 1:
             reason = "the parser process died on this record"
-            yield Parsed(_no_molecules(self._recipe, chunk), rejections(chunk, [(0, reason)]))
+            yield Parsed(self._nothing(), rejections(chunk, [(0, reason)]))
             return
         yield from self._parse_alone(chunk.slice(0, size // 2))
         yield from self._parse_alone(chunk.slice(size // 2, size - size // 2))
 
-
-def _no_molecules(recipe: Recipe, chunk: Chunk) -> pa.RecordBatch:
-    schema = molecule_schema(recipe, chunk.records.schema)
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+    def _nothing(self) -> pa.RecordBatch:
+        schema = item_schema(self._describer(*self._made_with).schema)
+        return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
 @dataclass(frozen=True)
@@ -265,12 +237,11 @@ def _is_whole(piece: Path) -> bool:
 _worker: _Worker
 
 
-def _start_worker(recipe: Recipe, max_atoms: int, workspace: Workspace) -> None:
+def _start_worker(describer: type[Describer], made_with: tuple[Recipe, int], workspace: Workspace) -> None:
     global _worker  # a worker process has one, made once
     Thread(target=_end_with_parent, daemon=True).start()
-    deciding = recipe.model_dump_json(include={"schema_version", "standardise", "inchikey", "fingerprint", "tie_seed"})
-    key = f"{deciding} {max_atoms} {rdBase.rdkitVersion} {version('graphkin')}"
-    _worker = _Worker(ChunkParser(recipe, max_atoms), workspace, key.encode())
+    made = describer(*made_with)
+    _worker = _Worker(ChunkParser(made), workspace, made.key)
 
 
 def _end_with_parent() -> None:

@@ -1,4 +1,4 @@
-"""The one place that strings the stages together: source > records > molecules > items > pairs > edges > generation."""
+"""The one place that strings the stages together: source > records > items > pairs > edges > generation."""
 
 import csv
 import os
@@ -6,26 +6,23 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from rdkit import rdBase
 
 from ingest.cap import Cap
 from ingest.collect import Collector, collector
 from ingest.forest import SpanningForest
-from ingest.items import Descriptors, ItemTable
-from ingest.join import JoinPlan, Pairs
-from ingest.molecules import MAX_ATOMS
+from ingest.items import ItemTable
+from ingest.kind import Descriptors, Kind
+from ingest.kinds import kind_of_recipe
 from ingest.parsing import Chunk, ParserPool
-from ingest.planes import BitPlanes
 from ingest.progress import Progress
-from ingest.readers import ReadOptions, Source, open_source
+from ingest.readers import ReadOptions, Source
 from ingest.recipe import Recipe
-from ingest.window import window_pairs
 from ingest.workspace import Workspace
 from store import csr
 from store.base import Draft, Store
@@ -37,10 +34,11 @@ _FINGERPRINT_BLOCK = 65_536
 
 @dataclass(frozen=True)
 class IngestOptions:
-    """How to run, none of it deciding the edges. `workers`: processes that parse, and threads of the join."""
+    """How to run, none of it deciding the edges. `workers`: processes that parse, and threads of the join.
+    `max_size`: atoms or nodes of the largest item that is kept; None: as many as the kind has by default."""
 
     read: ReadOptions = field(default_factory=ReadOptions)
-    max_atoms: int = MAX_ATOMS
+    max_size: int | None = None
     max_rejected: float = 0.1  # share of records
     workers: int = os.cpu_count() or 1
     rejections_file: Path | None = None  # where the rejections of a run that failed by them are left
@@ -87,7 +85,7 @@ class _Clock:
         self.times[name] = round(time.perf_counter() - begin, 3)
 
 
-def ingest_molecules(
+def ingest(
     store: Store,
     collection: str,
     files: Sequence[str],
@@ -95,29 +93,30 @@ def ingest_molecules(
     options: IngestOptions | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
-    """Build and publish one generation of `collection` from molecule files ("-": standard input).
+    """Build and publish one generation of `collection` from files ("-": standard input) of what the recipe is for.
 
-    Returns the published manifest. Raises `InvalidInput` for files that cannot be read, for no molecule at all, and
+    Returns the published manifest. Raises `InvalidInput` for files that cannot be read, for no item at all, and
     for more than `max_rejected` of the records rejected; `StoreError` and `StoreBusy` as the store does. On every
     error, and on a crash, nothing is published.
     """
     options = options or IngestOptions()
     clock = _Clock(progress or Progress())
+    kind = kind_of_recipe(recipe)
     with ExitStack() as stack:
-        sources = [stack.enter_context(closing(open_source(file, options.read))) for file in files]
-        draft = stack.enter_context(store.draft(collection, "molecule"))
+        sources = [stack.enter_context(closing(kind.open(file, options.read))) for file in files]
+        draft = stack.enter_context(store.draft(collection, kind.name))
         with clock.stage("compile"):
-            _compile_kernels()
+            _compile_kernels(kind.specimen(recipe), recipe.top_k)
         workspace = Workspace(draft.workspace)
         workspace.prepare()
-        table = _parse(sources, recipe, options, draft, workspace, clock)
+        table = _parse(kind, sources, recipe, options, draft, workspace, clock)
         with clock.stage("items"):
-            descriptors = _write_items(table, draft)
+            descriptors, items = table.finish(partial(kind.descriptors, recipe=recipe))
+            _write_items(items, descriptors, draft)
         with clock.stage("index"):
-            planes = BitPlanes.of(descriptors.words)
-            draft.write_index(planes._asdict())
-        with clock.stage("join", len(descriptors), "molecules") as advance:
-            collected = _collect(descriptors, planes, recipe, options.workers, workspace, advance)
+            draft.write_index(descriptors.index())
+        with clock.stage("join", len(descriptors), kind.plural) as advance:
+            collected = _collect(descriptors, recipe, options.workers, workspace, advance)
         with clock.stage("cap"):
             blocks, dropped = collected.finish()
         with clock.stage("write"):
@@ -128,9 +127,9 @@ def ingest_molecules(
             draft.write_dropped(dropped)
             draft.write_forest(tally.forest.edges())
         provenance = Provenance(
-            kind="molecule",
+            kind=kind.name,
             recipe=recipe.model_dump(mode="json"),
-            versions=_versions(),
+            versions={**kind.versions(recipe), **_versions()},
             inputs=[source.digest() for source in sources],
             counts=Counts(
                 read=table.read,
@@ -150,10 +149,17 @@ def ingest_molecules(
 
 
 def _parse(
-    sources: list[Source], recipe: Recipe, options: IngestOptions, draft: Draft, workspace: Workspace, clock: _Clock
+    kind: Kind,
+    sources: list[Source],
+    recipe: Recipe,
+    options: IngestOptions,
+    draft: Draft,
+    workspace: Workspace,
+    clock: _Clock,
 ) -> ItemTable:
-    table = ItemTable(recipe)
-    pool = ParserPool(recipe, options.max_atoms, options.workers, workspace)
+    table = ItemTable(kind.computed)
+    max_size = options.max_size or kind.max_size
+    pool = ParserPool(kind.describer, recipe, max_size, options.workers, workspace)
     total = sum(source.bytes_total or 0 for source in sources) or None
     rejected: list[pa.RecordBatch] = []
     with clock.stage("parse", total, "B") as advance:
@@ -166,7 +172,7 @@ def _parse(
             reached = sum(source.bytes_read for source in sources)
             advance(reached - done)
             done = reached
-    _require_molecules(table, rejected, options)
+    _require_items(table, rejected, options)
     return table
 
 
@@ -176,12 +182,12 @@ def _chunks(sources: list[Source]) -> Iterator[Chunk]:
             yield Chunk(source.name, source.text_format, records)
 
 
-def _require_molecules(table: ItemTable, rejected: list[pa.RecordBatch], options: IngestOptions) -> None:
+def _require_items(table: ItemTable, rejected: list[pa.RecordBatch], options: IngestOptions) -> None:
     share = table.rejected / table.read if table.read else 0.0
     if table.read > table.rejected and share <= options.max_rejected:
         return
     if not table.read:
-        raise InvalidInput("the input holds no record", expected="at least one molecule")
+        raise InvalidInput("the input holds no record", expected="at least one")
     hint = "see what is wrong with them, or allow more with --max-rejected"
     if options.rejections_file is not None:
         hint = f"{_saved(rejected, options.rejections_file)}; mend them, or allow more with --max-rejected"
@@ -189,7 +195,7 @@ def _require_molecules(table: ItemTable, rejected: list[pa.RecordBatch], options
     raise InvalidInput(
         f"{table.rejected} of {table.read} records ({share:.1%}) were rejected; nothing was published",
         given=f"first: {first['source']}:{first['line']}: {first['reason'][:300]}",
-        expected=f"a molecule among them, and at most {options.max_rejected:.1%} rejected",
+        expected=f"one that is kept, and at most {options.max_rejected:.1%} rejected",
         hint=hint,
     )
 
@@ -207,62 +213,33 @@ def _saved(rejected: list[pa.RecordBatch], path: Path) -> str:
     return f"they are listed in {path}"
 
 
-def _write_items(table: ItemTable, draft: Draft) -> Descriptors:
-    descriptors, batches = table.finish()
-    for batch in batches:
+def _write_items(items: Iterator[pa.RecordBatch], descriptors: Descriptors, draft: Draft) -> None:
+    for batch in items:
         draft.append_items(batch)
     for start in range(0, len(descriptors), _FINGERPRINT_BLOCK):
         draft.append_fingerprints(descriptors.words[start : start + _FINGERPRINT_BLOCK])
-    return descriptors
 
 
 def _collect(
     descriptors: Descriptors,
-    planes: BitPlanes,
     recipe: Recipe,
     threads: int,
     workspace: Workspace,
     advance: Callable[[int], object],
 ) -> Collector:
     """All similar pairs, those that an earlier run has left in the workspace among them."""
-    columns = (descriptors.words, descriptors.molwt, descriptors.rings, descriptors.heavy_atoms)
-    made_from = (recipe.model_dump_json().encode(), *columns)
+    made_from = (recipe.model_dump_json().encode(), *descriptors.content)
     collected = collector(descriptors.tie, recipe.top_k, workspace, *made_from)
-    for pairs in _similar(descriptors, planes, recipe, threads, collected.begin, advance):
+    for pairs in descriptors.pairs(collected.begin, threads, advance):
         collected.add(pairs)
     return collected
 
 
-def _similar(
-    descriptors: Descriptors,
-    planes: BitPlanes,
-    recipe: Recipe,
-    threads: int,
-    begin: int,
-    advance: Callable[[int], object],
-) -> Iterator[Pairs]:
-    """What every task from `begin` on finds."""
-    match recipe.candidates:
-        case "exact":
-            plan = JoinPlan(descriptors.words, recipe.threshold, planes)
-            advance(plan.done(begin))
-            return plan.pairs(begin, threads, advance)
-        case "window":
-            return islice(window_pairs(descriptors, recipe, recipe.threshold, advance), begin, None)
-
-
-def _compile_kernels() -> None:
-    """Run the compiled stages once on two molecules' worth of data, so that their times are their own."""
-    two = Descriptors(
-        words=np.ones((2, 1), np.uint64),
-        molwt=np.ones(2),
-        rings=np.ones(2, np.int32),
-        heavy_atoms=np.ones(2, np.int32),
-        tie=np.arange(2, dtype=np.uint64),
-    )
-    recipe = Recipe()
-    for pairs in (*JoinPlan(two.words, 0.5).pairs(), *window_pairs(two, recipe, 0.5)):
-        capped = Cap(two.tie, recipe.top_k)
+def _compile_kernels(specimen: Descriptors, top_k: int) -> None:
+    """Run the compiled stages once on two items, so that their times are their own."""
+    specimen.index()
+    for pairs in specimen.pairs(0, 1, lambda _: None):
+        capped = Cap(specimen.tie, top_k or 1)
         capped.add(pairs)
         kept, _ = capped.finish()
         edges = Edges(kept.left, kept.right, kept.similarity.astype(np.float32))
@@ -273,4 +250,4 @@ def _compile_kernels() -> None:
 
 
 def _versions() -> dict[str, str]:
-    return {"rdkit": rdBase.rdkitVersion, **{name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}}
+    return {name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}

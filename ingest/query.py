@@ -1,45 +1,30 @@
 """A structure somebody asks about, read exactly as the collection's recipe reads its records."""
 
-from dataclasses import dataclass
-
-from ingest.fingerprints import Fingerprinter
-from ingest.molecules import MAX_RECORD_BYTES, MoleculeReader, Rejected, TextFormat
+from ingest.kind import Query
+from ingest.kinds import kind_of_recipe
 from ingest.recipe import Recipe
-from store.errors import InvalidInput
-from store.records import UInt64
+from store.errors import Conflict, InvalidInput
 
 
-@dataclass(frozen=True)
-class Query:
-    """Canonical SMILES after standardisation, and the packed fingerprint (W,) uint64."""
+def read_structure(recipe: Recipe, **structure: str | None) -> Query:
+    """Read a structure that is given in exactly one way.
 
-    smiles: str
-    fingerprint: UInt64
-
-
-def read_structure(
-    recipe: Recipe, *, smiles: str | None = None, inchi: str | None = None, molblock: str | None = None
-) -> Query:
-    """Read exactly one of SMILES, InChI (10 kB each) or molblock (1 MB), at most 1,000 atoms.
-
-    Raises `InvalidInput` with RDKit's reason.
+    Molecules: smiles, inchi (10 kB each) or molblock (1 MB), of at most 1,000 atoms. Graphs: graph, as JSON.
+    Raises `InvalidInput` with the reason, and `Conflict` where items of this kind are not written so.
     """
-    formats: dict[TextFormat, str | None] = {"smiles": smiles, "inchi": inchi, "molblock": molblock}
-    given = [(text, text_format) for text_format, text in formats.items() if text is not None]
+    kind = kind_of_recipe(recipe)
+    given = [(text, writing) for writing, text in structure.items() if text is not None]
     if len(given) != 1:
         raise InvalidInput(
             "a structure is given in one way",
-            given=[text_format for _, text_format in given],
-            expected="exactly one of smiles, inchi, molblock",
+            given=[writing for _, writing in given],
+            expected=f"exactly one of {', '.join(kind.writings)}",
         )
-    text, text_format = given[0]
-    if len(text) > MAX_RECORD_BYTES:
-        raise InvalidInput(f"the {text_format} is too long", given=f"{len(text)} bytes")
-    reader = MoleculeReader(recipe)
-    try:
-        molecule = reader.read(text, text_format)
-    except Rejected as reason:
-        given_text = text[:200].encode(errors="backslashreplace").decode()
-        raise InvalidInput(f"not a molecule: {reason}", given=given_text, expected=f"a valid {text_format}") from reason
-    fingerprinter = Fingerprinter(recipe.fingerprint)
-    return Query(reader.describe(molecule).smiles, fingerprinter.unpack(fingerprinter.packed(molecule))[0])
+    ((text, writing),) = given
+    if writing not in kind.writings:
+        raise Conflict(
+            f"collections of {kind.plural} have no such structures",
+            given=writing,
+            expected=f"one of {', '.join(kind.writings)}",
+        )
+    return kind.read(recipe, text, writing)

@@ -1,12 +1,13 @@
-"""The recipe: everything that decides the edges. Presets are recipes with a name; explicit options override them."""
+"""Recipes: everything that decides the edges. Presets are recipes with a name; explicit options override them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
 from store.errors import InvalidInput
 from store.records import Frozen
 
+AnyRecipe = TypeVar("AnyRecipe", bound="Recipe")
 FingerprintName = Literal["morgan", "rdkit", "maccs", "atompair", "torsion"]
 Step = Literal["largest_fragment", "uncharge"]
 
@@ -51,23 +52,43 @@ class FingerprintRecipe(Frozen):
 
 
 class Recipe(Frozen):
-    """A molecule recipe, resolved: no field is left to a default that could change (`schema_version`)."""
+    """What every recipe says, resolved: no field is left to a default that could change (`schema_version`)."""
 
     schema_version: Literal[1] = 1
-    standardise: tuple[Step, ...] = ()
-    inchikey: bool = False
-    fingerprint: FingerprintRecipe = FingerprintRecipe()
     candidates: Literal["exact", "window"] = "exact"
     ties: Literal["hash", "index"] = "hash"  # among equals: by seeded content hash; `index` is the authors' code
     tie_seed: int = 0
-    threshold: Annotated[float, Field(gt=0, le=1)] = 0.4
+    threshold: float
     top_k: Annotated[int, Field(ge=0)] = 70  # 0: no cap
 
     @model_validator(mode="after")
-    def _ties(self) -> "Recipe":
+    def _ties(self) -> Self:
         if self.ties == "index" and self.candidates != "window":
             raise ValueError("ties by index exist only for parity with the authors' window candidates")
         return self
+
+
+class MoleculeRecipe(Recipe):
+    """How molecules are read, described by fingerprints, and joined."""
+
+    threshold: Annotated[float, Field(gt=0, le=1)] = 0.4
+    standardise: tuple[Step, ...] = ()
+    inchikey: bool = False
+    fingerprint: FingerprintRecipe = FingerprintRecipe()
+
+
+class GraphRecipe(Recipe):
+    """How attribute-less graphs are compared: initial node labels, refinements and kernel (method.md A3, A4).
+
+    Two graphs are candidates if their numbers of nodes and of edges differ by at most 1 / `closeness` of one's. At
+    threshold 0 every pair with any similarity counts. The kernels of GraKeL need it installed.
+    """
+
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.0
+    labels: Literal["degree", "uniform", "index", "given"] = "degree"
+    iterations: Annotated[int, Field(ge=0, le=20)] = 3
+    closeness: Annotated[int, Field(ge=1, le=100)] = 10
+    kernel: Literal["wl", "grakel", "grakel-shortest-path", "grakel-graphlet"] = "wl"
 
 
 _PUBLISHED = {"fingerprint": {"name": "rdkit"}, "candidates": "window", "threshold": 0.36, "top_k": 0}
@@ -78,22 +99,44 @@ PRESETS: dict[str, dict[str, Any]] = {
     "rc": {**_PUBLISHED, "ties": "index"},
 }
 
+_PUBLISHED_GRAPHS = {"candidates": "window", "top_k": 0}
 
-def resolve(preset: str = "default", **explicit: Any) -> Recipe:
+GRAPH_PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "paper": _PUBLISHED_GRAPHS,
+    "rc": {**_PUBLISHED_GRAPHS, "ties": "index", "labels": "index", "closeness": 5},
+}
+
+
+def resolve(preset: str = "default", **explicit: Any) -> MoleculeRecipe:
     """The preset's recipe with every option that is not None put over it (`fingerprint` is a dict of its own).
 
     Naming another fingerprint than the preset's starts from that fingerprint's defaults. Raises `InvalidInput`.
     """
-    if preset not in PRESETS:
-        raise InvalidInput("no such preset", given=preset, expected=f"one of {', '.join(PRESETS)}")
-    values = {**PRESETS[preset], **{key: value for key, value in explicit.items() if value is not None}}
+    values = _combined(PRESETS, preset, explicit)
     described = {key: value for key, value in (explicit.get("fingerprint") or {}).items() if value is not None}
     published = PRESETS[preset].get("fingerprint", {})
     values["fingerprint"] = described if "name" in described else {**published, **described}
+    return _validated(MoleculeRecipe, values)
+
+
+def resolve_graphs(preset: str = "default", **explicit: Any) -> GraphRecipe:
+    """The preset's recipe with every option that is not None put over it. Raises `InvalidInput`."""
+    return _validated(GraphRecipe, _combined(GRAPH_PRESETS, preset, explicit))
+
+
+def _combined(presets: dict[str, dict[str, Any]], preset: str, explicit: dict[str, Any]) -> dict[str, Any]:
+    if preset not in presets:
+        raise InvalidInput("no such preset", given=preset, expected=f"one of {', '.join(presets)}")
+    values = {**presets[preset], **{key: value for key, value in explicit.items() if value is not None}}
     if values.get("candidates") == "exact" and explicit.get("ties") is None:
         values["ties"] = "hash"
+    return values
+
+
+def _validated(recipe: type[AnyRecipe], values: dict[str, Any]) -> AnyRecipe:
     try:
-        return Recipe.model_validate(values)
+        return recipe.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the recipe"

@@ -1,62 +1,125 @@
-"""Window candidates: the published rule (method.md A2, ordering (i)), on molecules sorted by average weight."""
+"""Window candidates: the published rule (method.md A2, ordering (i), and A3), on items sorted by their size."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Self
 
 import numpy as np
 from numba import njit
 
-from ingest.items import Descriptors
 from ingest.join import Pairs
-from ingest.popcount import common_pairs
-from ingest.recipe import Recipe
-from store.records import Float64, Int32, Int64
+from store.records import Float64, Int32, Int64, UInt64
 
 MOST = 70  # candidates per target
 _TARGETS_PER_BLOCK = 16_384
 
-
-def weight_order(descriptors: Descriptors, ties: str) -> Int64:
-    """Positions sorted by MolWt; equal weights by seeded content hash (`hash`) or by id (`index`, the authors')."""
-    if ties == "index":
-        return np.argsort(descriptors.molwt, kind="stable")
-    return np.lexsort((descriptors.tie, descriptors.molwt))
+Similarity = Callable[[Int32, Int32], Float64]
+"""(P,) of the pairs of items a (P,), b (P,)."""
 
 
-def candidates(
-    molwt: Float64, rings: Int32, heavy_atoms: Int32, start: int, stop: int, most: int = MOST
-) -> tuple[Int32, Int32]:
-    """(target, candidate) positions for the targets in [start, stop); all columns sorted by weight, ascending.
+@dataclass(frozen=True)
+class Window:
+    """What the rule looks at, sorted ascending by key.
 
-    B is a candidate of target A if |MW_B - MW_A| ≤ 0.10 MW_A, |rings_B - rings_A| ≤ 1 and |atoms_B - atoms_A| ≤ 7,
-    all inclusive and relative to A alone, so the relation is not symmetric. From A outwards each side stops at the
-    first weight out of bounds and at `most`; of more than `most` in weight order, ⌊(L - most) / 2⌋ are cut on the
-    left and the rest on the right.
+    B is a candidate of target A if |key_B - key_A| ≤ reach_A, and in every other column |other_B - other_A| ≤
+    allowed_A: all inclusive and relative to A alone, so the relation is not symmetric. key - reach must not fall
+    anywhere.
+
+    order   (N,)    the item at each position
+    key     (N,)    reach (N,)
+    others  (N, C)  allowed (N, C)
     """
-    target, candidate = _candidates(molwt, rings, heavy_atoms, start, stop, most)
-    return target, candidate
+
+    order: Int64
+    key: Float64
+    reach: Float64
+    others: Int64
+    allowed: Int64
+
+    @classmethod
+    def sorted(
+        cls,
+        key: Float64,
+        reach: Float64,
+        others: Int64,
+        allowed: Int64,
+        tie: UInt64,
+        ties: Literal["hash", "index"],
+    ) -> Self:
+        """Of columns in item order; equal keys go by content hash, `tie`, or by id (`index`: the authors' code)."""
+        order = np.argsort(key, kind="stable") if ties == "index" else np.lexsort((tie, key))
+        return cls(order, key[order], reach[order], others[order], allowed[order])
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def candidates(self, start: int, stop: int, most: int = MOST) -> tuple[Int32, Int32]:
+        """(target, candidate) positions for the targets in [start, stop).
+
+        From the target outwards each side stops at the first key out of reach and at `most`; of more than `most` in
+        order of the key, ⌊(L - most) / 2⌋ are cut on the left and the rest on the right.
+        """
+        target, candidate = _candidates(self.key, self.reach, self.others, self.allowed, start, stop, most)
+        return target, candidate
+
+    def accepted(self, start: int, stop: int) -> tuple[Int32, Int32]:
+        """(position, later position) of every pair of which either member accepts the other, however many there are,
+        the first in [start, stop)."""
+        first, second = _accepted(self.key, self.reach, self.others, self.allowed, start, stop)
+        return first, second
+
+    def pairs(
+        self, similarity: Similarity, threshold: float, advance: Callable[[int], object] = lambda _: None
+    ) -> Pairs:
+        """The candidate pairs that are similar enough, each once (if either end is the other's candidate)."""
+        kept: list[Pairs] = []
+        for start in range(0, len(self), _TARGETS_PER_BLOCK):
+            stop = min(start + _TARGETS_PER_BLOCK, len(self))
+            kept.append(self.similar(*self.candidates(start, stop), similarity, threshold))
+            advance(stop - start)
+        return _once(Pairs.concatenate(kept), len(self))
+
+    def similar(self, one: Int32, other: Int32, similarity: Similarity, threshold: float) -> Pairs:
+        """Of pairs of positions the pairs of items with similarity ≥ threshold, and above 0."""
+        a, b = self.order[one].astype(np.int32), self.order[other].astype(np.int32)
+        found = similarity(a, b)
+        near = (found >= threshold) & (found > 0)
+        return Pairs(np.minimum(a, b)[near], np.maximum(a, b)[near], found[near])
+
+
+def _once(pairs: Pairs, items: int) -> Pairs:
+    _, first = np.unique(pairs.left.astype(np.int64) * items + pairs.right, return_index=True)
+    return Pairs(pairs.left[first], pairs.right[first], pairs.similarity[first])
+
+
+@njit(nogil=True, cache=True)
+def _accepts(others: Int64, allowed: Int64, a: int, b: int) -> bool:
+    for column in range(others.shape[1]):  # noqa: SIM110 - numba compiles no generator into a loop
+        if abs(others[b, column] - others[a, column]) > allowed[a, column]:
+            return False
+    return True
 
 
 @njit(nogil=True, cache=True)
 def _candidates(
-    molwt: Float64, rings: Int32, heavy_atoms: Int32, start: int, stop: int, most: int
+    key: Float64, reach: Float64, others: Int64, allowed: Int64, start: int, stop: int, most: int
 ) -> tuple[Int32, Int32]:
     target = np.empty((stop - start) * most, np.int32)
     candidate = np.empty((stop - start) * most, np.int32)
     found = 0
     window = np.empty(2 * most, np.int32)
     for a in range(start, stop):
-        bound = 0.10 * molwt[a]
         left = 0
         b = a - 1
-        while b >= 0 and left < most and molwt[a] - molwt[b] <= bound:
-            if abs(rings[b] - rings[a]) <= 1 and abs(heavy_atoms[b] - heavy_atoms[a]) <= 7:
+        while b >= 0 and left < most and key[a] - key[b] <= reach[a]:
+            if _accepts(others, allowed, a, b):
                 left += 1
                 window[most - left] = b
             b -= 1
         right = 0
         b = a + 1
-        while b < len(molwt) and right < most and molwt[b] - molwt[a] <= bound:
-            if abs(rings[b] - rings[a]) <= 1 and abs(heavy_atoms[b] - heavy_atoms[a]) <= 7:
+        while b < len(key) and right < most and key[b] - key[a] <= reach[a]:
+            if _accepts(others, allowed, a, b):
                 window[most + right] = b
                 right += 1
             b += 1
@@ -67,27 +130,21 @@ def _candidates(
     return target[:found], candidate[:found]
 
 
-def window_pairs(
-    descriptors: Descriptors, recipe: Recipe, threshold: float, advance: Callable[[int], object] = lambda _: None
-) -> Iterator[Pairs]:
-    """The candidate pairs with similarity ≥ threshold, each once (if either end is the other's candidate)."""
-    order = weight_order(descriptors, recipe.ties)
-    molwt, rings, atoms = descriptors.molwt[order], descriptors.rings[order], descriptors.heavy_atoms[order]
-    popcounts = np.bitwise_count(descriptors.words).sum(axis=1, dtype=np.int64)
-    kept: list[Pairs] = []
-    for start in range(0, len(order), _TARGETS_PER_BLOCK):
-        stop = min(start + _TARGETS_PER_BLOCK, len(order))
-        target, candidate = candidates(molwt, rings, atoms, start, stop)
-        a, b = order[target].astype(np.int32), order[candidate].astype(np.int32)
-        shared = common_pairs(descriptors.words, a, b)
-        union = popcounts[a] + popcounts[b] - shared
-        similarity = shared / np.maximum(union, 1)
-        near = similarity >= threshold
-        kept.append(Pairs(np.minimum(a, b)[near], np.maximum(a, b)[near], similarity[near]))
-        advance(stop - start)
-    yield _once(Pairs.concatenate(kept), len(order))
-
-
-def _once(pairs: Pairs, items: int) -> Pairs:
-    _, first = np.unique(pairs.left.astype(np.int64) * items + pairs.right, return_index=True)
-    return Pairs(pairs.left[first], pairs.right[first], pairs.similarity[first])
+@njit(nogil=True, cache=True)
+def _accepted(
+    key: Float64, reach: Float64, others: Int64, allowed: Int64, start: int, stop: int
+) -> tuple[Int32, Int32]:
+    first, second = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    found = 0
+    for a in range(start, stop):
+        b = a + 1
+        while b < len(key) and key[b] - key[a] <= max(reach[a], reach[b]):
+            by_a = key[b] - key[a] <= reach[a] and _accepts(others, allowed, a, b)
+            if by_a or (key[b] - key[a] <= reach[b] and _accepts(others, allowed, b, a)):
+                if found == len(first):
+                    first = np.concatenate((first, np.empty_like(first)))
+                    second = np.concatenate((second, np.empty_like(second)))
+                first[found], second[found] = a, b
+                found += 1
+            b += 1
+    return first[:found].copy(), second[:found].copy()

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from store.errors import Conflict, InvalidInput, NotFound
+from store.errors import Conflict, InvalidInput, NotFound, StoreFormat
 from store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, Kind, Manifest, Provenance, UInt64
 
 Field = Literal["smiles", "name", "inchikey"]
@@ -306,6 +306,19 @@ class Generation(ABC):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def require_schema_version(written: int, known: int) -> None:
+    """For adapters: raises `StoreFormat` unless a store was written in the schema that this version reads."""
+    if written == known:
+        return
+    newer = written > known
+    raise StoreFormat(
+        f"the store was written by {'a newer' if newer else 'an older'} graphkin",
+        given=f"schema version {written}",
+        expected=f"schema version {known}",
+        hint="upgrade graphkin" if newer else "ingest again, into a new store",
+    )
 
 
 def rounded(min_similarity: float | None) -> np.float32:

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from store.records import ITEM_SCHEMA
 
 
-def content_digest(smiles: str, seed: int) -> bytes:
+def content_digest(content: str, seed: int) -> bytes:
     """A seeded 128-bit hash of an item: its identity while duplicates collapse, its rank among equals."""
-    return hashlib.blake2b(smiles.encode(), digest_size=16, salt=seed.to_bytes(16, "little")).digest()
+    return hashlib.blake2b(content.encode(), digest_size=16, salt=seed.to_bytes(16, "little")).digest()
 
 
 class ContentHash:
@@ -30,7 +30,7 @@ class ContentHash:
     def update(self, items: pa.RecordBatch) -> None:
         """Feed the next rows of the item table (`ITEM_SCHEMA`)."""
         self._rows += items.num_rows
-        for name in ("smiles", "inchikey", "properties"):
+        for name in ("smiles", "structure", "inchikey", "properties"):
             self._feed(name, items.column(name))
         names = items.column("names")
         self._streams["names.count"][0].update(np.asarray(names.value_lengths(), dtype="<i4").tobytes())
@@ -46,8 +46,8 @@ class ContentHash:
             ends = np.frombuffer(offsets, np.int32)[present.offset : present.offset + len(present) + 1]
             data.update(memoryview(text)[ends[0] : ends[-1]])
 
-    def hexdigest(self, recipe: dict[str, Any], rdkit: str) -> str:
-        """The id: 64 hexadecimal digits."""
+    def hexdigest(self, recipe: dict[str, Any], rdkit: str | None) -> str:
+        """The id: 64 hexadecimal digits. `rdkit` None: RDKit took no part."""
         table = {name: [stream.hexdigest() for stream in pair] for name, pair in sorted(self._streams.items())}
         content = {"recipe": recipe, "rdkit": rdkit, "rows": self._rows, "items": table}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

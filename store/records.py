@@ -20,6 +20,9 @@ Kind = Literal["molecule", "graph", "node"]
 ITEM_SCHEMA = pa.schema(
     [
         pa.field("smiles", pa.string()),  # canonical; null for graphs
+        pa.field(
+            "structure", pa.string()
+        ),  # a graph as JSON: num_nodes, edges [[u, v], ...], labels; null for molecules
         pa.field("inchikey", pa.string()),  # null unless the recipe asked for it
         pa.field("names", pa.list_(pa.string()), nullable=False),  # distinct, in order of appearance
         pa.field("properties", pa.string(), nullable=False),  # one JSON object, keys sorted
@@ -38,6 +41,9 @@ REJECTION_SCHEMA = pa.schema(
         pa.field("reason", pa.string(), nullable=False),
     ]
 )
+
+STRUCTURE: dict[Kind, str] = {"molecule": "smiles", "graph": "structure", "node": "structure"}
+"""The column of the item table that holds what an item of this kind is."""
 
 EDGE_SCHEMA = pa.schema([("source", pa.int32()), ("target", pa.int32()), ("similarity", pa.float32())])
 """Undirected edges, each stored once with source < target."""

@@ -63,7 +63,7 @@ def _copy_items(source: Generation, draft: Draft, stage: Stage) -> None:
             content.update(items)
             draft.append_items(items)
             advance(items.num_rows)
-    if content.hexdigest(source.manifest.recipe, source.manifest.versions["rdkit"]) != source.id:
+    if content.hexdigest(source.manifest.recipe, source.manifest.versions.get("rdkit")) != source.id:
         raise StoreFormat(
             f"generation {source.id[:12]} of {source.collection!r} is damaged: its items are not those it was made of",
             hint="`graphkin verify` tells more",

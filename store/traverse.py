@@ -71,6 +71,12 @@ def path(graph: Graph, source: int, target: int, max_hops: int, threshold: np.fl
     return Path(ids, similarity) if len(ids) else None
 
 
+def hops(graph: Graph, id: int, most: int, threshold: np.float32) -> Int32:
+    """(N,) the fewest edges ≥ threshold from an item to every item, at most `most`; -1 for what is farther."""
+    level, _ = _levels(graph.indptr, graph.indices, graph.similarity, -1, id, most, float(threshold))
+    return level
+
+
 @njit(nogil=True, cache=True)
 def _path(
     indptr: Int64, indices: Int32, similarity: Float32, source: int, target: int, max_hops: int, threshold: float
@@ -96,13 +102,14 @@ def _path(
 def _levels(
     indptr: Int64, indices: Int32, similarity: Float32, source: int, target: int, max_hops: int, threshold: float
 ) -> tuple[Int32, Float32]:
-    """Per vertex its hops to `target` (-1: not reached) and the largest minimum similarity over those shortest ways."""
+    """Per vertex its hops to `target` (-1: not reached) and the largest minimum similarity over those shortest ways; as
+    far as `source`, or to `max_hops` where that is negative."""
     level = np.full(len(indptr) - 1, -1, np.int32)
     widest = np.zeros(len(indptr) - 1, np.float32)
     level[target], widest[target] = 0, np.inf
     frontier = np.array([target], np.int32)
     hops = 0
-    while level[source] < 0 and hops < max_hops and len(frontier):
+    while (source < 0 or level[source] < 0) and hops < max_hops and len(frontier):
         hops += 1
         found = []
         for here in frontier:

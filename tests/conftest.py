@@ -80,11 +80,13 @@ class Hierarchy:
     dropped: Sequence[int] | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     recipe: Mapping[str, Any] = field(default_factory=lambda: {"threshold": 0.4})
-    rdkit: str = "2026.09.1"
+    rdkit: str | None = "2026.09.1"
 
     @property
     def words(self) -> UInt64:
-        """Made-up fingerprints of two words, all different, the first of an item empty."""
+        """Made-up fingerprints of two words, all different, the first of an item empty; graphs have none."""
+        if self.kind == "graph":
+            return np.empty((len(self.rows), 0), np.uint64)
         ids = np.arange(len(self.rows), dtype=np.uint64)
         return np.stack([ids, ids * np.uint64(0x9E3779B97F4A7C15)], axis=1)
 
@@ -103,7 +105,7 @@ class Hierarchy:
         return Provenance(
             kind=self.kind,
             recipe=dict(self.recipe),
-            versions={"rdkit": self.rdkit},
+            versions={} if self.rdkit is None else {"rdkit": self.rdkit},
             inputs=[Input(name="made-up.smi", bytes=1, sha256="0" * 64)],
             counts=Counts(
                 read=len(self.rows) + len(self.rejections),
@@ -146,9 +148,12 @@ def _edges(rows: list[tuple[int, int, float]]) -> Edges:
     return Edges(np.array(source, np.int32), np.array(target, np.int32), np.array(similarity, np.float32))
 
 
-def _row(smiles: str | None, *names: str, inchikey: str | None = None, **properties: Any) -> dict[str, Any]:
+def _row(
+    smiles: str | None, *names: str, inchikey: str | None = None, structure: str | None = None, **properties: Any
+) -> dict[str, Any]:
     text = json.dumps(properties, sort_keys=True, ensure_ascii=False)
-    return {"smiles": smiles, "inchikey": inchikey, "names": list(names), "properties": text}
+    identity = {"smiles": smiles, "structure": structure, "inchikey": inchikey}
+    return {**identity, "names": list(names), "properties": text}
 
 
 MOLECULES = Hierarchy(
@@ -188,9 +193,14 @@ MOLECULES = Hierarchy(
 """Ten molecules: 6 and 9 are isolated, {7, 8} is a component of its own, 0.7 is not representable in float32."""
 
 GRAPHS = Hierarchy(
-    rows=[_row(None, "a", size=3), _row(None, size=4), _row(None, "a", "b", size=3)],
+    rows=[
+        _row(None, "a", structure='{"num_nodes":3,"edges":[[0,1],[1,2]]}', size=3),
+        _row(None, structure='{"num_nodes":4,"edges":[]}', size=4),
+        _row(None, "a", "b", structure='{"num_nodes":3,"edges":[[0,2],[1,2]],"labels":["Zürich","\\"","C"]}', size=3),
+    ],
     pairs={(0, 2): 1.0},
     kind="graph",
+    rdkit=None,
     properties={"size": "number"},
 )
 
@@ -327,3 +337,39 @@ def start_neo4j(
         yield start
     for server in servers:
         server.kill()  # quicker than to stop it
+
+
+@pytest.fixture(scope="session")
+def write_tu() -> Callable[[Path, Sequence[nx.Graph], Sequence[int]], Path]:
+    """`write_tu(folder / "NAME", graphs, classes)`: in the TU layout, nodes 0 to n - 1 in order; gives the folder."""
+
+    def write(folder: Path, graphs: Sequence[nx.Graph], classes: Sequence[int]) -> Path:
+        folder.mkdir()
+        first, edges, indicator = 1, [], []
+        for number, graph in enumerate(graphs, 1):
+            edges += [(first + u, first + v) for pair in graph.edges for u, v in (pair, pair[::-1])]
+            indicator += [number] * len(graph)
+            first += len(graph)
+        for ending, lines in (
+            ("A", [f"{u}, {v}" for u, v in edges]),
+            ("graph_indicator", indicator),
+            ("graph_labels", classes),
+        ):
+            (folder / f"{folder.name}_{ending}.txt").write_text("".join(f"{line}\n" for line in lines))
+        return folder
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def shapes(write_tu: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """SHAPES.zip: 60 stars, class 3, and 60 rings, class 7, of 4 to 15 nodes, rings and stars mixed."""
+    folder = tmp_path_factory.mktemp("tu") / "SHAPES"
+    makers = [(3, nx.star_graph), (7, nx.cycle_graph), (7, nx.cycle_graph), (3, nx.star_graph)]
+    classes, graphs = [], []
+    for place in range(120):
+        number, make = makers[place % 4]
+        classes.append(number)
+        graphs.append(make(4 + place % 11))
+    write_tu(folder, graphs, classes)
+    return Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))

@@ -1,6 +1,8 @@
 """Running statistics for an encoder that was never trained (method.md C)."""
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from trainer.batch import Assembler
@@ -11,11 +13,12 @@ from trainer.norm import BatchNorm
 
 
 @torch.no_grad()
-def calibrate(encoder: Encoder, corpus: Corpus) -> None:
+def calibrate(encoder: Encoder, corpus: Corpus, ids: NDArray[np.int64] | None = None) -> None:
     """Set the running statistics of every `BatchNorm` to the mean and the unbiased variance of its input.
 
-    Over all atoms of the corpus, two or more of them, and in evaluation mode, which the encoder is left in. What a
-    layer is given depends on the statistics of those before it, so the corpus is encoded once for each layer.
+    Over all atoms of the graphs `ids`, by default of the whole corpus, two atoms or more, and in evaluation mode, which
+    the encoder is left in. What a layer is given depends on the statistics of those before it, so the graphs are
+    encoded once for each layer.
 
     An encoder fresh from its initialisation normalises nothing in evaluation mode. Compared with that, a pre-trained
     one seems better by its running statistics alone.
@@ -26,8 +29,8 @@ def calibrate(encoder: Encoder, corpus: Corpus) -> None:
         assert isinstance(norm, BatchNorm)
         moments = _Moments()
         with norm.register_forward_pre_hook(moments):
-            for ids in batches(corpus):
-                encoder(assembler.batch(ids))
+            for part in batches(corpus, ids):
+                encoder(assembler.batch(part))
         moments.store(norm)
 
 

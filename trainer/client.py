@@ -205,21 +205,24 @@ class Collection:
         rows = Rows("batch", first, first + batches)
         return self._all(rows, "negatives", lambda: {**query, "first": rows.next, "batches": min(most, rows.missing)})
 
-    def smiles(self) -> Iterator[list[str]]:
-        """The SMILES of all items in id order, 10,000 of them at a time.
+    def column(self, name: str) -> Iterator[list[Any]]:
+        """One column of all items in id order, 10,000 of them at a time.
 
-        Raises `Conflict` unless the items are molecules.
+        Molecules have `smiles`; graphs have `structure`, JSON of their nodes and edges; all have `names` and their
+        properties. Raises `Conflict` for a column that they do not have.
         """
-        if self.kind != "molecule":
-            raise Conflict("only molecules have SMILES", given=f"{self.name}, of kind {self.kind}")
         starts = range(0, self.size, _EXPORTED)
-        return (self._smiles(start, min(start + _EXPORTED, self.size)) for start in starts)
+        return (self._column(name, start, min(start + _EXPORTED, self.size)) for start in starts)
 
-    def _smiles(self, start: int, stop: int) -> list[str]:
+    def _column(self, name: str, start: int, stop: int) -> list[Any]:
         rows = Rows("id", start, stop)
         wanted = {"what": "items", "format": "arrow"}
         table = self._all(rows, "export", dict, lambda: {**wanted, "ids": [*range(rows.next, stop)]})
-        found: list[str] = table["smiles"].to_pylist()
+        if name not in table.column_names:
+            raise Conflict(
+                f"these items have no {name}", given=self.name, expected=f"one of {', '.join(table.column_names)}"
+            )
+        found: list[Any] = table[name].to_pylist()
         return found
 
     def edges(self, *, min_similarity: float = 0.0) -> pa.Table:

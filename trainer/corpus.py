@@ -60,6 +60,12 @@ class Corpus:
         return len(self.atom_offsets) - 1
 
     @property
+    def atoms(self) -> NDArray[np.int64]:
+        """(N,): those of each graph."""
+        offsets: NDArray[np.int64] = self.atom_offsets.astype(np.int64)
+        return offsets[1:] - offsets[:-1]
+
+    @property
     def columns(self) -> dict[str, NDArray[Any]]:
         """The arrays by name: `Corpus(identity, **columns)` is this one again."""
         return {name: getattr(self, name) for name in _COLUMNS}

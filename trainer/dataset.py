@@ -6,14 +6,21 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Any, ClassVar, NamedTuple, TextIO
 
 import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
+from torch import Tensor
 
 from trainer.corpus import Corpus
 from trainer.errors import Damaged, InvalidInput, NotFound
 from trainer.featurize import featurize_readable
+from trainer.labelled import Labelled
+from trainer.roc import roc_auc, scorable
+from trainer.scaffold import scaffold_split, scaffolds
+from trainer.split import Rows, Split
 
 MISSING = -1
 
@@ -41,7 +48,7 @@ class Rejection(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(Labelled):
     """N molecules that RDKit reads, with T tasks that have both classes each.
 
     corpus    their features; its identity is the SHA-256 of the file
@@ -58,6 +65,76 @@ class Dataset:
     labels: NDArray[np.int8]
     one_class: tuple[str, ...]
     rejected: tuple[Rejection, ...]
+
+    noun: ClassVar[str] = "molecules"
+    metrics: ClassVar[tuple[str, ...]] = ("auc",)
+
+    @property
+    def outputs(self) -> int:
+        return len(self.tasks)
+
+    def split(self) -> Split:
+        return scaffold_split(scaffolds(self.smiles))
+
+    def require_scorable(self, split: Split) -> None:
+        if len(split.train) < 2:
+            raise InvalidInput(
+                "too few molecules to train on",
+                given=f"{len(split.train)} of {len(self.smiles)} in train",
+                expected="2 or more",
+                hint="molecules of one scaffold stay together; a larger set may have more scaffolds",
+            )
+        for name, rows in (("valid", split.valid), ("test", split.test)):
+            if not scorable(self.labels[rows]).any():
+                raise InvalidInput(
+                    f"no task has both classes in {name}",
+                    given=f"{len(rows)} of {len(self.smiles)} molecules in {name}",
+                    expected="a larger or more varied dataset",
+                )
+
+    def loss(self, logits: Tensor, rows: Rows) -> Tensor:
+        return label_loss(logits, torch.from_numpy(self.labels[rows]).to(logits.device))
+
+    def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
+        """ROC-AUC, averaged over the tasks that have both classes among the rows."""
+        return (roc_auc(self.labels[rows], logits),)
+
+    def described(self, split: Split) -> dict[str, Any]:
+        return {
+            "molecules": len(self.smiles),
+            "rejected": len(self.rejected),
+            "tasks": self.tasks,
+            "one_class": self.one_class,
+            "omitted": {part: self._omitted(getattr(split, part)) for part in ("valid", "test")},
+            "note": self._note(split),
+        }
+
+    def _note(self, split: Split) -> str:
+        parts = ", ".join(f"{len(rows):,} {part}" for part, rows in split._asdict().items())
+        omitted = self._omitted(split.test)
+        without = f"{len(omitted['tasks']):,} of {len(self.tasks):,} ({omitted['share']:.1%})"
+        sentences = [
+            f"{len(self.smiles):,} molecules ({parts}), {len(self.rejected):,} rejected.",
+            f"Tasks with one class in test, which do not count: {without}.",
+            *([f"Left out, having one class in all: {', '.join(self.one_class)}."] if self.one_class else []),
+        ]
+        return " ".join(sentences)
+
+    def _omitted(self, rows: Rows) -> dict[str, Any]:
+        """The tasks that cannot be scored there, having one class, and their share of all."""
+        omitted = ~scorable(self.labels[rows])
+        return {"share": float(omitted.mean()), "tasks": [self.tasks[task] for task in np.flatnonzero(omitted)]}
+
+
+def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """Binary cross-entropy, the mean over the labels that there are; 0 if there are none.
+
+    logits, labels (B, T). Missing labels, -1, give neither loss nor gradient.
+    """
+    present = (labels >= 0).to(logits.dtype)
+    target = labels.clamp_min(0).to(logits.dtype)
+    total = F.binary_cross_entropy_with_logits(logits, target, weight=present, reduction="sum")
+    return total / present.sum().clamp_min(1)
 
 
 def read_csv(

@@ -1,7 +1,6 @@
 """Embeddings of molecules (method.md C)."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import torch
@@ -31,8 +30,9 @@ def embed(encoder: Encoder, corpus: Corpus) -> NDArray[np.float32]:
     return vectors
 
 
-def batches(corpus: Corpus) -> Iterator[NDArray[np.int64]]:
-    """The ids of all graphs in order, cut into batches of bounded memory: of 16,384 atoms and one graph's at most."""
-    ends: NDArray[Any] = corpus.atom_offsets[1:].astype(np.int64)
+def batches(corpus: Corpus, ids: NDArray[np.int64] | None = None) -> Iterator[NDArray[np.int64]]:
+    """The ids, by default all, cut into batches of bounded memory: of 16,384 atoms and one graph's at most."""
+    wanted = np.arange(corpus.size) if ids is None else ids
+    ends = np.cumsum(corpus.atoms[wanted])
     cuts = np.flatnonzero(np.diff(ends // _ATOMS)) + 1
-    return (ids for ids in np.split(np.arange(corpus.size), cuts) if len(ids))
+    return (part for part in np.split(wanted, cuts) if len(part))

@@ -1,4 +1,4 @@
-"""Fine-tuning an encoder on labelled molecules (method.md E1): a linear head, both trained, the best epoch reported.
+"""Fine-tuning an encoder on labelled graphs (method.md E1, E2): a linear head, both trained, the best epoch reported.
 
 A run is a function of its options, the data, the seed and the machine, as in `pretrain`.
 """
@@ -12,25 +12,21 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-import torch.nn.functional as F  # noqa: N812
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from trainer.aggregation import graph_sum
 from trainer.batch import Assembler, Batch
 from trainer.config import Model, PretrainConfig
-from trainer.dataset import Dataset
+from trainer.embed import batches
 from trainer.encoders import Encoder, graph_mean
 from trainer.errors import InvalidInput, TrainerError
+from trainer.labelled import Labelled
 from trainer.objective import make_encoder
 from trainer.pretrained import load_encoder
-from trainer.roc import roc_auc, scorable
-from trainer.scaffold import Split
+from trainer.split import Rows, Split
 
 Pooling = Literal["mean", "sum"]
 POOLINGS: tuple[Pooling, ...] = ("mean", "sum")
-
-_SCORED_AT_ONCE = 512  # molecules
 
 
 @dataclass(frozen=True)
@@ -80,13 +76,13 @@ class Start:
 
 
 class Classifier(nn.Module):
-    """An encoder, the mean or sum of each graph's atom vectors, and one linear layer for `tasks` logits."""
+    """An encoder, the mean or sum of each graph's atom vectors, and one linear layer for so many logits."""
 
-    def __init__(self, encoder: Encoder, tasks: int, options: FinetuneOptions) -> None:
+    def __init__(self, encoder: Encoder, outputs: int, options: FinetuneOptions) -> None:
         super().__init__()
         encoder.dropout.p = options.dropout
         self.encoder = encoder
-        self.head = nn.Linear(encoder.width, tasks)
+        self.head = nn.Linear(encoder.width, outputs)
         self._sums = options.pooling == "sum"
 
     def forward(self, batch: Batch) -> Tensor:
@@ -97,45 +93,46 @@ class Classifier(nn.Module):
         return logits
 
 
-def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Binary cross-entropy, the mean over the labels that there are; 0 if there are none.
+@dataclass(frozen=True)
+class Curve:
+    """A score after every epoch, on validation and on test."""
 
-    logits, labels (B, T). Missing labels, -1, give neither loss nor gradient.
-    """
-    present = (labels >= 0).to(logits.dtype)
-    target = labels.clamp_min(0).to(logits.dtype)
-    total = F.binary_cross_entropy_with_logits(logits, target, weight=present, reduction="sum")
-    return total / present.sum().clamp_min(1)
+    valid: list[float]
+    test: list[float]
+
+    @property
+    def best_epoch(self) -> int:
+        """From 1: the first of those that are best on validation."""
+        return 1 + int(np.argmax(self.valid))
+
+    @property
+    def best_valid(self) -> float:
+        return self.valid[self.best_epoch - 1]
+
+    @property
+    def score(self) -> float:
+        """That on test in the best epoch."""
+        return self.test[self.best_epoch - 1]
 
 
 @dataclass(frozen=True)
 class FinetuneRun:
-    """One seed's run. loss, valid_auc and test_auc are of each epoch, the loss averaged over its steps."""
+    """One seed's run. The loss of each epoch, averaged over its steps, and a curve for each of `Labelled.metrics`."""
 
     seed: int
     loss: list[float]
-    valid_auc: list[float]
-    test_auc: list[float]
+    curves: dict[str, Curve]
     seconds: float
 
     @property
-    def best_epoch(self) -> int:
-        """From 1: the first of those with the highest validation AUC."""
-        return 1 + int(np.argmax(self.valid_auc))
-
-    @property
-    def best_valid_auc(self) -> float:
-        return self.valid_auc[self.best_epoch - 1]
-
-    @property
-    def score(self) -> float:
-        """The test AUC of the best epoch."""
-        return self.test_auc[self.best_epoch - 1]
+    def main(self) -> Curve:
+        """Of the metric that chooses."""
+        return next(iter(self.curves.values()))
 
 
 def finetune(
     start: Start,
-    dataset: Dataset,
+    data: Labelled,
     split: Split,
     options: FinetuneOptions,
     seed: int,
@@ -144,50 +141,35 @@ def finetune(
 ) -> FinetuneRun:
     """Train on `split.train` with Adam, and score the other parts after every epoch.
 
-    A last batch of one molecule is left out, which normalisation could not do with. `advance` hears of each epoch.
+    A last batch of one graph is left out, which normalisation could not do with. `advance` hears of each epoch.
 
-    Raises `InvalidInput` as `require_scorable`, and `TrainerError` once the loss or a score is not finite.
+    Raises `InvalidInput` as `Labelled.require_scorable`, and `TrainerError` once the loss or a score is not finite.
     """
-    require_scorable(dataset, split)
+    data.require_scorable(split)
     begun = perf_counter()
-    loss, valid_auc, test_auc = [], [], []
-    finetuner = _Finetuner(start, dataset, options, seed, device)
+    loss = []
+    curves = {metric: Curve([], []) for metric in data.metrics}
+    finetuner = _Finetuner(start, data, options, seed, device)
     for epoch in range(options.epochs):
         loss.append(finetuner.epoch(epoch, split.train))
-        valid_auc.append(finetuner.score(split.valid))
-        test_auc.append(finetuner.score(split.test))
+        scores = finetuner.scores(split.valid), finetuner.scores(split.test)
+        for curve, valid, test in zip(curves.values(), *scores, strict=True):
+            curve.valid.append(valid)
+            curve.test.append(test)
         advance(1)
-    return FinetuneRun(seed, loss, valid_auc, test_auc, perf_counter() - begun)
-
-
-def require_scorable(dataset: Dataset, split: Split) -> None:
-    """Raises `InvalidInput` if there is nothing to train on, or no task to score in valid or test."""
-    if len(split.train) < 2:
-        raise InvalidInput(
-            "too few molecules to train on",
-            given=f"{len(split.train)} of {len(dataset.smiles)} in train",
-            expected="2 or more",
-            hint="molecules of one scaffold stay together; a larger set may have more scaffolds",
-        )
-    for name, rows in (("valid", split.valid), ("test", split.test)):
-        if not scorable(dataset.labels[rows]).any():
-            raise InvalidInput(
-                f"no task has both classes in {name}",
-                given=f"{len(rows)} of {len(dataset.smiles)} molecules in {name}",
-                expected="a larger or more varied dataset",
-            )
+    return FinetuneRun(seed, loss, curves, perf_counter() - begun)
 
 
 class _Finetuner:
     """The classifier, its optimizer, and the data on the device."""
 
-    def __init__(self, start: Start, dataset: Dataset, options: FinetuneOptions, seed: int, device: str) -> None:
-        self._assembler = Assembler(dataset.corpus, device)
-        self._labels = dataset.labels
+    def __init__(self, start: Start, data: Labelled, options: FinetuneOptions, seed: int, device: str) -> None:
+        self._assembler = Assembler(data.corpus, device)
+        self._data = data
         self._options = options
         self._seed = seed
         torch.manual_seed(seed)
-        self._classifier = Classifier(start.encoder(), len(dataset.tasks), options).to(device)
+        self._classifier = Classifier(start.encoder(), data.outputs, options).to(device)
         rate = options.learning_rate
         groups: list[dict[str, Any]] = [
             {"params": self._classifier.encoder.parameters()},
@@ -197,7 +179,7 @@ class _Finetuner:
         if self._assembler.device.type == "cuda":
             torch.set_float32_matmul_precision("high")  # TF32
 
-    def epoch(self, epoch: int, rows: NDArray[np.int64]) -> float:
+    def epoch(self, epoch: int, rows: Rows) -> float:
         """One pass over `rows` in random order; the mean loss of its steps."""
         order = np.random.default_rng((self._seed, epoch)).permutation(rows)
         batches = np.split(order, range(self._options.batch_size, len(order), self._options.batch_size))
@@ -208,23 +190,22 @@ class _Finetuner:
             raise self._diverged(f"the loss is {mean} in epoch {epoch + 1}")
         return mean
 
-    def _step(self, rows: NDArray[np.int64]) -> Tensor:
-        labels = torch.from_numpy(self._labels[rows]).to(self._assembler.device)
-        loss = label_loss(self._classifier(self._assembler.batch(rows)), labels)
+    def _step(self, rows: Rows) -> Tensor:
+        loss = self._data.loss(self._classifier(self._assembler.batch(rows)), rows)
         self._optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimizer.step()
         return loss.detach()
 
     @torch.no_grad()
-    def score(self, rows: NDArray[np.int64]) -> float:
-        """The ROC-AUC over `rows`."""
+    def scores(self, rows: Rows) -> tuple[float, ...]:
+        """Those of `Labelled.metrics` over `rows`."""
         self._classifier.eval()
-        parts = np.split(rows, range(_SCORED_AT_ONCE, len(rows), _SCORED_AT_ONCE))
+        parts = batches(self._data.corpus, rows)
         logits = torch.cat([self._classifier(self._assembler.batch(part)) for part in parts]).cpu().numpy()
         if not np.isfinite(logits).all():
             raise self._diverged("a prediction is not finite")
-        return roc_auc(self._labels[rows], logits)
+        return self._data.scores(logits, rows)
 
     def _diverged(self, what: str) -> TrainerError:
         return TrainerError(

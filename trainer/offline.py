@@ -64,8 +64,8 @@ class OfflineSource(Source):
     def __init__(self, folder: Path, draws: Draws, *, last: int | None = None) -> None:
         manifest = _read_manifest(folder)
         self.draws = draws
+        self.generation = fetched_generation(folder)
         try:
-            self.generation = Generation(**manifest["generation"])
             self._fetched = Draws.from_json(manifest["draws"])
             self._count: int = manifest["epochs"]
         except (LookupError, TypeError) as error:
@@ -127,6 +127,14 @@ class OfflineSource(Source):
                 expected=json.dumps(draws.as_json()),
                 hint="train with the strategy, preset, encoder, batch size and seed it was fetched with",
             )
+
+
+def fetched_generation(folder: Path) -> Generation:
+    """What a folder was fetched of. Raises `NotFound` and `Damaged`."""
+    try:
+        return Generation(**_read_manifest(folder)["generation"])
+    except (LookupError, TypeError) as error:
+        raise _damaged(folder / _MANIFEST, error) from error
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

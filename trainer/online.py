@@ -1,9 +1,8 @@
 """The source that asks a server, through the local cache."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from trainer.cache import Arrays, Cache
-from trainer.client import PATIENCE, Graphkin
+from trainer.client import PATIENCE, Collection, Graphkin
 from trainer.corpus import Corpus
 from trainer.prefetch import Prefetch
 from trainer.source import Epoch, Generation, Source
 from trainer.strategy import Draws
 
-Featurize = Callable[[Sequence[str], str], Corpus]
-"""The features of molecules, given as SMILES, and what they are: the generation's id. See `featurize.py`."""
+Featurize = Callable[[Collection], Corpus]
+"""The features of all items of a generation. See `features.py`."""
 
 CACHE_BYTES = 10 * 2**30
 """How large the local cache may grow by default."""
@@ -69,8 +68,7 @@ class OnlineSource(Source):
         key = {"corpus": version("graphkin"), "rdkit": version("rdkit"), "generation": self.generation.id}
 
         def read() -> Arrays:
-            smiles = [*chain.from_iterable(self._collection.smiles())]
-            return self._featurize(smiles, self.generation.id).columns
+            return self._featurize(self._collection).columns
 
         return Corpus(self.generation.id, **self._cache.get(key, read))
 

@@ -1,6 +1,6 @@
-"""What frozen features are worth: logistic regression on them (method.md E1)."""
+"""What frozen features are worth: logistic regression on them (method.md E1, E2)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,10 +13,13 @@ from sklearn.preprocessing import StandardScaler
 
 from trainer.errors import InvalidInput
 from trainer.roc import roc_auc, scorable
-from trainer.scaffold import Split
+from trainer.split import Split
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """Inverse strengths of regularisation that the validation part chooses from."""
+
+CLASS_GRID = (*GRID, 100.0, 1000.0)
+"""The same for graphs of one class each, whose features vary in fewer directions."""
 
 _ITERATIONS = 10_000
 _TOLERANCE = 1e-6  # so fine that where the search begins does not show in the score
@@ -34,6 +37,14 @@ class ProbeScore(NamedTuple):
     valid_auc: float
     strength: float
     omitted: float
+
+
+class ClassScore(NamedTuple):
+    """Accuracy on test, and that on valid, which chose `strength` of `CLASS_GRID`."""
+
+    accuracy: float
+    valid_accuracy: float
+    strength: float
 
 
 def standardised(features: NDArray[np.floating[Any]], train: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -73,9 +84,26 @@ def probe(features: Features, labels: NDArray[np.int8], split: Split) -> ProbeSc
     return ProbeScore(test[best], valid[best], GRID[best], 1 - scored / labels.shape[1])
 
 
+def probe_classes(features: Features, labels: NDArray[np.int64], split: Split) -> ClassScore:
+    """As `probe`, for graphs of one class each: labels (N,), and accuracy in the place of ROC-AUC.
+
+    No part is empty, and train has two classes or more.
+    """
+    hits = np.stack([model.predict(features) == labels for model in _fitted(features, labels, split.train, CLASS_GRID)])
+    valid, test = hits[:, split.valid].mean(1), hits[:, split.test].mean(1)
+    best = int(np.argmax(valid))
+    return ClassScore(float(test[best]), float(valid[best]), CLASS_GRID[best])
+
+
 def _scores(features: Features, labels: NDArray[np.int8], split: Split) -> NDArray[np.float64]:
     """(G, N): the log odds of all rows after training with each of `GRID`."""
     rows = split.train[labels[split.train] >= 0]
+    return np.stack([model.decision_function(features) for model in _fitted(features, labels, rows, GRID)])
+
+
+def _fitted(
+    features: Features, labels: NDArray[np.integer[Any]], rows: NDArray[np.int64], grid: Sequence[float]
+) -> Iterator[LogisticRegression]:
+    """One model, trained on the rows with each strength in turn: to be used before the next."""
     model = LogisticRegression(max_iter=_ITERATIONS, tol=_TOLERANCE, warm_start=True)
-    models = (model.set_params(C=strength).fit(features[rows], labels[rows]) for strength in GRID)
-    return np.stack([each.decision_function(features) for each in models])
+    return (model.set_params(C=strength).fit(features[rows], labels[rows]) for strength in grid)

@@ -1,22 +1,15 @@
-"""Splits of molecules by Bemis-Murcko scaffold, as Hu et al. (2020) make them (method.md E1)."""
+"""Splits of molecules by Bemis-Murcko scaffold, as Hu et al. (2020) make them (method.md E1).
+
+No scaffold is in two parts.
+"""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
-Rows = NDArray[np.int64]
-
-
-class Split(NamedTuple):
-    """Rows of the molecules, ascending, each in one part only; no scaffold is in two parts. A part can be empty."""
-
-    train: Rows
-    valid: Rows
-    test: Rows
+from trainer.split import Split
 
 
 def scaffolds(smiles: Sequence[str]) -> list[str]:

@@ -50,7 +50,7 @@ class Source(ABC):
 
     @abstractmethod
     def corpus(self) -> Corpus:
-        """The features of all items. Raises `Conflict` where they are no molecules."""
+        """The features of all items. Raises `Conflict` where items of this kind have none."""
 
     def prefetch(self, epoch: int) -> None:  # noqa: B027  (where nothing takes time there is nothing to do)
         """Begin to load the epoch that will be asked for first."""

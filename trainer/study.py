@@ -12,18 +12,17 @@ import numpy as np
 import sklearn
 import torch
 import torch_geometric
-from numpy.typing import NDArray
 from rdkit import rdBase
 
-from trainer.dataset import Dataset
 from trainer.errors import InvalidInput
-from trainer.finetune import FinetuneOptions, FinetuneRun, Start, finetune, require_scorable
+from trainer.finetune import FinetuneOptions, FinetuneRun, Start, finetune
+from trainer.labelled import Labelled
 from trainer.published import published
-from trainer.roc import scorable
-from trainer.scaffold import scaffold_split, scaffolds
+from trainer.split import Split
 from trainer.tuning import SPACE, Values, tune
 
-_FORMAT = 1
+_FORMAT = 2
+_TITLES = {"auc": "ROC-AUC", "accuracy": "accuracy", "rc_f1": "rc_f1"}
 
 Document = dict[str, Any]
 Stage = Callable[[str, int, str], AbstractContextManager[Callable[[int], object]]]
@@ -34,11 +33,11 @@ Stage = Callable[[str, int, str], AbstractContextManager[Callable[[int], object]
 class Study:
     """What is fine-tuned on what, and how.
 
-    name    of the MoleculeNet set, None for one's own.
+    name    of a published set, None for one's own.
     trials  of population-based tuning before the seeds, starting from `options`; 0: none.
     """
 
-    dataset: Dataset
+    data: Labelled
     name: str | None
     start: Start
     options: FinetuneOptions
@@ -46,32 +45,33 @@ class Study:
     device: str = "cpu"
 
     def run(self, seeds: Sequence[int], path: Path, stage: Stage) -> Document:
-        """Fine-tune once for each seed on the scaffold split, and write the document to `path`, whole, after each.
+        """Fine-tune once for each seed on the published split, and write the document to `path`, whole, after each.
 
         What `path` has already, trials and seeds, of the same study by the same versions on as many threads, is kept
         and not done again; anything else there is replaced. Tuning uses the first seed.
 
         The document: `setting` and `versions`, all that the scores depend on; `tuning`, the trials in order; `options`,
-        those used; `runs`, for each seed the curves, the best epoch (from 1), its validation and test ROC-AUC, and the
-        seconds; `summary`, the mean test ROC-AUC and its standard deviation (n - 1; null for one seed); `published`.
+        those used; `runs`, for each seed the seconds, the losses, and of every metric the curves, the best epoch (from
+        1) and its scores; `summary`, of every metric the mean test score and its standard deviation (n - 1; null for
+        one seed); `published`.
 
         Raises as `finetune` and `tune`, and `InvalidInput` for no seeds or a path that cannot be written.
         """
         if not seeds:
             raise InvalidInput("no seeds", expected="one or more")
-        split = scaffold_split(scaffolds(self.dataset.smiles))
-        require_scorable(self.dataset, split)
-        document = self._continued(path, self._setting(split._asdict(), seeds[0]))
+        split = self.data.split()
+        self.data.require_scorable(split)
+        document = self._continued(path, self._setting(split, seeds[0]))
 
         def fine_tuned(options: FinetuneOptions, seed: int, advance: Callable[[int], object]) -> FinetuneRun:
-            return finetune(self.start, self.dataset, split, options, seed, self.device, advance)
+            return finetune(self.start, self.data, split, options, seed, self.device, advance)
 
         _write(document, path)
         options = self.options
         if self.trials:
             with stage("tuning", self.trials * options.epochs, "epochs") as advance:
                 options = self._tuned(
-                    document, path, lambda tried: fine_tuned(tried, seeds[0], advance).best_valid_auc, seeds[0]
+                    document, path, lambda tried: fine_tuned(tried, seeds[0], advance).main.best_valid, seeds[0]
                 )
         document["options"] = asdict(options)
         done, document["runs"] = {run["seed"]: run for run in document["runs"]}, []
@@ -80,22 +80,19 @@ class Study:
                 with stage(f"seed {seed}", options.epochs, "epochs") as advance:
                     done[seed] = _described(fine_tuned(options, seed, advance))
             document["runs"].append(done[seed])
-            document["summary"] = _summary(document["runs"])
+            document["summary"] = _summary(document["runs"], self.data.metrics)
             _write(document, path)
         return document
 
-    def _setting(self, split: dict[str, Any], seed: int) -> Document:
+    def _setting(self, split: Split, seed: int) -> Document:
         """All that the scores depend on, but for the seeds."""
-        data, start = self.dataset, self.start
+        data, start = self.data, self.start
         return {
             "dataset": self.name,
             "file_sha256": data.corpus.identity,
-            "molecules": len(data.smiles),
-            "rejected": len(data.rejected),
-            "tasks": data.tasks,
-            "one_class": data.one_class,
-            "split": {part: len(rows) for part, rows in split.items()},
-            "omitted": {part: _omitted(data, split[part]) for part in ("valid", "test")},
+            **data.described(split),
+            "metrics": data.metrics,
+            "split": {part: len(rows) for part, rows in split._asdict().items()},
             "model": asdict(start.model),
             "pretraining": start.pretraining.as_json() if start.pretraining else None,
             "weights_sha256": _digest(start),
@@ -137,24 +134,19 @@ class Study:
         self, document: Document, path: Path, score: Callable[[FinetuneOptions], float], seed: int
     ) -> FinetuneOptions:
         """The options of the best trial. Trials that the document has are taken from there, others written to it."""
-        known = [trial["valid_auc"] for trial in document["tuning"]]
+        score_name = f"valid_{self.data.metrics[0]}"
+        known = [trial[score_name] for trial in document["tuning"]]
 
         def objective(values: Values) -> float:
             if known:
                 return float(known.pop(0))
             reached = score(replace(self.options, **values))
-            document["tuning"].append({"values": dict(values), "valid_auc": reached})
+            document["tuning"].append({"values": dict(values), score_name: reached})
             _write(document, path)
             return reached
 
         begin = {name: getattr(self.options, name) for name in SPACE}
         return replace(self.options, **tune(objective, begin, self.trials, seed).values)
-
-
-def _omitted(data: Dataset, rows: NDArray[np.int64]) -> Document:
-    """The tasks that cannot be scored there, having one class, and their share of all."""
-    omitted = ~scorable(data.labels[rows])
-    return {"share": float(omitted.mean()), "tasks": [data.tasks[task] for task in np.flatnonzero(omitted)]}
 
 
 def _digest(start: Start) -> str | None:
@@ -167,21 +159,25 @@ def _digest(start: Start) -> str | None:
 
 
 def _described(run: FinetuneRun) -> Document:
-    return {
-        "seed": run.seed,
-        "best_epoch": run.best_epoch,
-        "best_valid_auc": run.best_valid_auc,
-        "test_auc_at_best": run.score,
-        "seconds": run.seconds,
-        "loss": run.loss,
-        "valid_auc": run.valid_auc,
-        "test_auc": run.test_auc,
+    scores = {
+        metric: {
+            "best_epoch": curve.best_epoch,
+            "valid_at_best": curve.best_valid,
+            "test_at_best": curve.score,
+            "valid": curve.valid,
+            "test": curve.test,
+        }
+        for metric, curve in run.curves.items()
     }
+    return {"seed": run.seed, "seconds": run.seconds, "loss": run.loss, "scores": scores}
 
 
-def _summary(runs: Sequence[Document]) -> Document:
-    scores = np.array([run["test_auc_at_best"] for run in runs])
-    return {"mean": float(scores.mean()), "std": float(scores.std(ddof=1)) if len(scores) > 1 else None}
+def _summary(runs: Sequence[Document], metrics: Sequence[str]) -> Document:
+    return {metric: _over_seeds([run["scores"][metric]["test_at_best"] for run in runs]) for metric in metrics}
+
+
+def _over_seeds(scores: Sequence[float]) -> Document:
+    return {"mean": float(np.mean(scores)), "std": float(np.std(scores, ddof=1)) if len(scores) > 1 else None}
 
 
 def _write(document: Document, path: Path) -> None:
@@ -194,31 +190,30 @@ def _write(document: Document, path: Path) -> None:
 
 
 def table(document: Document) -> str:
-    """The mean(std) test ROC-AUC of a document of `Study.run` beside the published ones, in Markdown."""
+    """The mean(std) test scores of a document of `Study.run` beside the published ones, in Markdown.
+
+    What is published is compared with the last of the metrics.
+    """
     setting, summary = document["setting"], document["summary"]
+    metrics = setting["metrics"]
     learnt = f"after {setting['pretraining']['strategy']}" if setting["pretraining"] else "without pre-training"
-    spread = "" if summary["std"] is None else f"({_short(summary['std'])})"
     seeds = ", ".join(str(run["seed"]) for run in document["runs"])
-    rows = {
-        f"here: {setting['model']['encoder'].upper()} {learnt}, seeds {seeds}": _short(summary["mean"]) + spread,
-        **{f"published: {name}": score for name, score in document["published"].items()},
-    }
-    lines = [f"| {setting['dataset'] or 'dataset'} | ROC-AUC |", "|---|---|"]
-    lines += [f"| {name} | {score} |" for name, score in rows.items()]
-    return "\n".join([*lines, "", _told(setting)])
-
-
-def _told(setting: Document) -> str:
-    """What the scores are of, in a few sentences."""
-    split = ", ".join(f"{size:,} {part}" for part, size in setting["split"].items())
-    omitted, one_class = setting["omitted"]["test"], setting["one_class"]
-    without = f"{len(omitted['tasks']):,} of {len(setting['tasks']):,} ({omitted['share']:.1%})"
-    sentences = [
-        f"{setting['molecules']:,} molecules ({split}), {setting['rejected']:,} rejected.",
-        f"Tasks with one class in test, which do not count: {without}.",
-        *([f"Left out, having one class in all: {', '.join(one_class)}."] if one_class else []),
+    here = f"here: {setting['model']['encoder'].upper()} {learnt}, seeds {seeds}"
+    rows = [
+        [here, *(_scored(**summary[metric]) for metric in metrics)],
+        *([f"published: {name}", *[""] * (len(metrics) - 1), score] for name, score in document["published"].items()),
     ]
-    return " ".join(sentences)
+    head = [setting["dataset"] or "dataset", *(_TITLES[metric] for metric in metrics)]
+    lines = [_row(head), f"|{'---|' * len(head)}", *map(_row, rows)]
+    return "\n".join([*lines, "", setting["note"]])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _scored(mean: float, std: float | None) -> str:
+    return _short(mean) + ("" if std is None else f"({_short(std)})")
 
 
 def _short(score: float) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from store.base import Generation
 from store.errors import Conflict, InvalidInput, NotFound
-from store.records import EDGE_SCHEMA, Int32
+from store.records import EDGE_SCHEMA, STRUCTURE, Int32
 
 ItemFormat = Literal["csv", "parquet", "sdf", "arrow"]
 EdgeFormat = Literal["csv", "parquet", "graphml", "arrow"]
@@ -38,9 +38,10 @@ def media_type(what: str, format: str) -> str:
 def export_items(generation: Generation, format: ItemFormat, ids: Int32 | None = None) -> Iterator[bytes]:
     """The items in id order, or the given ones in the given order.
 
-    Columns (in SD files data items): id, smiles, names (a JSON array where there are no lists), inchikey if the recipe
-    asked for it, then the properties by name; one that is called like a column before it gets `property.` in front.
-    CSV lines end with a line feed; text and headers that a spreadsheet would run get a ' in front, SMILES do not.
+    Columns (in SD files data items): id, smiles (of graphs: structure, as JSON), names (a JSON array where there are no
+    lists), inchikey if the recipe asked for it, then the properties by name; one that is called like a column before it
+    gets `property.` in front. CSV lines end with a line feed; text and headers that a spreadsheet would run get a ' in
+    front, structures do not.
     Raises `InvalidInput` for a format that is not offered, `NotFound` for an id out of range, and `Conflict` for an SD
     file of a collection without molecules.
     """
@@ -49,7 +50,7 @@ def export_items(generation: Generation, format: ItemFormat, ids: Int32 | None =
     if format == "sdf":
         from api.export import sdf
 
-        if generation.manifest.kind != "molecule":
+        if STRUCTURE[generation.manifest.kind] != "smiles":
             raise Conflict(
                 f"collection {generation.collection!r} holds no molecules",
                 given=format,

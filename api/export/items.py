@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 import pyarrow as pa
 
 from store.base import Generation
-from store.records import Int32, Manifest
+from store.records import STRUCTURE, Int32, Manifest
 
-_RESERVED = ("id", "smiles", "names", "inchikey")
+_RESERVED = ("id", "smiles", "structure", "names", "inchikey")
 _JSON = json.JSONEncoder(ensure_ascii=False)
 _RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -38,7 +38,7 @@ def property_columns(manifest: Manifest) -> list[Column]:
 
 def fixed_titles(manifest: Manifest) -> list[str]:
     """The columns before the properties."""
-    return [*_RESERVED[: 4 if manifest.recipe.get("inchikey") else 3]]
+    return ["id", STRUCTURE[manifest.kind], "names", *(["inchikey"] if manifest.recipe.get("inchikey") else [])]
 
 
 def rows(generation: Generation, ids: Int32 | None) -> Iterator[list[list[Any]]]:
@@ -84,8 +84,8 @@ def csv_lines(generation: Generation, ids: Int32 | None) -> Iterator[bytes]:
     writer.writerow([*fixed, *(_unrun(column.title) for column in property_columns(generation.manifest))])
     yield lines.drain()
     for batch in rows(generation, ids):
-        for id, smiles, *others in batch:
-            writer.writerow([id, smiles, *("" if value is None else _cell(value) for value in others)])
+        for id, structure, *others in batch:
+            writer.writerow([id, structure, *("" if value is None else _cell(value) for value in others)])
         yield lines.drain()
 
 

@@ -30,13 +30,13 @@ def _ingest(location: str) -> None:
     from rdkit import RDConfig
 
     from graphkin.progress import terminal_progress
-    from ingest.pipeline import ingest_molecules
+    from ingest.pipeline import ingest
     from ingest.recipe import resolve
     from store import open_store
 
     source = str(Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi")
     with open_store(location, create=True) as store:
-        manifest = ingest_molecules(store, _COLLECTION, [source], resolve(), progress=terminal_progress())
+        manifest = ingest(store, _COLLECTION, [source], resolve(), progress=terminal_progress())
     counts = manifest.counts
     click.echo(
         f"{counts.read:,} records: {counts.kept:,} items, {counts.duplicates} duplicates, {counts.rejected} rejected; "

@@ -18,7 +18,7 @@ from trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 @click.option("--strategy", type=click.Choice(STRATEGIES), required=True, help="What is to be trained.")
 @click.option("--preset", type=click.Choice(PRESETS), default="default", help="How positives are drawn.")
 @click.option("--encoder", type=click.Choice(ENCODERS), default="gin", help="What hgc-ho draws depends on it.")
-@click.option("--batch-size", type=click.IntRange(1), default=256, help="Smallest batch to train with.")
+@click.option("--batch-size", type=click.IntRange(2), help="Smallest batch to train with.  [default: 256; graphs: 32]")
 @click.option("--epochs", type=click.IntRange(0), required=True, help="Epochs to train for.")
 @click.option("--seed", type=click.IntRange(0, 2**53 - 1), default=0, help="Seed of the draws.")
 @click.option(
@@ -29,21 +29,25 @@ def fetch(
     url: str,
     collection: str,
     generation: str | None,
+    encoder: Any,
     epochs: int,
     output: Path,
     cache_dir: Path | None,
-    **drawn: Any,
+    **trained: Any,
 ) -> None:
     """Write features, positives and negatives into a folder that `graphkin pretrain --offline` trains from."""
     from graphkin.output import whole_folder
     from graphkin.progress import terminal_progress
-    from trainer.featurize import featurize
+    from trainer.client import Graphkin
+    from trainer.config import Model, PretrainConfig
+    from trainer.features import features
     from trainer.offline import write_offline
     from trainer.online import OnlineSource, default_cache
-    from trainer.strategy import Draws
 
-    draws, cache = Draws.of(**drawn), default_cache(cache_dir)
-    parallel = partial(featurize, workers=os.cpu_count() or 1)
+    with Graphkin(url) as server:
+        kind = server.collection(collection, generation).kind
+    draws = PretrainConfig.of(kind=kind, model=Model(encoder), **trained).draws
+    parallel, cache = partial(features, workers=os.cpu_count() or 1), default_cache(cache_dir)
     with (
         whole_folder(output) as folder,
         OnlineSource(url, collection, draws, parallel, cache, generation=generation, last=epochs - 1) as source,

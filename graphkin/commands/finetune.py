@@ -1,19 +1,24 @@
-"""`graphkin finetune`: what an encoder is worth on labelled molecules."""
+"""`graphkin finetune`: what an encoder is worth on labelled molecules or graphs."""
 
 import csv
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trainer.strategy import ENCODERS
+
+if TYPE_CHECKING:
+    from trainer.dataset import Dataset
 
 _DATASETS = ("bace", "bbbp", "clintox", "hiv", "sider", "tox21", "toxcast")
 _EPILOG = """\b
 Examples:
   graphkin finetune --dataset bace --csv bace.csv.gz --checkpoint runs/hgc --output bace.json
   graphkin finetune --csv mine.csv --targets toxic --checkpoint none --encoder gin --output mine.json
+  graphkin finetune --task graphs --tu IMDB-BINARY.zip --checkpoint runs/hgc --output imdb.json
 """
 
 
@@ -33,12 +38,23 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
 
 @click.command(epilog=_EPILOG)
 @click.option(
+    "--task",
+    type=click.Choice(("molecules", "graphs")),
+    default="molecules",
+    help="What is classified: molecules of --csv, or attribute-less graphs of --tu.",
+)
+@click.option(
     "--csv",
     "file",
     type=click.Path(path_type=Path),
-    required=True,
     metavar="FILE",
     help="Labelled molecules: CSV with a header, plain or .gz.",
+)
+@click.option(
+    "--tu",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Labelled graphs: zip or folder in the layout of the TU collection.",
 )
 @click.option(
     "--dataset",
@@ -68,9 +84,9 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
 @click.option("--seeds", metavar="N,N", default="0,1,2", callback=_seeds, help="One run each.")
 @click.option("--epochs", type=click.IntRange(1), default=100, help="Passes over the training part.")
 @click.option("--lr", "learning_rate", type=float, default=1e-3, help="Adam's learning rate.")
-@click.option("--batch-size", type=click.IntRange(2), default=32, help="Molecules a step.")
+@click.option("--batch-size", type=click.IntRange(2), default=32, help="Molecules or graphs a step.")
 @click.option("--dropout", type=float, default=0.5, help="After each layer of the encoder.")
-@click.option("--pooling", type=click.Choice(("mean", "sum")), default="mean", help="From atoms to molecules.")
+@click.option("--pooling", type=click.Choice(("mean", "sum")), default="mean", help="From nodes to graphs.")
 @click.option(
     "--tune",
     "trials",
@@ -88,7 +104,9 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
     help="Results, written after each seed; seeds that it has already are kept.",
 )
 def finetune(
-    file: Path,
+    task: str,
+    file: Path | None,
+    tu: Path | None,
     dataset: str | None,
     smiles_column: str | None,
     targets: list[str] | None,
@@ -100,25 +118,40 @@ def finetune(
     output: Path,
     **options: Any,
 ) -> None:
-    """Fine-tune an encoder with a linear head, and print its ROC-AUC.
+    """Fine-tune an encoder with a linear head, and print its scores.
 
-    Molecules are split 8:1:1 by scaffold. The test score is of the epoch that is best on validation, averaged over the
-    tasks that have both classes there.
+    Molecules are split 8:1:1 by scaffold, and scored by ROC-AUC, averaged over the tasks that have both classes there.
+    Graphs are split 9:1 into train and test, and train 8:1 into train and validation, by class, and scored by accuracy.
+    The test score is of the epoch that is best on validation.
     """
+    of_molecules, of_graphs = (file, dataset, smiles_column, targets), (tu,)
+    own, foreign = (of_molecules, of_graphs) if task == "molecules" else (of_graphs, of_molecules)
+    if own[0] is None or any(each is not None for each in foreign):
+        raise click.UsageError("give --csv with its options for molecules, or --task graphs and --tu for graphs")
     if checkpoint != "none" and encoder is not None:
         raise click.UsageError("--encoder is only for --checkpoint none: a checkpoint says itself what it is")
 
     from graphkin.progress import terminal_progress
     from trainer.config import Model
-    from trainer.dataset import MOLECULENET, read_csv
     from trainer.device import chosen_device
     from trainer.finetune import FinetuneOptions, Start
     from trainer.study import Study, table
+    from trainer.tu import read_tu
 
     chosen_device(device)
     chosen = FinetuneOptions(**options)
     start = Start(Model(encoder or "gin")) if checkpoint == "none" else Start.of(Path(checkpoint))
-    wanted = MOLECULENET[dataset] if targets is None and dataset is not None else targets or None
-    data = read_csv(file, smiles_column, wanted, workers=os.cpu_count() or 1)
-    study = Study(data, dataset, start, chosen, trials, device)
+    if tu is not None:
+        graphs = read_tu(tu)
+        study = Study(graphs, graphs.name, start, chosen, trials, device)
+    else:
+        assert file is not None
+        study = Study(_molecules(file, dataset, smiles_column, targets), dataset, start, chosen, trials, device)
     click.echo(table(study.run(seeds, output, terminal_progress().stage)))
+
+
+def _molecules(file: Path, dataset: str | None, smiles_column: str | None, targets: Sequence[str] | None) -> "Dataset":
+    from trainer.dataset import MOLECULENET, read_csv
+
+    wanted = MOLECULENET[dataset] if targets is None and dataset is not None else targets or None
+    return read_csv(file, smiles_column, wanted, workers=os.cpu_count() or 1)

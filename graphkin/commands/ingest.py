@@ -1,12 +1,45 @@
 """`graphkin ingest`: build and publish a similarity hierarchy."""
 
 import json
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphkin import options
+
+if TYPE_CHECKING:
+    from ingest.readers import ReadOptions
+    from ingest.recipe import Recipe
+
+
+_RUNNING = ("files", "store_location", "collection", "workers", "max_rejected", "rejections_file", "as_json")
+
+
+def _running(command: Callable[..., None]) -> Callable[..., None]:
+    """What every ingest is told: files, where to, and how to run. The command gets it as one mapping, `running`."""
+
+    @options.as_json
+    @click.option("--workers", type=click.IntRange(min=1), help="Processes and threads.  [default: all cores]")
+    @click.option(
+        "--rejections-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Where a run that fails by rejections leaves them.  [default: NAME.rejections.csv]",
+    )
+    @click.option(
+        "--max-rejected", type=click.FloatRange(0, 1), default=0.1, help="Share of rejected records that fails the run."
+    )
+    @options.collection
+    @options.store
+    @click.argument("files", nargs=-1, required=True, metavar="FILE...")
+    @wraps(command)
+    def gathered(**given: Any) -> None:
+        command(running={name: given.pop(name) for name in _RUNNING}, **given)
+
+    return gathered
 
 
 @click.group()
@@ -15,9 +48,6 @@ def ingest() -> None:
 
 
 @ingest.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@options.store
-@options.collection
 @click.option(
     "--preset", type=click.Choice(["default", "paper", "rc"]), default="default", help="Recipe to start from."
 )
@@ -46,17 +76,8 @@ def ingest() -> None:
     help="Standardise every structure, also those searched later; repeatable, in the order given.",
 )
 @click.option("--inchikey", is_flag=True, default=None, help="Compute InChIKeys (doubles the ingest).")
-@click.option("--workers", type=click.IntRange(min=1), help="Processes and threads.  [default: all cores]")
+@_running
 @click.option("--max-atoms", type=click.IntRange(1, 100_000), default=1_000, help="Larger molecules are rejected.")
-@click.option(
-    "--max-rejected", type=click.FloatRange(0, 1), default=0.1, help="Share of rejected records that fails the run."
-)
-@click.option(
-    "--rejections-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Where a run that fails by rejections leaves them.  [default: NAME.rejections.csv]",
-)
 @click.option(
     "--format",
     "format",
@@ -69,20 +90,13 @@ def ingest() -> None:
     metavar="COLUMN",
     help="Column with the name.  [default: id, in any case, if there is one; SDF: the title line]",
 )
-@options.as_json
 def molecules(
-    files: tuple[str, ...],
-    store_location: str,
-    collection: str,
     preset: str,
-    workers: int | None,
     max_atoms: int,
-    max_rejected: float,
-    rejections_file: Path | None,
     format: str | None,
     smiles_column: str | None,
     name_column: str | None,
-    as_json: bool,
+    running: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
     """Ingest molecules from FILE... and publish a generation of the collection.
@@ -90,21 +104,90 @@ def molecules(
     Files are .smi .txt .smiles .csv .tsv .sdf .parquet, each also gzipped; "-" is standard input. Records that are no
     molecule are rejected with a reason and kept: see `graphkin info --rejections`.
     """
-    from graphkin.progress import terminal_progress
-    from ingest.pipeline import IngestOptions, ingest_molecules
     from ingest.readers import ReadOptions
+
+    read = ReadOptions(format=format, smiles_column=smiles_column, name_column=name_column)
+    _ingest(resolve_recipe(preset, recipe_options), read, max_atoms, **running)
+
+
+@ingest.command()
+@click.option(
+    "--preset", type=click.Choice(["default", "paper", "rc"]), default="default", help="Recipe to start from."
+)
+@click.option(
+    "--labels",
+    type=click.Choice(["degree", "uniform", "index", "given"]),
+    help="Initial labels of nodes; index: the node's number; given: those of the input.  [default: degree; rc: index]",
+)
+@click.option("--iterations", type=int, help="Refinements of the Weisfeiler-Lehman kernel.  [default: 3]")
+@click.option(
+    "--kernel",
+    type=click.Choice(["wl", "grakel", "grakel-shortest-path", "grakel-graphlet"]),
+    help="Ours, or one of GraKeL's where that is installed; grakel gives the same numbers as wl.  [default: wl]",
+)
+@click.option(
+    "--candidates",
+    type=click.Choice(["exact", "window"]),
+    help="Pairs to compare: all of similar size, or at most 70 a graph of these, the nearest in number of nodes.  "
+    "[default: exact; paper, rc: window]",
+)
+@click.option(
+    "--closeness",
+    type=int,
+    metavar="N",
+    help="Similar size: numbers of nodes and of edges differ by at most 1/N.  [default: 10; rc: 5]",
+)
+@click.option("--threshold", type=float, help="Smallest similarity, inclusive; 0: any above 0.  [default: 0]")
+@click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70; paper, rc: 0]")
+@_running
+@click.option("--max-nodes", type=click.IntRange(1, 100_000), default=100_000, help="Larger graphs are rejected.")
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["tu", "graphml", "jsonl"]),
+    help='Format of the input; needed for standard input ("-").  [default: by file name; a folder: tu]',
+)
+def graphs(preset: str, max_nodes: int, format: str | None, running: dict[str, Any], **recipe_options: Any) -> None:
+    """Ingest attribute-less graphs from FILE... and publish a generation of the collection.
+
+    FILE is a collection in TUDataset's layout (.zip, or a folder), GraphML (.graphml), or JSON Lines (.jsonl, one
+    {"name": ..., "edges": [[0, 1], ...], "num_nodes": ...} a line); the last two also gzipped; "-" is standard input.
+    Self-loops and repeated edges are dropped and counted. What is no graph is rejected with a reason and kept: see
+    `graphkin info --rejections`.
+    """
+    from ingest.readers import ReadOptions
+    from ingest.recipe import resolve_graphs
+
+    _ingest(resolve_graphs(preset, **recipe_options), ReadOptions(format=format), max_nodes, **running)
+
+
+def _ingest(
+    recipe: "Recipe",
+    read: "ReadOptions",
+    max_size: int,
+    *,
+    files: tuple[str, ...],
+    store_location: str,
+    collection: str,
+    workers: int | None,
+    max_rejected: float,
+    rejections_file: Path | None,
+    as_json: bool,
+) -> None:
+    from graphkin.progress import terminal_progress
+    from ingest.pipeline import IngestOptions
+    from ingest.pipeline import ingest as run
     from store import open_store
 
     options_ = IngestOptions(
-        read=ReadOptions(format=format, smiles_column=smiles_column, name_column=name_column),
-        max_atoms=max_atoms,
+        read=read,
+        max_size=max_size,
         max_rejected=max_rejected,
         rejections_file=rejections_file or Path(f"{collection}.rejections.csv"),
         **({"workers": workers} if workers else {}),
     )
-    recipe = resolve_recipe(preset, recipe_options)
     with open_store(store_location, create=True) as store:
-        manifest = ingest_molecules(store, collection, files, recipe, options_, terminal_progress())
+        manifest = run(store, collection, files, recipe, options_, terminal_progress())
     if as_json:
         click.echo(manifest.model_dump_json(exclude={"files"}))
         return

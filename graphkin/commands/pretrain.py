@@ -10,8 +10,7 @@ from graphkin import options
 from trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from trainer.client import Collection
     from trainer.config import PretrainConfig
     from trainer.corpus import Corpus
     from trainer.source import Source
@@ -36,7 +35,7 @@ batch normalisation and AdaM's choice are those of all of them together.
 @click.option("--strategy", type=click.Choice(STRATEGIES), required=True, help="What is learned from.")
 @click.option("--encoder", type=click.Choice(ENCODERS), default="gin", help="Kind of encoder, 5 layers of width 300.")
 @click.option("--preset", type=click.Choice(PRESETS), default="default", help="Ours, the paper's or its authors' code.")
-@click.option("--batch-size", type=click.IntRange(2), default=256, help="Anchors a step.")
+@click.option("--batch-size", type=click.IntRange(2), help="Anchors a step.  [default: 256; graphs: 32]")
 @click.option("--epochs", type=click.IntRange(1), help="Passes over the anchors.  [default: as published]")
 @click.option("--max-steps", type=click.IntRange(1), help="Steps to train for, however many epochs that takes.")
 @click.option("--limit", type=click.IntRange(2), help="Anchors an epoch has at most: the first in its order.")
@@ -73,9 +72,10 @@ def pretrain(
     from trainer.pretrain import pretrain as train
     from trainer.ranks import launched
 
-    config = PretrainConfig.of(model=Model(encoder), **training)
     if resume and generation is None:
         generation = _begun_with(output, collection)
+    kind = _kind(offline, url, collection, generation)
+    config = PretrainConfig.of(kind=kind, model=Model(encoder), **training)
     with launched(device) as (ranks, place):
         try:
             with (
@@ -118,6 +118,20 @@ def _begun_with(output: Path, collection: str | None) -> str | None:
     return begun.get("id") if begun.get("collection") == collection else None
 
 
+def _kind(offline: Path | None, url: str | None, collection: str | None, generation: str | None) -> str:
+    """Of the items to train on."""
+    if offline is not None:
+        from trainer.offline import fetched_generation
+
+        return fetched_generation(offline).kind
+    from trainer.client import Graphkin
+
+    assert url is not None
+    assert collection is not None
+    with Graphkin(url) as server:
+        return server.collection(collection, generation).kind
+
+
 def _source(
     config: "PretrainConfig",
     offline: Path | None,
@@ -139,11 +153,11 @@ def _source(
     return OnlineSource(url, collection, config.draws, _featurized, cache, generation=generation, last=last)
 
 
-def _featurized(smiles: "Sequence[str]", identity: str) -> "Corpus":
-    from trainer.featurize import featurize
+def _featurized(collection: "Collection") -> "Corpus":
+    from trainer.features import features
 
-    click.echo(f"featurising {len(smiles):,} molecules, once for this generation", err=True)
-    return featurize(smiles, identity, workers=os.cpu_count() or 1)
+    click.echo(f"featurising {collection.size:,} items, once for this generation", err=True)
+    return features(collection, workers=os.cpu_count() or 1)
 
 
 def _newest(output: Path) -> Path | None:

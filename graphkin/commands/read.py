@@ -1,6 +1,7 @@
 """`graphkin info`, `neighbors`, `search` and `positives`: what a published generation knows."""
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -124,15 +125,15 @@ def neighbors(
         _print_json(answer)
         return
     item = answer["item"]
-    click.echo(f"{item['id']}\t{item['smiles']}\t{', '.join(item['names'])}")
+    click.echo(_line(item))
     click.echo(f"{len(answer['neighbors'])} of {answer['total']} neighbours" + (", capped" if answer["capped"] else ""))
     _show_hits(answer["neighbors"])
 
 
 def _the_item(opened: "Generation", smiles: str | None, name: str | None, id: int | None) -> int:
     """The id of the one item asked for. Raises `NotFound`, and `InvalidInput` for a name that several items share."""
+    from ingest.kinds import kind_of
     from ingest.query import read_structure
-    from ingest.recipe import Recipe
     from store.errors import InvalidInput, NotFound
 
     if sum(given is not None for given in (smiles, name, id)) != 1:
@@ -140,7 +141,7 @@ def _the_item(opened: "Generation", smiles: str | None, name: str | None, id: in
     if id is not None:
         return id
     if smiles is not None:
-        canonical = read_structure(Recipe.model_validate(opened.manifest.recipe), smiles=smiles).smiles
+        canonical = read_structure(kind_of(opened).recipe(opened.manifest.recipe), smiles=smiles).text
         found = opened.find("smiles", canonical)
         hint = "`graphkin search` finds what is similar to any structure"
     else:
@@ -156,12 +157,16 @@ def _the_item(opened: "Generation", smiles: str | None, name: str | None, id: in
 def _show_hits(hits: list[dict[str, Any]]) -> None:
     for hit in hits:
         item = hit["item"]
-        click.echo(f"{hit['similarity']:.4f}\t{item['id']}\t{item['smiles']}\t{', '.join(item['names'])}")
+        click.echo(f"{hit['similarity']:.4f}\t{_line(item)}")
+
+
+def _line(item: dict[str, Any]) -> str:
+    return f"{item['id']}\t{item['smiles'] or '-'}\t{', '.join(item['names'])}"
 
 
 @click.command()
 @options.reading
-@click.argument("smiles")
+@click.argument("structure")
 @click.option("--min-similarity", type=float, metavar="X", help="Smallest similarity, above 0 to 1.")
 @click.option("--limit", type=click.IntRange(1), default=10, help="Hits to show.")
 @options.as_json
@@ -169,26 +174,30 @@ def search(
     store_location: str,
     collection: str,
     generation: str | None,
-    smiles: str,
+    structure: str,
     min_similarity: float | None,
     limit: int,
     as_json: bool,
 ) -> None:
-    """Search the whole collection for what is most similar to SMILES, exactly and uncapped."""
+    """Search the whole collection for what is most similar to STRUCTURE, exactly and uncapped.
+
+    STRUCTURE is a SMILES; for a collection of graphs, a graph as JSON: '{"edges": [[0, 1], [1, 2]]}'. "-" reads it from
+    standard input.
+    """
     from graphkin.answers import hits_of
+    from ingest.kinds import kind_of
     from ingest.query import read_structure
-    from ingest.recipe import Recipe
-    from ingest.search import StructureSearch
     from store import open_store
 
+    text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
     with open_store(store_location) as store, store.open(collection, generation) as opened:
-        searcher = StructureSearch(opened)
-        query = read_structure(Recipe.model_validate(opened.manifest.recipe), smiles=smiles)
-        answer = hits_of(opened, searcher, query, min_similarity, limit)
+        kind = kind_of(opened)
+        query = read_structure(kind.recipe(opened.manifest.recipe), **{kind.writings[0]: text})
+        answer = hits_of(opened, kind.search(opened), query, min_similarity, limit)
     if as_json:
         _print_json(answer)
         return
-    click.echo(f"{answer['query']['smiles']}")
+    click.echo(query.text)
     _show_hits(answer["hits"])
 
 
@@ -237,4 +246,4 @@ def positives(
         click.echo(f"item {anchor} has no neighbour: no positives")
     for positive in answer["positives"]:
         item, path = positive["item"], " > ".join(map(str, positive["path"]))
-        click.echo(f"{item['id']}\t{item['smiles']}\tvisits {positive['visits']}\tpath {path}")
+        click.echo(f"{item['id']}\t{item['smiles'] or '-'}\tvisits {positive['visits']}\tpath {path}")

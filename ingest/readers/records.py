@@ -10,7 +10,7 @@ import pyarrow as pa
 RECORD_SCHEMA = pa.schema(
     [
         pa.field("line", pa.int64()),  # 1-based line (row for Parquet) where the record starts
-        pa.field("text", pa.string()),  # the SMILES, or the whole SD record; "" for an empty record
+        pa.field("text", pa.string()),  # the SMILES, the whole SD record, or a graph as JSON; "" for an empty record
         pa.field("name", pa.string()),
         pa.field(
             "properties", pa.map_(pa.string(), pa.string())
@@ -24,6 +24,7 @@ MAX_RECORD = 1_000_000
 
 TOO_LONG = f"is longer than {MAX_RECORD:,} bytes"
 NOT_UTF8 = "is not UTF-8"
+NOT_UNICODE = "is not Unicode text"
 HAS_NUL = "contains a NUL byte"
 
 Record: TypeAlias = tuple[int, str, str | None, Sequence[str], Sequence[str], str | None]
@@ -46,6 +47,15 @@ def decoded(data: bytes) -> tuple[str, str | None]:
     except UnicodeDecodeError:
         return data.decode(errors="backslashreplace"), NOT_UTF8
     return text, HAS_NUL if "\0" in text else None
+
+
+def unsound(text: str) -> str | None:
+    """What is wrong with a text that was written with escapes: the fault, if it cannot be kept."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return NOT_UNICODE
+    return HAS_NUL if "\0" in text else None
 
 
 def batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:

@@ -1,9 +1,9 @@
-"""Sources: a file or standard input in any of the known formats, as a stream of record batches."""
+"""Sources: a file or standard input in any of the formats of molecules, as a stream of record batches."""
 
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from ingest.readers.stored import Stored, inflate, readable, skip_bom, spooled
 from store.errors import InvalidInput
 from store.records import Input
 
-TextFormat = Literal["smiles", "molblock"]
+TextFormat = Literal["smiles", "molblock", "graph"]
 
 FORMATS = ("smi", "csv", "tsv", "sdf", "parquet")
 EXTENSIONS = {
@@ -99,10 +99,10 @@ def open_source(path: str, options: ReadOptions, stdin: BinaryIO | None = None) 
     Gzip is recognised by its first bytes whatever the name. Raises `InvalidInput` for a file that cannot be opened, is
     empty, of no known format or not of the format it should be, and for columns that are missing.
     """
-    format = _format(path, options.format)
+    format = told_format(path, options.format, FORMATS, EXTENSIONS)
     with ExitStack() as resources:
-        file = (stdin or sys.stdin.buffer) if path == STDIN else resources.enter_context(_open(path))
-        bytes_total = None if path == STDIN else _size(file)
+        file = (stdin or sys.stdin.buffer) if path == STDIN else resources.enter_context(open_file(path))
+        bytes_total = None if path == STDIN else size_of(file)
         stored = Stored(file)
         with readable(path, stored):
             stream, gzipped = inflate(stored)
@@ -120,29 +120,32 @@ def open_source(path: str, options: ReadOptions, stdin: BinaryIO | None = None) 
         return Source(path, text_format, bytes_total, read, stored, resources.pop_all())
 
 
-def _format(path: str, given: str | None) -> str:
+def told_format(path: str, given: str | None, formats: Sequence[str], extensions: Mapping[str, str]) -> str:
+    """The format given, or that of the file's extension. Raises `InvalidInput`."""
     if given is None and path == STDIN:
-        raise InvalidInput("standard input needs a format", hint=f"add --format with one of {', '.join(FORMATS)}")
-    format = given or EXTENSIONS.get(Path(path.lower().removesuffix(".gz")).suffix)
+        raise InvalidInput("standard input needs a format", hint=f"add --format with one of {', '.join(formats)}")
+    format = given or extensions.get(Path(path.lower().removesuffix(".gz")).suffix)
     if format is None:
         raise InvalidInput(
             f"the name of {path} does not tell its format",
-            expected=f"{', '.join(EXTENSIONS)}, with or without .gz",
-            hint=f"rename it, or add --format with one of {', '.join(FORMATS)}",
+            expected=f"{', '.join(extensions)}, with or without .gz",
+            hint=f"rename it, or add --format with one of {', '.join(formats)}",
         )
-    if format not in FORMATS:
-        raise InvalidInput("no such input format", given=format, expected=f"one of {', '.join(FORMATS)}")
+    if format not in formats:
+        raise InvalidInput("no such input format", given=format, expected=f"one of {', '.join(formats)}")
     return format
 
 
-def _open(path: str) -> BinaryIO:
+def open_file(path: str) -> BinaryIO:
+    """Raises `InvalidInput`."""
     try:
         return Path(path).open("rb")
     except OSError as error:
         raise InvalidInput(f"cannot open {path}", given=error.strerror, expected="a readable file") from error
 
 
-def _size(file: IO[bytes]) -> int | None:
+def size_of(file: IO[bytes]) -> int | None:
+    """Its bytes, or None for what is no regular file."""
     status = os.fstat(file.fileno())
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import IO, Any
+from zipfile import BadZipFile
 
 import pyarrow as pa
 
@@ -66,7 +67,7 @@ def readable(name: str, stored: Stored) -> Iterator[None]:
     """What goes wrong below while bytes are read, as `InvalidInput` saying where."""
     try:
         yield
-    except (EOFError, zlib.error, OSError, pa.ArrowException) as error:
+    except (EOFError, zlib.error, BadZipFile, OSError, pa.ArrowException) as error:
         raise InvalidInput(
             f"{name} is damaged or cannot be read, about byte {stored.count:,}", given=str(error)
         ) from error

@@ -6,13 +6,13 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from store.base import Collection
+from store.base import Collection, require_schema_version
 from store.embedded.files import disk
 from store.errors import Deleted, NotFound, StoreError, StoreFormat
 from store.records import Kind, Manifest
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _SCHEMA = f"""
 PRAGMA application_id = {APPLICATION_ID};
@@ -60,13 +60,7 @@ class Catalog:
                 given=str(self._path),
                 expected="a folder written by `graphkin ingest`",
             )
-        if version > SCHEMA_VERSION:
-            raise StoreFormat(
-                "the store was written by a newer graphkin",
-                given=f"schema version {version}",
-                expected=f"schema version {SCHEMA_VERSION} or older",
-                hint="upgrade graphkin",
-            )
+        require_schema_version(version, SCHEMA_VERSION)
 
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:

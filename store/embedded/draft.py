@@ -110,7 +110,7 @@ class EmbeddedDraft(Draft):
     def publish(self, provenance: Provenance) -> Manifest:
         if not self._open:
             raise StoreError("this draft is already published or discarded")
-        generation = self._content.hexdigest(provenance.recipe, provenance.versions["rdkit"])
+        generation = self._content.hexdigest(provenance.recipe, provenance.versions.get("rdkit"))
         if generation in self._catalog.live(self._collection):
             manifest = self._catalog.manifest(self._collection, generation)
             with disk(self._folder):

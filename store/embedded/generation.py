@@ -71,7 +71,7 @@ class EmbeddedGeneration(Generation):
         return [self._item(rows[id]) for id in wanted]
 
     def _item(self, row: tuple[Any, ...]) -> Item:
-        id, smiles, inchikey, names, properties = row
+        id, smiles, _, inchikey, names, properties = row
         return {
             "id": id,
             "smiles": smiles,
@@ -135,7 +135,7 @@ class EmbeddedGeneration(Generation):
         content = ContentHash()
         for batch in self.scan():
             content.update(batch.select(ITEM_SCHEMA.names))
-        if content.hexdigest(self.manifest.recipe, self.manifest.versions["rdkit"]) != self.id:
+        if content.hexdigest(self.manifest.recipe, self.manifest.versions.get("rdkit")) != self.id:
             problems.append("items.sqlite: the content hash of its items differs from the generation id")
         return problems
 

@@ -14,10 +14,12 @@ from store.errors import StoreFormat
 from store.records import REJECTION_SCHEMA, SCANNED_SCHEMA, Int32
 
 _PAGE = 4096
-_COLUMNS = "id, smiles, inchikey, names, properties"
+_COLUMNS = "id, smiles, structure, inchikey, names, properties"
 
 _TABLES = """
-CREATE TABLE items (id INTEGER PRIMARY KEY, smiles TEXT, inchikey TEXT, names TEXT NOT NULL, properties TEXT NOT NULL);
+CREATE TABLE items (
+    id INTEGER PRIMARY KEY, smiles TEXT, structure TEXT, inchikey TEXT, names TEXT NOT NULL, properties TEXT NOT NULL
+);
 CREATE TABLE names (name TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (name, id)) WITHOUT ROWID;
 CREATE TABLE rejections (source TEXT NOT NULL, line INTEGER NOT NULL, input TEXT NOT NULL, reason TEXT NOT NULL);
 """
@@ -39,10 +41,11 @@ class ItemWriter:
         ids = range(self._next_id, self._next_id + items.num_rows)
         names = items.column("names").to_pylist()
         self._database.executemany(
-            "INSERT INTO items VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)",
             zip(
                 ids,
                 items.column("smiles").to_pylist(),
+                items.column("structure").to_pylist(),
                 items.column("inchikey").to_pylist(),
                 (json.dumps(own, ensure_ascii=False) for own in names),
                 items.column("properties").to_pylist(),
@@ -92,7 +95,7 @@ class ItemReader:
             return self._database.execute(sql, values).fetchall()
 
     def rows(self, ids: Sequence[int]) -> dict[int, tuple[Any, ...]]:
-        """id -> (id, smiles, inchikey, names as JSON, properties as JSON) for those of `ids` that exist."""
+        """id -> (id, smiles, structure, inchikey, names as JSON, properties as JSON) for those of `ids` that exist."""
         marks = ",".join("?" * len(ids))
         return {row[0]: row for row in self._query(f"SELECT {_COLUMNS} FROM items WHERE id IN ({marks})", ids)}  # noqa: S608
 
@@ -134,11 +137,11 @@ class ItemReader:
 def _reading(path: Path) -> Iterator[None]:
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter by a text that is damaged
         hint = "run `graphkin verify`"
         raise StoreFormat(f"{path.name} is missing or damaged: {error}", given=str(path), hint=hint) from error
 
 
 def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    id, smiles, inchikey, names, properties = (list(column) for column in zip(*rows, strict=True))
-    return pa.record_batch([id, smiles, inchikey, [json.loads(own) for own in names], properties], SCANNED_SCHEMA)
+    *columns, names, properties = (list(column) for column in zip(*rows, strict=True))
+    return pa.record_batch([*columns, [json.loads(own) for own in names], properties], SCANNED_SCHEMA)

@@ -27,7 +27,9 @@ _STORE = "name,version:long,position:long"
 _COLLECTION = ":ID(Collection),name,kind,current"
 _GENERATION = ":ID(Generation),collection,generation,manifest,graph,position:long"
 _HAS = ":START_ID(Collection),:END_ID(Generation)"
-_ITEM = ":ID(Item),graph,id:long,smiles,digest,inchikey,names:string[],properties,dropped:long,fingerprint:long[]"
+_ITEM = (
+    ":ID(Item),graph,id:long,smiles,structure,digest,inchikey,names:string[],properties,dropped:long,fingerprint:long[]"
+)
 _NAME = "graph,digest,id:long"
 _REJECTION = "graph,n:long,source,line:long,input,reason"
 _EDGE = ":START_ID(Item),:END_ID(Item),similarity:double"
@@ -136,8 +138,13 @@ def _write_items(generation: Generation, files: _Files, token: str, delimiter: s
             rows = slice(ids[0], ids[-1] + 1)
             write_item(
                 [
-                    *(ids, pa.repeat(token, len(ids)), ids, batch["smiles"], _digests(batch["smiles"])),
-                    *(batch["inchikey"], _joined_names(batch, delimiter), batch["properties"]),
+                    *(ids, pa.repeat(token, len(ids)), ids, batch["smiles"], batch["structure"]),
+                    *(
+                        _digests(batch["smiles"]),
+                        batch["inchikey"],
+                        _joined_names(batch, delimiter),
+                        batch["properties"],
+                    ),
                     pa.nulls(len(ids), pa.int64()) if dropped is None else dropped[rows],
                     _joined_words(words[rows], delimiter),
                 ]

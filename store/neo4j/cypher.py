@@ -8,7 +8,7 @@ transaction; its constraint turns a repeated batch into an error instead of a se
 from store.identity import content_digest
 from store.records import Kind
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 LABELS: dict[Kind, str] = {"molecule": "Molecule", "graph": "Graph", "node": "Node"}
 
@@ -77,8 +77,8 @@ MARK_BATCH = "CREATE (:Batch {graph: $graph, n: $n})"
 
 CREATE_ITEMS = """
 UNWIND $rows AS row
-CREATE (i:{label} {{graph: $graph, id: row.id, smiles: row.smiles, digest: row.digest, inchikey: row.inchikey,
-                    names: row.names, properties: row.properties}})
+CREATE (i:{label} {{graph: $graph, id: row.id, smiles: row.smiles, structure: row.structure, digest: row.digest,
+                    inchikey: row.inchikey, names: row.names, properties: row.properties}})
 """
 CREATE_NAMES = "UNWIND $rows AS row CREATE (:Name {graph: $graph, digest: row.digest, id: row.id})"
 CREATE_REJECTIONS = """
@@ -169,14 +169,14 @@ RETURN i.id AS id, i.smiles AS smiles, coalesce(i.names, []) AS names, i.inchike
 """
 SCAN = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
-RETURN i.id AS id, i.smiles AS smiles, i.inchikey AS inchikey, coalesce(i.names, []) AS names,
-       i.properties AS properties
+RETURN i.id AS id, i.smiles AS smiles, i.structure AS structure, i.inchikey AS inchikey,
+       coalesce(i.names, []) AS names, i.properties AS properties
 ORDER BY id
 """
 PICK = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids
-RETURN i.id AS id, i.smiles AS smiles, i.inchikey AS inchikey, coalesce(i.names, []) AS names,
-       i.properties AS properties
+RETURN i.id AS id, i.smiles AS smiles, i.structure AS structure, i.inchikey AS inchikey,
+       coalesce(i.names, []) AS names, i.properties AS properties
 """
 FIND_SMILES = """
 MATCH (i:{label} {{graph: $graph, digest: $digest}}) WHERE i.id > $after AND i.smiles = $value

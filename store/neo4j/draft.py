@@ -123,7 +123,7 @@ class Neo4jDraft(Draft):
 
     def publish(self, provenance: Provenance) -> Manifest:
         self._lease.check()
-        generation = self._content.hexdigest(provenance.recipe, provenance.versions["rdkit"])
+        generation = self._content.hexdigest(provenance.recipe, provenance.versions.get("rdkit"))
         found = self._connection.read(cypher.GENERATION, collection=self._collection, generation=generation)
         where = {"collection": self._collection, "graph": self._graph, "generation": generation}
         if found and found[0]["deleted_at"] is None:

@@ -173,7 +173,7 @@ class Neo4jGeneration(Generation):
         for batch in self.scan():
             content.update(batch.select(ITEM_SCHEMA.names))
             items += batch.num_rows
-        if content.hexdigest(self.manifest.recipe, self.manifest.versions["rdkit"]) != self.id:
+        if content.hexdigest(self.manifest.recipe, self.manifest.versions.get("rdkit")) != self.id:
             problems.append(f"the content hash of its {items} items differs from the generation id")
         stored = sum(len(edges) for edges in self.edges())
         if stored != self.manifest.edges:

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from store.base import Collection, Draft, Generation, Store
-from store.errors import Deleted, NotFound, StoreFormat
+from store.base import Collection, Draft, Generation, Store, require_schema_version
+from store.errors import Deleted, NotFound
 from store.neo4j import cypher
 from store.neo4j.connection import Connection
 from store.neo4j.draft import Neo4jDraft
@@ -30,13 +30,8 @@ class Neo4jStore(Store):
             raise NotFound(
                 "this database holds no graphkin store", hint="`graphkin ingest` or `graphkin load` makes one"
             )
-        if row["version"] is not None and row["version"] > cypher.SCHEMA_VERSION:
-            raise StoreFormat(
-                "the store was written by a newer graphkin",
-                given=f"schema version {row['version']}",
-                expected=f"schema version {cypher.SCHEMA_VERSION} or older",
-                hint="upgrade graphkin",
-            )
+        if row["version"] is not None:
+            require_schema_version(row["version"], cypher.SCHEMA_VERSION)
         self._create_schema()
         if row["version"] is None:
             self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)

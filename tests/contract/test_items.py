@@ -23,7 +23,7 @@ def test_items_come_back_as_they_were_given(published: Generation, molecules: An
     expected = [
         {
             "id": id,
-            **row,
+            **{name: value for name, value in row.items() if name != "structure"},
             "properties": json.loads(row["properties"]),
             "degree": _degree(molecules, id),
             "dropped": molecules.dropped[id],
@@ -157,6 +157,43 @@ def test_rejections_in_input_order(published: Generation, molecules: Any) -> Non
     batches = list(published.rejections())
     assert all(batch.schema == REJECTION_SCHEMA for batch in batches)
     assert [row for batch in batches for row in batch.to_pylist()] == list(molecules.rejections)
+
+
+def test_structures_come_back_as_they_were_given(published_graphs: Generation, graphs: Any) -> None:
+    rows = [row for batch in published_graphs.scan() for row in batch.to_pylist()]
+    assert rows == [{"id": id, **row} for id, row in enumerate(graphs.rows)]
+    some = [
+        row["structure"] for batch in published_graphs.scan(np.array([2, 0], np.int32)) for row in batch.to_pylist()
+    ]
+    assert some == [graphs.rows[2]["structure"], graphs.rows[0]["structure"]]
+    assert published_graphs.column("size").tolist() == [3, 4, 3]
+    assert published_graphs.fingerprints().words.shape == (3, 0)
+    assert published_graphs.fingerprints().popcounts.tolist() == [0, 0, 0]
+    assert published_graphs.check() == []
+
+
+def test_a_large_structure(store: Store, hierarchy: Any) -> None:
+    large = json.dumps({"num_nodes": 100_000, "edges": [[node, node + 1] for node in range(99_999)]})
+    rows = [{"structure": large, "names": ["large"], "properties": "{}"}] * 2
+    hierarchy(rows, {(0, 1): 1.0}, kind="graph", rdkit=None).publish(store, "large")
+    with store.open("large") as generation:
+        assert [row for batch in generation.scan() for row in batch["structure"].to_pylist()] == [large, large]
+        assert generation.check() == []
+
+
+def test_molecules_and_graphs_side_by_side(store: Store, molecules: Any, graphs: Any) -> None:
+    published = {name: given.publish(store, name) for name, given in (("m", molecules), ("g", graphs))}
+    assert [(found.name, found.kind) for found in store.collections()] == [("g", "graph"), ("m", "molecule")]
+    with store.open("m") as one, store.open("g") as other:
+        assert (one.size, other.size) == (10, 3)
+        assert one.find("name", "a") == []
+        assert other.find("name", "a") == [0, 2]
+        assert [row for batch in one.scan() for row in batch["structure"].to_pylist()] == [None] * 10
+        assert one.check() == other.check() == []
+    store.delete("m", published["m"].generation)
+    with store.open("g") as other:
+        assert other.neighbors(0).ids.tolist() == [2]
+        assert other.check() == []
 
 
 def test_without_rejections(published_graphs: Generation) -> None:

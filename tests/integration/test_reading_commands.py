@@ -17,7 +17,7 @@ NCI = Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from ingest.pipeline import ingest_molecules
+    from ingest.pipeline import ingest
     from ingest.recipe import resolve
     from store import open_store
 
@@ -27,7 +27,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "".join(NCI.read_text().splitlines(keepends=True)[:300]) + "CCO 1\n"
     )  # 1 is the name of the first molecule, too
     with open_store(folder / "store", create=True) as opened:
-        ingest_molecules(opened, "nci", [str(source)], resolve())
+        ingest(opened, "nci", [str(source)], resolve())
     return folder / "store"
 
 

@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 SCRIPT = """
-from ingest.pipeline import ingest_molecules
+from ingest.pipeline import ingest
 from ingest.recipe import resolve
 from store import open_store
 
 with open_store("store", create=True) as store:
-    ingest_molecules(store, "c", ["a.smi"], resolve())
+    ingest(store, "c", ["a.smi"], resolve())
 """
 
 

@@ -9,7 +9,8 @@ from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from trainer.dataset import MOLECULENET, Dataset, read_csv
 from trainer.roc import scorable
-from trainer.scaffold import Split, random_scaffold_split, scaffold_split, scaffolds
+from trainer.scaffold import random_scaffold_split, scaffold_split, scaffolds
+from trainer.split import Split
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "moleculenet"
 FILES = {

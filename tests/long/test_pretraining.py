@@ -18,7 +18,7 @@ from trainer.batch import Assembler, Batch
 from trainer.checkpoint import read_model
 from trainer.config import PretrainConfig
 from trainer.encoders import graph_mean
-from trainer.featurize import featurize
+from trainer.features import features
 from trainer.hgc import unit
 from trainer.masking import choose, uniform
 from trainer.metrics import retrieval
@@ -78,7 +78,7 @@ def url(folder: Path) -> Iterator[str]:
 
 def trained(strategy: Strategy, folder: Path, url: str) -> Trained:
     config = PretrainConfig.of(strategy, batch_size=BATCH, max_steps=STEPS)
-    parallel = partial(featurize, workers=os.cpu_count() or 1)
+    parallel = partial(features, workers=os.cpu_count() or 1)
     with OnlineSource(url, "zinc", config.draws, parallel, default_cache(folder)) as source:
         pretrain(config, source, folder / strategy)
         corpus, plan = source.corpus(), Plan(config, 0, source.epoch(0))

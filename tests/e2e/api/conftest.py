@@ -1,5 +1,6 @@
 """The real application over real HTTP, serving collections that were really ingested, from either store."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -7,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from ingest.pipeline import IngestOptions, ingest_molecules
-from ingest.recipe import resolve
+from ingest import pipeline
+from ingest.pipeline import IngestOptions
+from ingest.recipe import resolve, resolve_graphs
 from store import open_store
 from store.base import Store
 from store.records import ITEM_SCHEMA, Counts, Edges, Histogram, Provenance
@@ -35,14 +38,15 @@ def ingest(store: Store, collection: str, lines: list[str], folder: Path, **reci
     """Publish molecules; gives the generation id."""
     file = folder / f"{collection}.smi"
     file.write_text("\n".join(lines) + "\n")
-    return ingest_molecules(store, collection, [str(file)], resolve(**recipe), IngestOptions(workers=1)).generation
+    return pipeline.ingest(store, collection, [str(file)], resolve(**recipe), IngestOptions(workers=1)).generation
 
 
 def publish_named(store: Store, collection: str, names: list[str]) -> str:
-    """Publish graphs without structures, the first two of them similar; gives the generation id."""
+    """Publish graphs of one node, the first two of them similar; gives the generation id."""
     count = len(names)
     histogram = Histogram(edges=[0, 1], counts=[1])
-    columns = {"smiles": [None] * count, "inchikey": [None] * count, "properties": ["{}"] * count}
+    none, node = [None] * count, ['{"num_nodes":1,"edges":[]}'] * count
+    columns = {"smiles": none, "structure": node, "inchikey": none, "properties": ["{}"] * count}
     edges = Edges(np.array([0], np.int32), np.array([1], np.int32), np.array([0.5], np.float32))
     with store.draft(collection, "graph") as draft:
         rows = {**columns, "names": [[name] for name in names]}
@@ -54,7 +58,7 @@ def publish_named(store: Store, collection: str, names: list[str]) -> str:
             Provenance(
                 kind="graph",
                 recipe={"threshold": 0.4},
-                versions={"rdkit": "none"},
+                versions={},
                 inputs=[],
                 counts=Counts(read=count, kept=count, duplicates=0, rejected=0),
                 edges=1,
@@ -66,9 +70,27 @@ def publish_named(store: Store, collection: str, names: list[str]) -> str:
         ).generation
 
 
+def social() -> list[dict[str, Any]]:
+    """80 graphs as JSON: 75 random ones of like sizes, a hostile one, one without edges, and large ones."""
+    random = [nx.gnm_random_graph(10 + seed % 3, 12 + seed % 2, seed=seed) for seed in range(75)]
+    odd = [nx.path_graph(4), nx.empty_graph(6), nx.path_graph(150), nx.path_graph(151), nx.complete_graph(40)]
+    names = [*(f"g{number}" for number in range(75)), "<script>alert('&\"]]>\x07')</script>", *"wxyz"]
+    return [
+        {"name": name, "num_nodes": len(graph), "edges": [list(edge) for edge in graph.edges], "class": number % 2}
+        for number, (name, graph) in enumerate(zip(names, [*random, *odd], strict=True))
+    ]
+
+
+@pytest.fixture(scope="session")
+def social_graphs() -> list[dict[str, Any]]:
+    """The items of the collection social, in the order of their ids."""
+    return social()
+
+
 @pytest.fixture(scope="session")
 def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Collections nci (400 molecules), keyed (20 with InChIKeys), hard (three to draw) and graphs."""
+    """Collections nci (400 molecules), keyed (20 with InChIKeys), hard (three to draw), graphs (three of one node) and
+    social (80 graphs)."""
     folder = tmp_path_factory.mktemp("api")
     lines = nci_file.read_text().splitlines()[:MOLECULES]
     with open_store(folder / "store", create=True) as store:
@@ -76,6 +98,9 @@ def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         ingest(store, "keyed", lines[:20], folder, inchikey=True)
         ingest(store, "hard", list(HARD), folder)
         publish_named(store, "graphs", ["a", "b", "c"])
+        (folder / "social.jsonl").write_text("".join(f"{json.dumps(content)}\n" for content in social()))
+        files = [str(folder / "social.jsonl")]
+        pipeline.ingest(store, "social", files, resolve_graphs(top_k=10), IngestOptions(workers=1))
     return folder / "store"
 
 

@@ -15,8 +15,8 @@ def test_a_drawing_that_takes_too_long_costs_its_process_only() -> None:
         async with Artist(patience=0.5) as artist:
             for _ in range(3):  # more often than there are processes
                 with pytest.raises(StoreBusy):
-                    await artist.draw(PEPTIDE, "", 250, 250)
-            return await artist.draw("CCO", "ethanol", 250, 250)
+                    await artist.draw("molecule", PEPTIDE, "", 250, 250)
+            return await artist.draw("molecule", "CCO", "ethanol", 250, 250)
 
     assert "<title>ethanol</title>" in asyncio.run(session())
 
@@ -25,8 +25,8 @@ def test_what_rdkit_cannot_read_costs_nothing() -> None:
     async def session() -> str:
         async with Artist() as artist:
             with pytest.raises(StoreError, match="cannot read back"):
-                await artist.draw("C(", "", 250, 250)
-            return await artist.draw("CCO", "ethanol", 250, 250)
+                await artist.draw("molecule", "C(", "", 250, 250)
+            return await artist.draw("molecule", "CCO", "ethanol", 250, 250)
 
     assert "<title>ethanol</title>" in asyncio.run(session())
 
@@ -34,7 +34,7 @@ def test_what_rdkit_cannot_read_costs_nothing() -> None:
 def test_many_drawings_at_once_are_all_right() -> None:
     async def session() -> list[str]:
         async with Artist() as artist:
-            return await asyncio.gather(*(artist.draw("C" * n, str(n), 250, 250) for n in range(2, 30)))
+            return await asyncio.gather(*(artist.draw("molecule", "C" * n, str(n), 250, 250) for n in range(2, 30)))
 
     assert [f"<title>{n}</title>" in svg for n, svg in enumerate(asyncio.run(session()), start=2)] == [True] * 28
 

@@ -266,7 +266,7 @@ def test_cursors_of_another_query(client: httpx.Client) -> None:
     [
         ("POST", "/v1/collections/graphs/search", {"smiles": "C"}),
         ("GET", "/v1/collections/graphs/items?smiles=C", None),
-        ("GET", "/v1/collections/graphs/items/0/depiction.svg", None),
+        ("GET", "/v1/collections/graphs/items/0/depiction.svg?highlight=1", None),
         ("GET", "/v1/collections/graphs/export?what=items&format=sdf", None),
         ("GET", f"{URL}/items?inchikey=BSYNRYMUTXBXSQ-UHFFFAOYSA-N", None),
     ],

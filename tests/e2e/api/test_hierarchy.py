@@ -91,3 +91,14 @@ def test_no_path_is_null(client: httpx.Client, graph: nx.Graph) -> None:
     )
     assert client.get(f"{URL}/paths", params={"from": source, "to": far, "max_hops": 1}).json()["path"] is None
     assert len(client.get(f"{URL}/paths", params={"from": source, "to": far, "max_hops": 2}).json()["path"]) == 3
+
+
+def test_items_farther_apart_are_less_similar(client: httpx.Client) -> None:
+    reply = client.get("/v1/collections/nci/hops", params={"targets": 200, "max_hops": 3}).json()
+    one, two, three = reply["hops"]
+    assert [hop["hop"] for hop in reply["hops"]] == [1, 2, 3]
+    assert one["mean"] > two["mean"] > three["mean"] > 0
+    assert one["mean"] >= 0.4
+    assert all(hop["deviation"] > 0 for hop in reply["hops"])
+    again = client.get("/v1/collections/nci/hops", params={"targets": 200, "max_hops": 3}).json()
+    assert again == reply

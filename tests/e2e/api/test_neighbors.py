@@ -83,14 +83,14 @@ def test_an_item_of_unknown_losses_is_neither_capped_nor_not(client: httpx.Clien
 
 
 def test_capped_says_that_pairs_were_dropped(own_location: str, serve: Callable, tmp_path: Path) -> None:
-    from ingest.pipeline import ingest_molecules
+    from ingest.pipeline import ingest
     from ingest.recipe import resolve
     from store import open_store
 
     file = tmp_path / "alkanes.smi"
     file.write_text("\n".join("C" * n for n in range(8, 20)) + "\n")
     with open_store(own_location) as store:
-        ingest_molecules(store, "alkanes", [str(file)], resolve(top_k=2))
+        ingest(store, "alkanes", [str(file)], resolve(top_k=2))
     with serve(own_location) as client:
         replies = [client.get(f"/v1/collections/alkanes/items/{id}/neighbors").json() for id in range(12)]
     assert any(reply["capped"] for reply in replies)

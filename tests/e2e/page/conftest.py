@@ -11,7 +11,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
-from ingest.pipeline import IngestOptions, ingest_molecules
+from ingest import pipeline
+from ingest.pipeline import IngestOptions
 from ingest.recipe import resolve
 from store import open_store
 from store.base import Store
@@ -31,7 +32,7 @@ LARGE = "CCN(CC)CCOC(=O)C" * 19  # 300 heavy atoms and more
 def ingest(store: Store, collection: str, lines: list[str], folder: Path) -> None:
     file = folder / f"{collection}.smi"
     file.write_text("\n".join(lines) + "\n")
-    ingest_molecules(store, collection, [str(file)], resolve(), IngestOptions(workers=1))
+    pipeline.ingest(store, collection, [str(file)], resolve(), IngestOptions(workers=1))
 
 
 @pytest.fixture(scope="session")

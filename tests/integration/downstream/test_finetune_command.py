@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -47,8 +48,8 @@ def test_from_a_checkpoint(graphkin: Any, file: Path, checkpoint: Path, tmp_path
     assert document["setting"]["pretraining"]["strategy"] == "adam"
     assert document["setting"]["tasks"] == ["oxygen", "nitrogen"]
     assert document["setting"]["rejected"] == 1
-    assert [len(run["test_auc"]) for run in document["runs"]] == [2, 2]
-    mean = f"{document['summary']['mean']:.4f}".removeprefix("0")
+    assert [len(run["scores"]["auc"]["test"]) for run in document["runs"]] == [2, 2]
+    mean = f"{document['summary']['auc']['mean']:.4f}".removeprefix("0")
     assert f"| here: GCN after adam, seeds 0, 1 | {mean}(" in ended.out
     assert [line.split(":")[0] for line in ended.err.splitlines()] == ["seed 0", "seed 1"]
     again = graphkin(*command)
@@ -78,6 +79,47 @@ def test_from_nothing_with_every_option(graphkin: Any, file: Path, tmp_path: Pat
     assert len(document["tuning"]) == 2
     assert "| published: SAGE without pre-training (T4) | .7285 |" in ended.out
     assert "here: SAGE without pre-training, seeds 7 |" in ended.out
+
+
+def test_graphs_from_nothing_and_from_a_checkpoint_of_molecules(
+    graphkin: Any, shapes: Path, checkpoint: Path, tmp_path: Path
+) -> None:
+    """Stars and rings; a molecule's encoder is one for graphs without attributes too (method.md E4)."""
+    output = tmp_path / "result.json"
+    command = ("finetune", "--task", "graphs", "--tu", shapes, "--seeds", 0, "--dropout", 0, "--lr", 0.005)
+    for start, told in (
+        (("none", "--encoder", "gcn"), "GCN without pre-training"),
+        ((checkpoint,), "GCN after adam"),
+    ):
+        ended = graphkin(*command, "--checkpoint", *start, "--epochs", 30, "--output", output)
+        assert ended.code == 0
+        assert "| SHAPES | accuracy | rc_f1 |" in ended.out
+        assert f"| here: {told}, seeds 0 | " in ended.out
+        assert json.loads(output.read_text())["summary"]["accuracy"]["mean"] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        (("--task", "graphs"), 2, "--task graphs and --tu"),
+        (("--task", "graphs", "--csv", "x.csv"), 2, "--task graphs and --tu"),
+        (("--task", "graphs", "--tu", "x.zip", "--targets", "all"), 2, "--task graphs and --tu"),
+        (("--tu", "x.zip"), 2, "--task graphs and --tu"),
+        (("--csv", "x.csv", "--tu", "x.zip"), 2, "--task graphs and --tu"),
+        (("--task", "graphs", "--tu", "x.zip"), 3, "no such file"),
+    ],
+)
+def test_what_is_wrong_about_graphs_is_said(graphkin: Any, given: tuple[str, ...], code: int, said: str) -> None:
+    ended = graphkin("finetune", *given, "--checkpoint", "none", "--output", "result.json")
+    assert (ended.code, said in ended.err) == (code, True), ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_class_with_too_few_graphs(graphkin: Any, write_tu: Any, tmp_path: Path) -> None:
+    folder = write_tu(tmp_path / "FEW", [nx.path_graph(3)] * 29, [0] * 20 + [1] * 9)
+    command = ("finetune", "--task", "graphs", "--tu", folder, "--checkpoint", "none", "--output", tmp_path / "x.json")
+    ended = graphkin(*command)
+    assert (ended.code, "fewer graphs than there are folds" in ended.err) == (2, True)
 
 
 @pytest.mark.parametrize(

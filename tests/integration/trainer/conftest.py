@@ -18,11 +18,11 @@ import pytest
 
 from api.serve import Server
 from api.settings import Settings
-from ingest.pipeline import IngestOptions, ingest_molecules
+from ingest.pipeline import IngestOptions, ingest
 from ingest.recipe import resolve
 from store import open_store
 from store.base import Store
-from store.records import ITEM_SCHEMA, Counts, Edges, Histogram, Provenance
+from store.records import ITEM_SCHEMA, Counts, Edges, Histogram, Kind, Provenance
 
 MOLECULES = 400
 MANY = 140_000  # anchors: two whole blocks of a stream and a part of a third
@@ -32,11 +32,11 @@ def publish_molecules(store: Store, collection: str, lines: list[str], folder: P
     """Gives the generation id."""
     file = folder / f"{collection}.smi"
     file.write_text("\n".join(lines) + "\n")
-    return ingest_molecules(store, collection, [str(file)], resolve(), IngestOptions(workers=1)).generation
+    return ingest(store, collection, [str(file)], resolve(), IngestOptions(workers=1)).generation
 
 
-def publish_ring(store: Store, collection: str, size: int) -> str:
-    """Graphs of which each is similar to the next two, the last of them isolated; gives the generation id."""
+def publish_ring(store: Store, collection: str, size: int, kind: Kind = "graph") -> str:
+    """Items of which each is similar to the next two, the last of them isolated; gives the generation id."""
     columns = {
         "smiles": [None] * size,
         "inchikey": [None] * size,
@@ -49,14 +49,14 @@ def publish_ring(store: Store, collection: str, size: int) -> str:
     order = np.lexsort(pairs[::-1])
     similarity = np.repeat(np.array([0.9, 0.5], np.float32), [size - 2, size - 3])
     histogram = Histogram(edges=[0, 1], counts=[1])
-    with store.draft(collection, "graph") as draft:
+    with store.draft(collection, kind) as draft:
         draft.append_items(pa.RecordBatch.from_pydict(columns, schema=ITEM_SCHEMA))
         draft.append_fingerprints(np.ones((size, 1), np.uint64))
         draft.append_edges(Edges(*pairs[:, order], similarity[order]))
         draft.write_forest(Edges(*near, np.full(size - 2, 0.9, np.float32)))
         return draft.publish(
             Provenance(
-                kind="graph",
+                kind=kind,
                 recipe={"threshold": 0.4},
                 versions={"rdkit": "none"},
                 inputs=[],
@@ -78,11 +78,12 @@ def nci_lines(nci_file: Path) -> list[str]:
 
 @pytest.fixture(scope="session")
 def store_folder(nci_lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Collections nci (400 molecules) and many (140,000 graphs)."""
+    """Collections nci (400 molecules), many (140,000 graphs) and dots (10 nodes)."""
     folder = tmp_path_factory.mktemp("trainer")
     with open_store(folder / "store", create=True) as store:
         publish_molecules(store, "nci", nci_lines, folder)
         publish_ring(store, "many", MANY)
+        publish_ring(store, "dots", 10, "node")
     return folder / "store"
 
 

@@ -126,8 +126,8 @@ def test_edges_of_at_least_some_similarity(nci: Collection, plain: httpx.Client)
         assert found == [row for row in rows if row[2] >= np.float32(threshold)]
 
 
-def test_smiles_come_in_blocks_by_id(nci: Collection) -> None:
-    assert [text for block in nci.smiles() for text in block] == [item["smiles"] for item in nci.items()]
+def test_a_column_comes_in_blocks_by_id(nci: Collection) -> None:
+    assert [text for block in nci.column("smiles") for text in block] == [item["smiles"] for item in nci.items()]
 
 
 def test_what_the_server_refuses_is_raised_in_its_words(server: Graphkin, nci: Collection) -> None:
@@ -148,9 +148,8 @@ def test_what_the_server_refuses_is_raised_in_its_words(server: Graphkin, nci: C
         nci.negatives(0, count=10**6)
     with pytest.raises(Conflict):
         [*nci.items(inchikey="LFQSCWFLJHTTHZ-UHFFFAOYSA-N")]
-    with pytest.raises(Conflict, match="only molecules") as kind:
-        server.collection("many").smiles()
-    assert "graph" in str(kind.value.given)
+    with pytest.raises(Conflict, match=r"(?s)no colour.*one of id, smiles"):
+        [*nci.column("colour")]
 
 
 def test_a_range_outside_the_anchors_is_refused(nci: Collection) -> None:

@@ -56,12 +56,12 @@ def test_negatives_and_items_survive_broken_connections(proxy: Any, server: Grap
     with Graphkin(url) as straight:
         wanted = straight.collection("many").negatives(1, batches=3000)
         edges = straight.collection("many").edges()
-        smiles = [*straight.collection("nci").smiles()]
+        smiles = [*straight.collection("nci").column("smiles")]
     many, nci = server.collection("many"), server.collection("nci")
     proxy.cut_after(2_000_000, 70_000)
     assert many.negatives(1, batches=3000).equals(wanted, check_metadata=True)
     proxy.cut_after(5_000)
-    assert [*nci.smiles()] == smiles
+    assert [*nci.column("smiles")] == smiles
     proxy.cut_after(1_000_000, 1_000_000)
     assert many.edges().equals(edges)
     proxy.cut_after(100)
@@ -200,7 +200,7 @@ def test_a_generation_stays_the_same_after_another_is_published(
         while server.collection("nci").generation != second:
             pass
         assert first.epoch(0, "first_order").equals(before, check_metadata=True)
-        assert [len(block) for block in first.smiles()] == [first.size]
+        assert [len(block) for block in first.column("smiles")] == [first.size]
         assert server.collection("nci", first.generation).size == first.size
         with open_store(own_store) as store:
             store.delete("nci", first.generation)
@@ -243,7 +243,7 @@ def test_a_reply_of_another_generation_is_refused(
         while server.collection("nci").generation != second:
             pass
         proxy.rewrite = lambda passing: re.sub(rb"[?&]generation=[0-9a-f]{64}", b"", passing)
-        for read in (lambda: first.item(0), lambda: first.epoch(0, "first_order"), lambda: [*first.smiles()]):
+        for read in (lambda: first.item(0), lambda: first.epoch(0, "first_order"), lambda: [*first.column("smiles")]):
             with pytest.raises(GenerationChanged) as changed:
                 read()
             assert (changed.value.given, changed.value.expected) == (second, first.generation)

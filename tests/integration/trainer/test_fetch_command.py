@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from trainer.cache import Cache
-from trainer.featurize import featurize
+from trainer.features import features
 from trainer.offline import OfflineSource
 from trainer.online import OnlineSource
 from trainer.strategy import Draws
@@ -34,7 +34,7 @@ def test_a_folder_to_train_from(fetch: Any, url: str, tmp_path: Path) -> None:
     draws = Draws.of("hgc-ho", preset="rc", encoder="sage", batch_size=64, seed=9)
     with (
         OfflineSource(tmp_path / "out", draws, last=2) as offline,
-        OnlineSource(url, "nci", draws, featurize, Cache(tmp_path / "other", 2**30), last=2) as online,
+        OnlineSource(url, "nci", draws, features, Cache(tmp_path / "other", 2**30), last=2) as online,
     ):
         for epoch in range(3):
             for fetched, drawn in zip(offline.epoch(epoch), online.epoch(epoch), strict=True):
@@ -55,7 +55,8 @@ def test_a_folder_for_masking_alone(fetch: Any, tmp_path: Path) -> None:
         ({"api": "localhost:8000"}, (), 2, "not the URL of a server"),
         ({"api": "http://127.0.0.1:9"}, (), 4, "graphkin serve"),
         ({"collection": "nobody"}, (), 3, "no collection 'nobody'"),
-        ({"collection": "many"}, (), 2, "only molecules"),
+        ({"collection": "dots"}, (), 2, "nothing is learned from items of this kind"),
+        ({"collection": "many"}, ("--strategy", "adam"), 2, "nothing to mask"),
         ({}, ("--generation", "0" * 64), 3, "no such generation"),
         ({}, ("--strategy", "magic"), 2, "'magic' is not one of"),
     ],

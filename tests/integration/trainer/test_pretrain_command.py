@@ -59,7 +59,7 @@ def test_every_strategy(pretrain: Any, tmp_path: Path, strategy: Strategy) -> No
     run = tmp_path / "run"
     ended = pretrain(*SHORT, "--strategy", strategy, "--seed", 3, "--preset", "rc")
     assert (ended.code, ended.out) == (0, f"{run / 'step-000000003'}: done\n")
-    assert "featurising 400 molecules" in ended.err
+    assert "featurising 400 items" in ended.err
     assert "step 3 of 3: loss " in ended.err
     lines = records(run)
     assert [line["step"] for line in lines] == [1, 2, 3]
@@ -193,9 +193,13 @@ def test_one_source_is_asked_for(graphkin: Any, place: tuple[str, ...]) -> None:
     assert "give --api URL and --collection NAME, or --offline DIR alone" in ended.err
 
 
-def test_graphs_are_no_molecules(pretrain: Any) -> None:
-    ended = pretrain(*SHORT, collection="many")
-    assert (ended.code, "only molecules" in ended.err) == (2, True)
+@pytest.mark.parametrize(
+    ("collection", "strategy", "said"),
+    [("dots", "hgc-fo", "nothing is learned from items of this kind"), ("many", "hgc-adam-fo", "nothing to mask")],
+)
+def test_what_a_kind_of_items_is_not_for(pretrain: Any, collection: str, strategy: str, said: str) -> None:
+    ended = pretrain(*SHORT, "--strategy", strategy, collection=collection)
+    assert (ended.code, said in ended.err) == (2, True)
 
 
 def test_without_a_gpu_cuda_is_refused(pretrain: Any, monkeypatch: pytest.MonkeyPatch) -> None:

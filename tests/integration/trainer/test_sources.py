@@ -14,6 +14,7 @@ from store import open_store
 from trainer.cache import Cache
 from trainer.corpus import Corpus
 from trainer.errors import Closed, Conflict, Damaged, Deleted, InvalidInput, NotFound, Unavailable
+from trainer.features import features
 from trainer.featurize import featurize
 from trainer.offline import OfflineSource, write_offline
 from trainer.online import OnlineSource
@@ -48,7 +49,7 @@ def same_corpus(one: Corpus, other: Corpus) -> bool:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_online_is_what_the_api_says(url: str, cache: Cache, strategy: Strategy) -> None:
     draws = Draws.of(strategy, preset="rc", batch_size=64, seed=11)
-    with OnlineSource(url, "nci", draws, featurize, cache, last=1) as source, httpx.Client(base_url=url) as plain:
+    with OnlineSource(url, "nci", draws, features, cache, last=1) as source, httpx.Client(base_url=url) as plain:
         epochs = [source.epoch(0), source.epoch(1)]
         generation, corpus = source.generation, source.corpus()
         base = "/v1/collections/nci/"
@@ -76,7 +77,7 @@ def test_online_is_what_the_api_says(url: str, cache: Cache, strategy: Strategy)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_offline_is_what_online_was(url: str, cache: Cache, tmp_path: Path, strategy: Strategy) -> None:
     draws = Draws.of(strategy, batch_size=64)
-    with OnlineSource(url, "nci", draws, featurize, cache, last=EPOCHS - 1) as online:
+    with OnlineSource(url, "nci", draws, features, cache, last=EPOCHS - 1) as online:
         write_offline(online, EPOCHS, tmp_path)
         with OfflineSource(tmp_path, draws, last=EPOCHS - 1) as offline:
             assert offline.generation == online.generation
@@ -93,7 +94,7 @@ def test_pairs_are_the_edges_of_the_hierarchy(url: str, store_folder: Path, cach
         pairs = np.stack([source, target], axis=1)[source < target]
         twins = np.stack([source, target], axis=1)[(source < target) & (graph.similarity == 1)]
     assert len(twins)
-    with OnlineSource(url, "nci", Draws.of("hgc-fo"), featurize, cache, last=0) as online:
+    with OnlineSource(url, "nci", Draws.of("hgc-fo"), features, cache, last=0) as online:
         np.testing.assert_array_equal(online.edges(), pairs)
         np.testing.assert_array_equal(online.twins(), twins)
         write_offline(online, 0, tmp_path)
@@ -104,10 +105,10 @@ def test_pairs_are_the_edges_of_the_hierarchy(url: str, store_folder: Path, cach
 
 
 def test_larger_batches_take_the_first_of_those_fetched(url: str, cache: Cache, tmp_path: Path) -> None:
-    with OnlineSource(url, "nci", Draws.of("hgc-ho", batch_size=64), featurize, cache, last=0) as online:
+    with OnlineSource(url, "nci", Draws.of("hgc-ho", batch_size=64), features, cache, last=0) as online:
         write_offline(online, 1, tmp_path)
     larger = Draws.of("hgc-ho", batch_size=256)
-    with OnlineSource(url, "nci", larger, featurize, cache, last=0) as online, OfflineSource(tmp_path, larger) as off:
+    with OnlineSource(url, "nci", larger, features, cache, last=0) as online, OfflineSource(tmp_path, larger) as off:
         assert len(off.epoch(0).negatives) == 2
         assert same(off.epoch(0), online.epoch(0))
 
@@ -115,21 +116,21 @@ def test_larger_batches_take_the_first_of_those_fetched(url: str, cache: Cache, 
 def test_what_is_cached_needs_no_server(serve: Any, store_folder: Path, open_proxy: Any, cache: Cache) -> None:
     with serve(store_folder) as url, open_proxy(url) as proxy:
         draws = Draws.of("hgc-ho", batch_size=64)
-        with OnlineSource(proxy.url, "nci", draws, featurize, cache, last=2) as source:
+        with OnlineSource(proxy.url, "nci", draws, features, cache, last=2) as source:
             first = [source.epoch(epoch) for epoch in range(3)]
             corpus = source.corpus()
         asked = len(proxy.requests)
-        with OnlineSource(proxy.url, "nci", draws, featurize, cache, last=2) as source:
+        with OnlineSource(proxy.url, "nci", draws, features, cache, last=2) as source:
             proxy.vanish()
             assert all(same(source.epoch(epoch), first[epoch]) for epoch in range(3))
             assert same_corpus(source.corpus(), corpus)
         assert len(proxy.requests) == asked + 2  # version and collection
 
 
-def test_a_wrong_kind_of_collection_is_refused(url: str, cache: Cache) -> None:
+def test_a_kind_of_items_without_features_is_refused(url: str, cache: Cache) -> None:
     with (
-        OnlineSource(url, "many", Draws.of("hgc-fo"), featurize, cache) as source,
-        pytest.raises(Conflict, match="only molecules"),
+        OnlineSource(url, "dots", Draws.of("hgc-fo"), features, cache) as source,
+        pytest.raises(Conflict, match=r"(?s)no features.*dots, of kind node"),
     ):
         source.corpus()
 
@@ -137,7 +138,7 @@ def test_a_wrong_kind_of_collection_is_refused(url: str, cache: Cache) -> None:
 def test_too_few_items_with_neighbours_are_refused_in_the_servers_words(
     serve: Any, own_store: Path, cache: Cache
 ) -> None:
-    with serve(own_store) as url, OnlineSource(url, "nci", Draws.of("hgc-ho"), featurize, cache) as source:
+    with serve(own_store) as url, OnlineSource(url, "nci", Draws.of("hgc-ho"), features, cache) as source:
         with pytest.raises(InvalidInput) as refused:
             source.epoch(0)
         assert refused.value.given is not None
@@ -148,10 +149,10 @@ def test_a_server_killed_while_a_stream_is_open_changes_no_epoch(
 ) -> None:
     """It is killed in the stream of epoch 0, which is waited for, and in that of epoch 1, which is loaded ahead."""
     draws = Draws.of("hgc-fo", seed=5)
-    with OnlineSource(url, "many", draws, featurize, cache, last=2) as straight:
+    with OnlineSource(url, "many", draws, features, cache, last=2) as straight:
         wanted = [straight.epoch(epoch) for epoch in range(3)]
     with serve_apart(store_folder, tmp_path / "a") as (first, process), open_proxy(first) as proxy:
-        with OnlineSource(proxy.url, "many", draws, featurize, other_cache, last=2) as source:
+        with OnlineSource(proxy.url, "many", draws, features, other_cache, last=2) as source:
             proxy.hold_after(2_500_000)
             with ThreadPoolExecutor(1) as training:
                 answer = training.submit(source.epoch, 0)
@@ -183,7 +184,7 @@ def test_a_server_killed_while_a_stream_is_open_changes_no_epoch(
 def test_what_fails_ahead_of_time_is_raised_when_it_is_asked_for(
     serve: Any, own_store: Path, publish: Callable[[Path, int], str], cache: Cache
 ) -> None:
-    with serve(own_store) as url, OnlineSource(url, "nci", Draws.of("hgc-fo"), featurize, cache) as source:
+    with serve(own_store) as url, OnlineSource(url, "nci", Draws.of("hgc-fo"), features, cache) as source:
         source.epoch(0)
         source.epoch(1)
         publish(own_store, 80)
@@ -194,11 +195,11 @@ def test_what_fails_ahead_of_time_is_raised_when_it_is_asked_for(
         with pytest.raises(Deleted):
             source.corpus()
     with serve(own_store) as url, pytest.raises(Deleted):
-        OnlineSource(url, "nci", Draws.of("hgc-fo"), featurize, cache, generation=source.generation.id)
+        OnlineSource(url, "nci", Draws.of("hgc-fo"), features, cache, generation=source.generation.id)
 
 
 def test_closing_never_hangs(proxy: Any, cache: Cache) -> None:
-    source = OnlineSource(proxy.url, "many", Draws.of("hgc-fo", seed=77), featurize, cache)
+    source = OnlineSource(proxy.url, "many", Draws.of("hgc-fo", seed=77), features, cache)
     proxy.hold_after(1)
     with ThreadPoolExecutor(1) as training:
         answer = training.submit(source.epoch, 0)
@@ -212,16 +213,16 @@ def test_closing_never_hangs(proxy: Any, cache: Cache) -> None:
 
 def test_no_server_and_no_collection(url: str, cache: Cache) -> None:
     with pytest.raises(NotFound, match="nobody"):
-        OnlineSource(url, "nobody", Draws.of("hgc-fo"), featurize, cache)
+        OnlineSource(url, "nobody", Draws.of("hgc-fo"), features, cache)
     with pytest.raises(Unavailable):
-        OnlineSource("http://127.0.0.1:9", "nci", Draws.of("hgc-fo"), featurize, cache)
+        OnlineSource("http://127.0.0.1:9", "nci", Draws.of("hgc-fo"), features, cache)
 
 
 @pytest.fixture(scope="module")
 def fetched(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fetched")
     cache = Cache(tmp_path_factory.mktemp("cache"), 2**30)
-    with OnlineSource(url, "nci", Draws.of("hgc-ho", batch_size=100), featurize, cache, last=1) as source:
+    with OnlineSource(url, "nci", Draws.of("hgc-ho", batch_size=100), features, cache, last=1) as source:
         write_offline(source, 2, folder)
     return folder
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from trainer.cache import Cache
 from trainer.config import Model, PretrainConfig
-from trainer.featurize import featurize
+from trainer.features import features
 from trainer.online import OnlineSource
 from trainer.pretrain import pretrain
 
@@ -19,7 +19,7 @@ HALF_A_STREAM = 8_000  # bytes of about 15,000
 
 
 def train(url: str, folder: Path) -> None:
-    with OnlineSource(url, "nci", CONFIG.draws, featurize, Cache(folder, 2**30), last=CONFIG.epochs - 1) as source:
+    with OnlineSource(url, "nci", CONFIG.draws, features, Cache(folder, 2**30), last=CONFIG.epochs - 1) as source:
         pretrain(CONFIG, source, folder / "run")
 
 
@@ -51,7 +51,7 @@ def test_killed_servers_leave_the_weights_as_they_would_have_been(
             proxy.vanish()
             proxy.release()
 
-    with OnlineSource(url, "nci", CONFIG.draws, featurize, Cache(rough, 2**30)) as source:
+    with OnlineSource(url, "nci", CONFIG.draws, features, Cache(rough, 2**30)) as source:
         source.corpus()  # kept from here on: nothing but epochs will be asked for
         source.twins()
     with ThreadPoolExecutor(1) as training, open_proxy(url) as proxy:  # one thread computes both

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from trainer.dataset import Dataset, read_csv
-from trainer.scaffold import Split, scaffold_split, scaffolds
+from trainer.split import Split
 
 
 @pytest.fixture(scope="session")
@@ -27,4 +27,4 @@ def dataset(labelled_file: Path) -> Dataset:
 
 @pytest.fixture(scope="session")
 def split(dataset: Dataset) -> Split:
-    return scaffold_split(scaffolds(dataset.smiles))
+    return dataset.split()

@@ -11,12 +11,13 @@ import torch
 
 from trainer.batch import Assembler
 from trainer.config import Model
-from trainer.dataset import Dataset, read_csv
+from trainer.dataset import Dataset, label_loss, read_csv
 from trainer.errors import InvalidInput, TrainerError
-from trainer.finetune import Classifier, FinetuneOptions, FinetuneRun, Start, finetune, label_loss
+from trainer.finetune import Classifier, Curve, FinetuneOptions, Start, finetune
 from trainer.objective import make_encoder
-from trainer.scaffold import Split
+from trainer.split import Split
 from trainer.strategy import ENCODERS, Encoder
+from trainer.tu import read_tu
 
 SMALL = Model(layers=2, width=16)
 QUICK = FinetuneOptions(epochs=8, learning_rate=1e-2, dropout=0.0)
@@ -54,8 +55,8 @@ def test_a_batch_without_labels_changes_nothing() -> None:
 
 
 def test_the_first_of_the_best_epochs_counts() -> None:
-    run = FinetuneRun(0, [], [0.6, 0.8, 0.7, 0.8], [0.1, 0.2, 0.3, 0.4], 1.0)
-    assert (run.best_epoch, run.best_valid_auc, run.score) == (2, 0.8, 0.2)
+    curve = Curve([0.6, 0.8, 0.7, 0.8], [0.1, 0.2, 0.3, 0.4])
+    assert (curve.best_epoch, curve.best_valid, curve.score) == (2, 0.8, 0.2)
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
@@ -82,14 +83,30 @@ def test_it_learns_what_can_be_learnt(dataset: Dataset, split: Split, encoder: E
     """Nitrogen or not, oxygen or not with every third label missing, on scaffolds never seen."""
     run = finetune(Start(replace(SMALL, encoder=encoder)), dataset, split, QUICK, seed=0)
     assert run.loss[-1] < 0.5 * run.loss[0]
-    assert run.score > 0.9
-    assert len(run.loss) == len(run.valid_auc) == len(run.test_auc) == 8
+    assert run.main.score > 0.9
+    assert len(run.loss) == len(run.main.valid) == len(run.main.test) == 8
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_it_tells_graphs_apart_by_their_shape(shapes: Path, encoder: Encoder) -> None:
+    """Stars and rings without attributes: of small variance at first, which running statistics must come down to."""
+    data = read_tu(shapes)
+    run = finetune(Start(replace(SMALL, encoder=encoder)), data, data.split(), replace(QUICK, epochs=40), seed=0)
+    assert run.main.score > 0.9
+    assert [*run.curves] == ["accuracy", "rc_f1"]
+
+
+def test_parts_without_graphs_are_refused(shapes: Path) -> None:
+    data, rows = read_tu(shapes), np.arange(120)
+    for parts in (Split(rows[:1], rows, rows), Split(rows, rows[:0], rows), Split(rows, rows, rows[:0])):
+        with pytest.raises(InvalidInput, match="too few graphs"):
+            finetune(Start(SMALL), data, parts, QUICK, seed=0)
 
 
 def test_seeds_and_nothing_else_decide(dataset: Dataset, split: Split) -> None:
     def curves(seed: int, **options: Any) -> list[float]:
         run = finetune(Start(SMALL), dataset, split, replace(QUICK, epochs=2, dropout=0.3, **options), seed)
-        return run.loss + run.valid_auc + run.test_auc
+        return run.loss + run.main.valid + run.main.test
 
     first = curves(0)
     torch.rand(7)

@@ -7,13 +7,13 @@ from rdkit import Chem
 from rdkit.Chem import AllChem
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from trainer.errors import InvalidInput
-from trainer.probe import GRID, morgan, probe, standardised
-from trainer.scaffold import Split
+from trainer.probe import CLASS_GRID, GRID, morgan, probe, probe_classes, standardised
+from trainer.split import Split
 
 SPLIT = Split(np.arange(120), np.arange(120, 160), np.arange(160, 200))
 
@@ -72,6 +72,25 @@ def test_test_labels_choose_nothing(features: NDArray[np.float32], labels: NDArr
 def test_sparse_features_are_as_dense(features: NDArray[np.float32], labels: NDArray[np.int8]) -> None:
     bits = (features > 5).astype(np.float64)
     assert probe(csr_array(bits), labels, SPLIT) == pytest.approx(probe(bits, labels, SPLIT), abs=1e-6)
+
+
+def test_classes_as_scikit_learn_by_hand(features: NDArray[np.float32]) -> None:
+    """Three classes, chosen by accuracy on validation, the first of several; test labels choose nothing."""
+    given = standardised(features, SPLIT.train)
+    noisy = given[:, :3] + np.random.default_rng(3).normal(size=(200, 3))
+    labels = noisy.argmax(1)
+    train, valid, test = SPLIT
+    models = [
+        LogisticRegression(C=strength, tol=1e-8, max_iter=1000).fit(given[train], labels[train])
+        for strength in CLASS_GRID
+    ]
+    on_valid = [accuracy_score(labels[valid], model.predict(given[valid])) for model in models]
+    best = models[int(np.argmax(on_valid))]
+    found = probe_classes(given, labels, SPLIT)
+    assert found == pytest.approx((accuracy_score(labels[test], best.predict(given[test])), max(on_valid), best.C))
+    assert 0.4 < found.accuracy < 0.95
+    labels[test] = 0
+    assert probe_classes(given, labels, SPLIT)[1:] == found[1:]
 
 
 @pytest.mark.parametrize("part", ["train", "test"])

@@ -1,14 +1,19 @@
 """T17 as it is measured: null where masks are uniform, and signed where they are not."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
-from benchmarks.spread import Distances, distances, measure, summary, table
+from benchmarks.spread import Distances, Kept, distances, measure, summary, table, trained
 from trainer.batch import Assembler
+from trainer.config import PretrainConfig
 from trainer.corpus import Corpus
 from trainer.featurize import featurize
 from trainer.masking import Masking
+from trainer.pretrain import Trainer
 
 CHAINS = 40
 
@@ -44,12 +49,23 @@ def test_lone_masked_atoms_do_not_count(chains: Corpus) -> None:
     assert masked_at(chains, [7]).adaptive.isnan().all()
 
 
-def test_one_step_is_uniform_masking(nci_smiles: list[str]) -> None:
+def test_one_step_is_uniform_masking(nci_smiles: list[str], tmp_path: Path) -> None:
     """A null: with T = 1 AdaM chooses uniformly, and what differs is noise. Its error fits the noise, too."""
     corpus = featurize([each for each in nci_smiles[:200] if "." not in each][:128], "nci")
-    cell = measure(Masking(times=1), corpus, 2, bf16=False, device="cpu")
+    cell = measure(Masking(times=1), corpus, 2, tmp_path / "kept.pt", bf16=False, device="cpu")
     assert abs(cell["all"]["difference"]) < 3 * cell["all"]["error"]
     assert 0 < cell["all"]["error"] < 0.5
     assert len(cell["epochs"]) == len(cell["losses"]) == 2
     assert cell["first"] == cell["all"]
     assert "| 1 | all |" in table([cell])
+
+
+def test_a_cell_that_was_killed_goes_on(chains: Corpus, tmp_path: Path) -> None:
+    """As if it had been killed after its first epoch; what comes out is what an uninterrupted run gives."""
+    expected = measure(Masking(times=2), chains, 3, tmp_path / "whole.pt", bf16=False, device="cpu")
+    config = replace(PretrainConfig.of("adam", epochs=3), masking=Masking(times=2))
+    trainer = Trainer(config, Assembler(chains, "cpu"))
+    next(trained(config, chains, trainer, Kept(tmp_path / "killed.pt", trainer)))
+    found = measure(Masking(times=2), chains, 3, tmp_path / "killed.pt", bf16=False, device="cpu")
+    assert found["epochs"] == expected["epochs"]
+    assert found["losses"] == expected["losses"]

@@ -16,9 +16,10 @@ from trainer.errors import InvalidInput
 from trainer.finetune import FinetuneOptions, Start, finetune
 from trainer.objective import make_encoder
 from trainer.published import published
-from trainer.scaffold import Split
+from trainer.split import Split
 from trainer.strategy import ENCODERS, STRATEGIES
 from trainer.study import Study, table
+from trainer.tu import read_tu
 
 SMALL = Model(layers=2, width=8)
 QUICK = FinetuneOptions(epochs=2, learning_rate=1e-2, dropout=0.2)
@@ -64,15 +65,19 @@ def test_the_document_says_all_of_it(study: Study, split: Split, tmp_path: Path)
     document = study.run([0, 4], path, quiet)
     assert json.loads(path.read_text()) == document
     for run, seed in zip(document["runs"], (0, 4), strict=True):
-        again = finetune(study.start, study.dataset, split, QUICK, seed)
-        assert (run["loss"], run["valid_auc"], run["test_auc"]) == (again.loss, again.valid_auc, again.test_auc)
-        assert (run["seed"], run["best_epoch"], run["test_auc_at_best"]) == (seed, again.best_epoch, again.score)
+        again = finetune(study.start, study.data, split, QUICK, seed)
+        auc = run["scores"]["auc"]
+        assert (run["loss"], auc["valid"], auc["test"]) == (again.loss, again.main.valid, again.main.test)
+        assert (run["seed"], auc["best_epoch"]) == (seed, again.main.best_epoch)
+        assert (auc["valid_at_best"], auc["test_at_best"]) == (again.main.best_valid, again.main.score)
         assert run["seconds"] > 0
-    scores = [run["test_auc_at_best"] for run in document["runs"]]
-    assert document["summary"] == pytest.approx({"mean": np.mean(scores), "std": abs(np.diff(scores)[0]) / 2**0.5})
+    scores = [run["scores"]["auc"]["test_at_best"] for run in document["runs"]]
+    assert document["summary"]["auc"] == pytest.approx(
+        {"mean": np.mean(scores), "std": abs(np.diff(scores)[0]) / 2**0.5}
+    )
     setting = document["setting"]
     assert setting["split"] == {"train": len(split.train), "valid": len(split.valid), "test": len(split.test)}
-    assert (setting["tasks"], setting["rejected"]) == (["nitrogen", "oxygen"], len(study.dataset.rejected))
+    assert (setting["tasks"], setting["rejected"]) == (["nitrogen", "oxygen"], len(study.data.rejected))
     assert document["options"] == setting["options"]
     assert document["options"]["learning_rate"] == 1e-2
     assert {"torch", "numpy", "rdkit"} <= document["versions"].keys()
@@ -91,7 +96,7 @@ def test_tasks_that_cannot_be_scored_are_named_with_their_share(
     document = study.run([0], tmp_path / "result.json", quiet)
     assert document["setting"]["omitted"]["test"] == {"share": pytest.approx(1 / 3), "tasks": ["rare"]}
     assert document["setting"]["one_class"] == ["never"]
-    assert document["summary"]["std"] is None
+    assert document["summary"]["auc"]["std"] is None
     assert "do not count: 1 of 3 (33.3%)" in table(document)
     assert "never" in table(document)
 
@@ -111,7 +116,7 @@ def test_seeds_that_are_there_are_kept_and_others_are_added(study: Study, tmp_pa
     assert again["runs"] != both["runs"]
 
 
-@pytest.mark.parametrize("found", ["", "{}", "[1]", '{"format": 1, "setting": null}'])
+@pytest.mark.parametrize("found", ["", "{}", "[1]", '{"format": 2, "setting": null}'])
 def test_anything_else_there_is_replaced(study: Study, tmp_path: Path, found: str) -> None:
     path = tmp_path / "result.json"
     path.write_text(found)
@@ -131,11 +136,11 @@ def test_tuning_looks_at_validation_alone_and_continues_where_it_stopped(
     trials = whole["tuning"]
     assert len(trials) == 4
     for trial in trials[:2]:
-        run = finetune(study.start, study.dataset, split, replace(QUICK, **trial["values"]), seed=2)
-        assert trial == {"values": trial["values"], "valid_auc": run.best_valid_auc}
+        run = finetune(study.start, study.data, split, replace(QUICK, **trial["values"]), seed=2)
+        assert trial == {"values": trial["values"], "valid_auc": run.main.best_valid}
     best = max(trials, key=lambda trial: trial["valid_auc"])
     assert whole["options"] == {"epochs": 2, **best["values"]}
-    assert whole["runs"][0]["best_valid_auc"] == best["valid_auc"]
+    assert whole["runs"][0]["scores"]["auc"]["valid_at_best"] == best["valid_auc"]
 
 
 def test_the_encoder_is_told_apart_by_its_weights(study: Study, tmp_path: Path) -> None:
@@ -152,7 +157,7 @@ def test_the_table_stands_beside_the_published_rows(study: Study, tmp_path: Path
     config = PretrainConfig.of("hgc-ho", model=SMALL)
     start = Start(SMALL, config, make_encoder(SMALL))
     document = replace(study, name="bbbp", start=start).run([0, 1], tmp_path / "result.json", quiet)
-    mean, std = document["summary"]["mean"], document["summary"]["std"]
+    mean, std = document["summary"]["auc"]["mean"], document["summary"]["auc"]["std"]
     lines = table(document).splitlines()
     assert lines[:5] == [
         "| bbbp | ROC-AUC |",
@@ -179,6 +184,33 @@ def test_published_scores() -> None:
         for strategy in STRATEGIES:
             for dataset in MOLECULENET:
                 assert all(0.5 < float(score[:5]) < 0.9 for score in published(encoder, strategy, dataset).values())
+
+
+def test_published_scores_of_social_graphs() -> None:
+    """T2 and T5, whose HGC is first or high order."""
+    assert published("gin", None, "IMDB-BINARY") == {"GIN without pre-training (T2)": ".734"}
+    assert published("gin", "hgc-fo", "REDDIT-BINARY") == published("gin", "hgc-ho", "REDDIT-BINARY")
+    assert [*published("gin", "hgc-ho", "IMDB-MULTI").values()] == [".474", ".490", ".504", ".433"]
+    assert [*published("gin", "adam", "REDDIT-MULTI-5K").values()] == [".654", ".635"]
+    assert [*published("gin", "hgc-adam-fo", "IMDB-MULTI").values()] == [".509", ".433"]
+    assert published("gcn", "hgc-fo", "IMDB-BINARY") == published("gin", "hgc-fo", "MUTAG") == {}
+
+
+def test_graphs_have_accuracy_and_the_published_measure(shapes: Path, tmp_path: Path) -> None:
+    data = replace(read_tu(shapes), name="IMDB-BINARY")
+    document = Study(data, data.name, Start(SMALL), QUICK).run([0, 1], tmp_path / "result.json", quiet)
+    run = finetune(Start(SMALL), data, data.split(), QUICK, seed=1)
+    for metric, curve in run.curves.items():
+        found = document["runs"][1]["scores"][metric]
+        assert (found["valid"], found["test"], found["best_epoch"]) == (curve.valid, curve.test, curve.best_epoch)
+        scores = [each["scores"][metric]["test_at_best"] for each in document["runs"]]
+        assert document["summary"][metric]["mean"] == pytest.approx(np.mean(scores))
+    assert document["setting"]["split"] == {"train": 96, "valid": 12, "test": 12}
+    assert (document["setting"]["graphs"], document["setting"]["classes"]) == (120, [3, 7])
+    lines = table(document).splitlines()
+    assert lines[0] == "| IMDB-BINARY | accuracy | rc_f1 |"
+    assert lines[3] == "| published: GIN without pre-training (T2) |  | .734 |"
+    assert "120 graphs of 2 classes (96 train, 12 valid, 12 test)" in lines[-1]
 
 
 def test_what_cannot_be_studied(study: Study, tmp_path: Path) -> None:

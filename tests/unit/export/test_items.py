@@ -180,8 +180,8 @@ def test_parquet_is_written_in_bounded_pieces(make: Callable) -> None:
 
 
 def test_graphs_have_no_sdf(make: Callable) -> None:
-    generation = make([{"names": ["g"]}], [], kind="graph")
-    assert read_csv(export_items(generation, "csv")) == [["id", "smiles", "names"], ["0", "", '["g"]']]
+    generation = make([{"names": ["g"], "structure": "{}"}], [], kind="graph")
+    assert read_csv(export_items(generation, "csv")) == [["id", "structure", "names"], ["0", "{}", '["g"]']]
     with pytest.raises(Conflict, match="holds no molecules"):
         export_items(generation, "sdf")
 

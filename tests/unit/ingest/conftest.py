@@ -14,7 +14,7 @@ from rdkit.Chem import Descriptors, MACCSkeys, rdFingerprintGenerator, rdMolDesc
 
 from ingest.parsing import Chunk
 from ingest.readers import RECORD_SCHEMA
-from ingest.recipe import Recipe, resolve
+from ingest.recipe import MoleculeRecipe, resolve
 from store import open_store
 from store.base import Generation, Store
 from store.records import ITEM_SCHEMA, Counts, Edges, Provenance
@@ -128,7 +128,7 @@ def generation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
 
         def generation(
             molecules: Sequence[Chem.Mol],
-            recipe: Recipe | None = None,
+            recipe: MoleculeRecipe | None = None,
             *,
             similarity: np.ndarray | None = None,
             words: np.ndarray | None = None,

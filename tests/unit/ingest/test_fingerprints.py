@@ -7,7 +7,7 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
 
-from ingest.fingerprints import Fingerprinter
+from ingest.molecules.fingerprints import Fingerprinter
 from ingest.recipe import resolve
 
 MIRRORED = ("N[C@@H](C)C(=O)O", "N[C@H](C)C(=O)O")

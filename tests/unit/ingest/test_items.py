@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -14,27 +15,30 @@ from rdkit import Chem
 from rdkit.Chem import Descriptors
 
 from ingest.items import ItemTable
+from ingest.molecules.describer import MoleculeDescriber
+from ingest.molecules.kind import MoleculeKind
 from ingest.parsing import Chunk, ChunkParser
-from ingest.recipe import Recipe, resolve
+from ingest.recipe import MoleculeRecipe, resolve
 from store.identity import content_digest
 from store.records import ITEM_SCHEMA
 
+KIND = MoleculeKind()
 RECIPE = resolve(fingerprint={"bits": 64})
 
 
 @pytest.fixture(scope="module")
 def parser() -> ChunkParser:
-    return ChunkParser(RECIPE, 1000)
+    return ChunkParser(MoleculeDescriber(RECIPE, 1000))
 
 
 def _finish(
-    parser: ChunkParser, *chunks: Chunk, recipe: Recipe = RECIPE
+    parser: ChunkParser, *chunks: Chunk, recipe: MoleculeRecipe = RECIPE
 ) -> tuple[ItemTable, Any, list[dict[str, Any]]]:
     """The table, the descriptors and the rows, their properties parsed."""
-    table = ItemTable(recipe)
+    table = ItemTable(KIND.computed)
     for chunk in chunks:
         table.add(parser.parse(chunk))
-    descriptors, batches = table.finish()
+    descriptors, batches = table.finish(partial(KIND.descriptors, recipe=recipe))
     rows = []
     for batch in batches:
         assert batch.schema == ITEM_SCHEMA
@@ -86,7 +90,7 @@ def test_descriptors_are_those_of_the_first_record(
 def test_fingerprints_of_the_items(chunk: Callable[..., Chunk], packed: Any, generators: Any) -> None:
     recipe = resolve()
     _, descriptors, _ = _finish(
-        ChunkParser(recipe, 1000), chunk(["CCO", "c1ccccc1", "OCC"]), chunk(["CC"]), recipe=recipe
+        ChunkParser(MoleculeDescriber(recipe, 1000)), chunk(["CCO", "c1ccccc1", "OCC"]), chunk(["CC"]), recipe=recipe
     )
     molecules = [Chem.MolFromSmiles(text) for text in ("CCO", "c1ccccc1", "CC")]
     assert np.array_equal(descriptors.words, packed([generators["morgan"](molecule) for molecule in molecules]))
@@ -174,9 +178,9 @@ def test_text_of_any_kind_survives(parser: ChunkParser, chunk: Callable[..., Chu
 
 
 def test_properties_are_json_with_sorted_keys(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
-    table = ItemTable(RECIPE)
+    table = ItemTable(KIND.computed)
     table.add(parser.parse(chunk(["C"], properties=[{"zeta": "é", "alpha": "1.50"}])))
-    _, batches = table.finish()
+    _, batches = table.finish(len)
     (text,) = pa.Table.from_batches(batches)["properties"].to_pylist()
     assert text == '{"alpha": 1.5, "heavy_atoms": 1, "molwt": 16.043, "rings": 0, "zeta": "é"}'
     assert list(table.property_types) == ["alpha", "heavy_atoms", "molwt", "rings", "zeta"]
@@ -199,7 +203,7 @@ def test_source_columns_with_reserved_names_are_kept_beside(parser: ChunkParser,
 
 def test_inchikeys_of_the_items(chunk: Callable[..., Chunk]) -> None:
     recipe = resolve(inchikey=True)
-    _, _, rows = _finish(ChunkParser(recipe, 1000), chunk(["C", "*"]), recipe=recipe)
+    _, _, rows = _finish(ChunkParser(MoleculeDescriber(recipe, 1000)), chunk(["C", "*"]), recipe=recipe)
     assert [row["inchikey"] for row in rows] == ["VNWKTOKETHGBQD-UHFFFAOYSA-N", None]
 
 

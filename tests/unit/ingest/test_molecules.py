@@ -9,8 +9,8 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdMolDescriptors
 from rdkit.Chem.MolStandardize import rdMolStandardize
 
-from ingest.fingerprints import Fingerprinter
-from ingest.molecules import MoleculeReader, Rejected, rdkit_messages
+from ingest.molecules.fingerprints import Fingerprinter
+from ingest.molecules.reader import MoleculeReader, Rejected, rdkit_messages
 from ingest.recipe import resolve
 
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from rdkit import Chem
 
-from ingest.parsing import Chunk, ChunkParser, Parsed, ParserPool, molecule_schema
+from ingest.molecules.describer import MoleculeDescriber
+from ingest.parsing import Chunk, ChunkParser, Parsed, ParserPool, item_schema
 from ingest.recipe import resolve
 from ingest.workspace import Workspace
 from store.errors import StoreError
@@ -29,7 +30,7 @@ def workspace(tmp_path: Path) -> Workspace:
 def _rows(parsed: list[Parsed]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Molecules and rejections, in order."""
     return (
-        [row for each in parsed for row in each.molecules.to_pylist()],
+        [row for each in parsed for row in each.items.to_pylist()],
         [row for each in parsed for row in each.rejections.to_pylist()],
     )
 
@@ -38,8 +39,8 @@ def test_a_chunk_becomes_columns_in_record_order(chunk: Callable[..., Chunk], ge
     texts = ["OCC", "C1CC", "c1ccccc1", "", "CC"]
     properties = [{"x": str(n)} for n in range(5)]
     given = chunk(texts, ["a", "b", None, "d", ""], properties, [None, None, None, None, "is longer than allowed"])
-    parsed = ChunkParser(RECIPE, 1000).parse(given)
-    assert parsed.molecules.schema == molecule_schema(RECIPE, given.records.schema)
+    parsed = ChunkParser(MoleculeDescriber(RECIPE, 1000)).parse(given)
+    assert parsed.items.schema == item_schema(MoleculeDescriber(RECIPE, 1000).schema)
     assert parsed.rejections.schema == REJECTION_SCHEMA
     molecules, rejections = _rows([parsed])
     assert [(row["smiles"], row["name"], row["properties"]) for row in molecules] == [
@@ -62,23 +63,23 @@ def test_a_chunk_becomes_columns_in_record_order(chunk: Callable[..., Chunk], ge
 
 def test_a_long_input_is_kept_in_part(chunk: Callable[..., Chunk]) -> None:
     text = "é" * 9_000
-    _, (rejection,) = _rows([ChunkParser(RECIPE, 1000).parse(chunk([text]))])
+    _, (rejection,) = _rows([ChunkParser(MoleculeDescriber(RECIPE, 1000)).parse(chunk([text]))])
     assert rejection["input"] == text[:4096]
 
 
 @pytest.mark.parametrize("texts", [[], ["nonsense"], ["C"]])
 def test_chunks_without_molecules_or_rejections(chunk: Callable[..., Chunk], texts: list[str]) -> None:
     given = chunk(texts)
-    parsed = ChunkParser(RECIPE, 1000).parse(given)
-    assert parsed.molecules.schema == molecule_schema(RECIPE, given.records.schema)
+    parsed = ChunkParser(MoleculeDescriber(RECIPE, 1000)).parse(given)
+    assert parsed.items.schema == item_schema(MoleculeDescriber(RECIPE, 1000).schema)
     assert parsed.rejections.schema == REJECTION_SCHEMA
-    assert parsed.molecules.num_rows + parsed.rejections.num_rows == len(texts)
+    assert parsed.items.num_rows + parsed.rejections.num_rows == len(texts)
 
 
 def test_molblocks_and_standardisation_as_the_recipe_says(chunk: Callable[..., Chunk]) -> None:
     blocks = [Chem.MolToMolBlock(Chem.MolFromSmiles(text)) for text in ("CC(=O)[O-].[Na+]", "OCC")]
     recipe = resolve(standardise=["largest_fragment", "uncharge"], fingerprint={"name": "maccs"}, inchikey=True)
-    molecules, _ = _rows([ChunkParser(recipe, 1000).parse(chunk(blocks, text_format="molblock"))])
+    molecules, _ = _rows([ChunkParser(MoleculeDescriber(recipe, 1000)).parse(chunk(blocks, text_format="molblock"))])
     assert [row["smiles"] for row in molecules] == ["CC(=O)O", "CCO"]
     assert molecules[0]["inchikey"] == "QTBSBXVTEAMEQO-UHFFFAOYSA-N"
     assert {len(row["fingerprint"]) for row in molecules} == {24}
@@ -93,19 +94,19 @@ def test_any_number_of_workers_gives_the_same_in_order(
     sizes = [1, 200, 3, 50, 0, 7, 60, 11]
     starts = [sum(sizes[:n]) for n in range(len(sizes))]
     chunks = [whole.slice(start, size) for start, size in zip(starts, sizes, strict=True)]
-    found = list(ParserPool(RECIPE, 1000, workers, workspace).parse(iter(chunks)))
-    alone = [ChunkParser(RECIPE, 1000).parse(each) for each in chunks]
+    found = list(ParserPool(MoleculeDescriber, RECIPE, 1000, workers, workspace).parse(iter(chunks)))
+    alone = [ChunkParser(MoleculeDescriber(RECIPE, 1000)).parse(each) for each in chunks]
     assert found == alone
 
 
 def test_nothing_to_parse(workspace: Workspace) -> None:
-    assert list(ParserPool(RECIPE, 1000, 2, workspace).parse([])) == []
+    assert list(ParserPool(MoleculeDescriber, RECIPE, 1000, 2, workspace).parse([])) == []
 
 
 def test_a_worker_that_dies_costs_the_record_that_killed_it(chunk: Callable[..., Chunk], workspace: Workspace) -> None:
     """Before and after it, in its chunk and in others, every record is parsed, in order and once."""
     texts = [["C", "CC", CRASH, "CCC", "nonsense"], ["N"], [CRASH], ["O", "CO"], ["F"]]
-    found = list(ParserPool(RECIPE, 100_000, 2, workspace).parse(chunk(each) for each in texts))
+    found = list(ParserPool(MoleculeDescriber, RECIPE, 100_000, 2, workspace).parse(chunk(each) for each in texts))
     molecules, rejections = _rows(found)
     assert [row["smiles"] for row in molecules] == ["C", "CC", "CCC", "N", "O", "CO", "F"]
     died = "the parser process died on this record"
@@ -121,20 +122,22 @@ def test_what_was_parsed_is_found_again_and_what_is_half_is_not(
 ) -> None:
     """The pieces are exchanged between two runs, so that it shows where the second takes its molecules from."""
     chunks = [chunk(["C", "nonsense"]), chunk(["N"]), chunk(["O"])]
-    first = list(ParserPool(RECIPE, 1000, 2, workspace).parse(chunks))
-    pieces = {Parsed.read(path).molecules["smiles"][0].as_py(): path for path in workspace.folder.iterdir()}
+    first = list(ParserPool(MoleculeDescriber, RECIPE, 1000, 2, workspace).parse(chunks))
+    pieces = {Parsed.read(path).items["smiles"][0].as_py(): path for path in workspace.folder.iterdir()}
     assert sorted(pieces) == ["C", "N", "O"]
     content = {smiles: path.read_bytes() for smiles, path in pieces.items()}
     pieces["C"].write_bytes(content["N"])
     for length in (0, 1, len(content["O"]) // 2, len(content["O"]) - 300):
         pieces["O"].write_bytes(content["O"][:length])
-        again = list(ParserPool(RECIPE, 1000, 2, workspace).parse(chunks))
+        again = list(ParserPool(MoleculeDescriber, RECIPE, 1000, 2, workspace).parse(chunks))
         assert again == [first[1], first[1], first[2]]
     for recipe, max_atoms in ((resolve(tie_seed=4), 1000), (RECIPE, 999), (resolve(tie_seed=3, inchikey=True), 1000)):
-        assert next(ParserPool(recipe, max_atoms, 1, workspace).parse(chunks)).molecules["smiles"].to_pylist() == ["C"]
+        assert next(ParserPool(MoleculeDescriber, recipe, max_atoms, 1, workspace).parse(chunks)).items[
+            "smiles"
+        ].to_pylist() == ["C"]
 
 
 def test_a_full_disk_is_said(chunk: Callable[..., Chunk], workspace: Workspace) -> None:
     workspace.folder.rmdir()
     with pytest.raises(StoreError, match="cannot write the store"):
-        list(ParserPool(RECIPE, 1000, 1, workspace).parse([chunk(["C"])]))
+        list(ParserPool(MoleculeDescriber, RECIPE, 1000, 1, workspace).parse([chunk(["C"])]))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from rdkit import Chem, rdBase
 
-from ingest.pipeline import IngestOptions, ingest_molecules
+from ingest.pipeline import IngestOptions, ingest
 from ingest.progress import Progress
 from ingest.readers import ReadOptions
 from ingest.recipe import resolve
@@ -60,7 +60,7 @@ def _edges(generation: Generation) -> dict[tuple[int, int], np.float32]:
 def test_edges_are_rdkits(
     store: Store, nci: str, nci_smiles: list[str], generators: Any, similarities: Any, threshold: float
 ) -> None:
-    manifest = ingest_molecules(store, "c", [nci], resolve(threshold=threshold, top_k=0), IngestOptions(workers=2))
+    manifest = ingest(store, "c", [nci], resolve(threshold=threshold, top_k=0), IngestOptions(workers=2))
     with rdBase.BlockLogs():
         parsed = [molecule for text in nci_smiles[:500] if (molecule := Chem.MolFromSmiles(text))]
     distinct: dict[str, Chem.Mol] = {}
@@ -84,9 +84,9 @@ def test_edges_are_rdkits(
 @pytest.mark.parametrize("preset", ["default", "paper", "rc"])
 def test_workers_and_repetition_change_nothing(store: Store, nci: str, preset: str) -> None:
     recipe = resolve(preset, top_k=3)
-    first = ingest_molecules(store, "c", [nci], recipe, IngestOptions(workers=1))
-    other = ingest_molecules(store, "d", [nci], recipe, IngestOptions(workers=2))
-    again = ingest_molecules(store, "c", [nci], recipe, QUICK)
+    first = ingest(store, "c", [nci], recipe, IngestOptions(workers=1))
+    other = ingest(store, "d", [nci], recipe, IngestOptions(workers=2))
+    again = ingest(store, "c", [nci], recipe, QUICK)
     assert first.generation == other.generation
     assert again == first
     assert store.collection("c").generations == (first.generation,)
@@ -98,8 +98,8 @@ def test_workers_and_repetition_change_nothing(store: Store, nci: str, preset: s
 
 
 def test_capped_edges_and_what_was_dropped(store: Store, nci: str) -> None:
-    whole = ingest_molecules(store, "whole", [nci], resolve(threshold=0.3, top_k=0), QUICK)
-    capped = ingest_molecules(store, "capped", [nci], resolve(threshold=0.3, top_k=5), QUICK)
+    whole = ingest(store, "whole", [nci], resolve(threshold=0.3, top_k=0), QUICK)
+    capped = ingest(store, "capped", [nci], resolve(threshold=0.3, top_k=5), QUICK)
     assert capped.dropped == whole.edges - capped.edges > 0
     with store.open("whole") as one, store.open("capped") as two:
         assert _edges(two).items() <= _edges(one).items()
@@ -108,14 +108,14 @@ def test_capped_edges_and_what_was_dropped(store: Store, nci: str) -> None:
             assert after["dropped"] == before["degree"] - after["degree"]
             assert after["degree"] >= min(5, before["degree"])
         for threshold in (0.35, 0.5, 0.7):
-            ingest_molecules(store, "higher", [nci], resolve(threshold=threshold, top_k=5), QUICK)
+            ingest(store, "higher", [nci], resolve(threshold=threshold, top_k=5), QUICK)
             with store.open("higher") as higher:
                 assert {pair for pair, s in _edges(two).items() if s >= np.float32(threshold)} == set(_edges(higher))
 
 
 def test_manifest_says_what_was_done(store: Store, nci: str) -> None:
     recipe = resolve(threshold=0.3)
-    manifest = ingest_molecules(store, "c", [nci], recipe, QUICK)
+    manifest = ingest(store, "c", [nci], recipe, QUICK)
     data = Path(nci).read_bytes()
     assert [given.model_dump() for given in manifest.inputs] == [
         {"name": nci, "bytes": len(data), "sha256": sha256(data).hexdigest()}
@@ -136,15 +136,13 @@ def test_manifest_says_what_was_done(store: Store, nci: str) -> None:
 
 @pytest.mark.parametrize("threshold", [0.01, 1.0])
 def test_extreme_thresholds(store: Store, write: Callable[..., str], threshold: float) -> None:
-    manifest = ingest_molecules(
-        store, "c", [write("CCO", "CCCO", "c1ccccc1", "[U]")], resolve(threshold=threshold), QUICK
-    )
+    manifest = ingest(store, "c", [write("CCO", "CCCO", "c1ccccc1", "[U]")], resolve(threshold=threshold), QUICK)
     assert manifest.counts.kept == 4
     assert sum(manifest.histograms["similarity"].counts) == manifest.edges
 
 
 def test_one_molecule_is_a_hierarchy(store: Store, write: Callable[..., str]) -> None:
-    manifest = ingest_molecules(store, "c", [write("C methane")], resolve(), QUICK)
+    manifest = ingest(store, "c", [write("C methane")], resolve(), QUICK)
     assert (manifest.counts.kept, manifest.edges, manifest.dropped) == (1, 0, 0)
     with store.open("c") as generation:
         assert generation.items([0])[0]["names"] == ["methane"]
@@ -154,7 +152,7 @@ def test_one_molecule_is_a_hierarchy(store: Store, write: Callable[..., str]) ->
 def test_several_files_are_one_collection_in_the_order_given(store: Store, write: Callable[..., str]) -> None:
     smi = write("OCC first", "N", "nonsense", "N")
     table = write("id,smiles,logP", "a,CCO,1.5", "b,C,x", name="t.csv")
-    manifest = ingest_molecules(store, "c", [smi, table], resolve(), IngestOptions(workers=2, max_rejected=0.5))
+    manifest = ingest(store, "c", [smi, table], resolve(), IngestOptions(workers=2, max_rejected=0.5))
     assert manifest.counts.model_dump() == {"read": 6, "kept": 3, "duplicates": 2, "rejected": 1}
     assert [given.name for given in manifest.inputs] == [smi, table]
     with store.open("c") as generation:
@@ -173,40 +171,40 @@ def test_too_many_rejections_fail_the_run_and_are_left_in_a_file(
     file, left = write("C", "N", 'bad,"one"', "", "O"), tmp_path / "left.csv"
     options = IngestOptions(workers=1, max_rejected=0.3, rejections_file=left)
     with pytest.raises(InvalidInput, match=r"2 of 5 records \(40\.0%\)") as error:
-        ingest_molecules(store, "c", [file], resolve(), options)
+        ingest(store, "c", [file], resolve(), options)
     assert str(left) in str(error.value.hint)
     assert f"{file}:3" in str(error.value.given)
     assert store.collections() == []
     with left.open(newline="", encoding="utf-8") as opened:
         rows = list(csv.DictReader(opened))
     assert [(row["source"], row["line"], row["input"]) for row in rows] == [(file, "3", 'bad,"one"'), (file, "4", "")]
-    assert ingest_molecules(store, "c", [file], resolve(), IngestOptions(workers=1, max_rejected=0.4)).counts.kept == 3
+    assert ingest(store, "c", [file], resolve(), IngestOptions(workers=1, max_rejected=0.4)).counts.kept == 3
 
 
 def test_nothing_but_rejections_is_never_published(store: Store, write: Callable[..., str]) -> None:
     with pytest.raises(InvalidInput, match="2 of 2 records"):
-        ingest_molecules(store, "c", [write("bad", "worse")], resolve(), IngestOptions(workers=1, max_rejected=1))
+        ingest(store, "c", [write("bad", "worse")], resolve(), IngestOptions(workers=1, max_rejected=1))
     with pytest.raises(NotFound):
         store.open("c")
 
 
 def test_no_record_at_all(store: Store, write: Callable[..., str]) -> None:
     with pytest.raises(InvalidInput, match="no record"):
-        ingest_molecules(store, "c", [write("smiles", name="t.csv")], resolve(), QUICK)
+        ingest(store, "c", [write("smiles", name="t.csv")], resolve(), QUICK)
     assert store.collections() == []
 
 
 def test_a_file_that_is_not_there_is_said_before_anything_is_done(store: Store, nci: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot open"):
-        ingest_molecules(store, "c", [nci, str(tmp_path / "missing.smi")], resolve(), QUICK)
+        ingest(store, "c", [nci, str(tmp_path / "missing.smi")], resolve(), QUICK)
     assert store.collections() == []
 
 
 def test_options_of_the_reader_and_the_cap_on_atoms(store: Store, write: Callable[..., str]) -> None:
     file = write("structure,label", "CCO,ethanol", "CCCCCC,hexane", name="t.dat")
     read = ReadOptions(format="csv", smiles_column="structure", name_column="label")
-    options = IngestOptions(read=read, max_atoms=5, max_rejected=0.5, workers=1)
-    assert ingest_molecules(store, "c", [file], resolve(), options).counts.rejected == 1
+    options = IngestOptions(read=read, max_size=5, max_rejected=0.5, workers=1)
+    assert ingest(store, "c", [file], resolve(), options).counts.rejected == 1
     with store.open("c") as generation:
         assert generation.items([0])[0]["names"] == ["ethanol"]
 
@@ -227,7 +225,7 @@ class Recorder(Progress):
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_progress_reaches_its_totals(store: Store, nci: str, preset: str) -> None:
     progress = Recorder()
-    manifest = ingest_molecules(store, "c", [nci], resolve(preset), QUICK, progress)
+    manifest = ingest(store, "c", [nci], resolve(preset), QUICK, progress)
     size = Path(nci).stat().st_size
     stages = {name: (total, unit, done) for name, total, unit, done in progress.stages}
     assert stages["parse"] == (size, "B", size)

@@ -111,6 +111,6 @@ def test_thresholds_that_cannot_be_measured(whole: Generation, rule: Any, thresh
         measure(whole, rule, 10, threshold)
 
 
-def test_only_molecules(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
-    with pytest.raises(Conflict, match="molecule"):
-        measure(generation(molecules[:3], kind="graph"), None, 10)
+def test_kinds_that_are_not_known(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
+    with pytest.raises(Conflict, match="not known"):
+        measure(generation(molecules[:3], kind="node"), None, 10)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ingest.recipe import PRESETS, FingerprintRecipe, Recipe, resolve
+from ingest.recipe import PRESETS, FingerprintRecipe, MoleculeRecipe, resolve
 from store.errors import InvalidInput
 
 MORGAN = {"name": "morgan", "radius": 2, "bits": 2048, "chirality": False}
@@ -107,8 +107,8 @@ def test_unknown_preset_names_the_presets() -> None:
 @pytest.mark.parametrize("name", ["morgan", "maccs"])
 def test_a_stored_recipe_reads_back_as_itself(preset: str, name: str) -> None:
     recipe = resolve(preset, fingerprint={"name": name}, standardise=["uncharge", "largest_fragment"])
-    assert Recipe.model_validate(recipe.model_dump(mode="json")) == recipe
-    assert Recipe.model_validate_json(recipe.model_dump_json()) == recipe
+    assert MoleculeRecipe.model_validate(recipe.model_dump(mode="json")) == recipe
+    assert MoleculeRecipe.model_validate_json(recipe.model_dump_json()) == recipe
 
 
 @pytest.mark.parametrize(("bits", "words"), [(64, 1), (128, 2), (2048, 32), (16384, 256)])

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from rdkit import Chem, DataStructs
 
-from ingest.fingerprints import Fingerprinter
-from ingest.molecules import MoleculeReader
-from ingest.pipeline import IngestOptions, ingest_molecules
+from ingest.molecules.fingerprints import Fingerprinter
+from ingest.molecules.reader import MoleculeReader
+from ingest.molecules.search import MoleculeSearch
+from ingest.pipeline import IngestOptions, ingest
 from ingest.planes import BitPlanes
 from ingest.query import read_structure
 from ingest.recipe import resolve
-from ingest.search import StructureSearch
 from store import open_store
 from store.base import Generation
 from store.errors import Conflict, InvalidInput
@@ -51,7 +51,7 @@ def test_hits_are_rdkits(searched: Generation, exact: Any, smiles: str, threshol
     passing = [id for id in range(400) if similarity[id] >= np.float32(threshold or 0)]
     ranked = sorted(passing, key=lambda item: (-similarity[item], item))
     for limit in (1, 2, 5, 10, 37, 399, 400, 1000):
-        hits = StructureSearch(searched).search(read_structure(MACCS, smiles=smiles), threshold, limit)
+        hits = MoleculeSearch(searched).search(read_structure(MACCS, smiles=smiles), threshold, limit)
         assert (hits.ids.dtype, hits.similarity.dtype) == (np.int32, np.float32)
         assert hits.ids.tolist() == ranked[:limit]
         assert hits.similarity.tolist() == similarity[ranked[:limit]].tolist()
@@ -62,14 +62,14 @@ def test_every_limit_cuts_ties_by_id(searched: Generation, exact: Any) -> None:
     similarity = exact("CCO").astype(np.float32)
     ranked = sorted(range(400), key=lambda item: (-similarity[item], item))
     assert len(np.unique(similarity)) < 200
-    search, query = StructureSearch(searched), read_structure(MACCS, smiles="CCO")
+    search, query = MoleculeSearch(searched), read_structure(MACCS, smiles="CCO")
     for limit in range(1, 401):
         assert search.search(query, None, limit).ids.tolist() == ranked[:limit]
 
 
 def test_thresholds_are_compared_as_float32(searched: Generation, exact: Any) -> None:
     """A threshold printed from a hit finds that hit again."""
-    search, query = StructureSearch(searched), read_structure(MACCS, smiles="CCO")
+    search, query = MoleculeSearch(searched), read_structure(MACCS, smiles="CCO")
     for similarity in np.unique(exact("CCO"))[1:]:
         stored = np.float32(similarity)
         for threshold in (float(similarity), float(stored), float(str(stored))):
@@ -77,7 +77,7 @@ def test_thresholds_are_compared_as_float32(searched: Generation, exact: Any) ->
 
 
 def test_an_item_finds_itself_first(searched: Generation, molecules: list[Chem.Mol]) -> None:
-    search = StructureSearch(searched)
+    search = MoleculeSearch(searched)
     for id in range(0, 400, 20):
         hits = search.search(read_structure(MACCS, smiles=Chem.MolToSmiles(molecules[id])), 1.0, 400)
         assert id in hits.ids.tolist()
@@ -85,7 +85,7 @@ def test_an_item_finds_itself_first(searched: Generation, molecules: list[Chem.M
 
 
 def test_no_hit(searched: Generation) -> None:
-    hits = StructureSearch(searched).search(read_structure(MACCS, smiles="[U]"), 1.0, 10)
+    hits = MoleculeSearch(searched).search(read_structure(MACCS, smiles="[U]"), 1.0, 10)
     assert (len(hits.ids), hits.total) == (0, 0)
 
 
@@ -99,7 +99,7 @@ def test_a_query_in_any_format_is_the_ingested_record(name: str) -> None:
     for way, write in ways.items():
         query = read_structure(recipe, **{way: write(molecule)})
         assert query.smiles == reader.describe(record).smiles == "O=C(O)c1ccccc1OC1CO1"
-        assert query.fingerprint.tobytes() == fingerprinter.packed(record)
+        assert query.described.tobytes() == fingerprinter.packed(record)
 
 
 @pytest.mark.parametrize(
@@ -126,16 +126,17 @@ def test_queries_that_are_refused(given: dict[str, str], reason: str) -> None:
     assert len(str(error.value).encode()) < 2_000
 
 
-def test_only_molecules_are_searched(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
-    with pytest.raises(Conflict, match="molecule"):
-        StructureSearch(generation(molecules[:3], kind="graph"))
+def test_molecules_are_not_written_as_graphs() -> None:
+    with pytest.raises(Conflict, match="molecules") as error:
+        read_structure(resolve(), graph="{}")
+    assert error.value.expected == "one of smiles, inchi, molblock"
 
 
 def test_another_rdkit_may_search_what_it_would_have_built(
     generation: Callable[..., Generation], molecules: list[Chem.Mol]
 ) -> None:
     old = generation(molecules[:50], rdkit="2020.03.1")
-    hits = StructureSearch(old).search(read_structure(resolve(), smiles=Chem.MolToSmiles(molecules[7])), 1.0, 5)
+    hits = MoleculeSearch(old).search(read_structure(resolve(), smiles=Chem.MolToSmiles(molecules[7])), 1.0, 5)
     assert 7 in hits.ids
 
 
@@ -144,23 +145,23 @@ def test_another_rdkit_may_not_search_what_differs(
 ) -> None:
     words = packed([generators["morgan"](molecule) for molecule in molecules[:50]]) ^ np.uint64(1)
     with pytest.raises(Conflict, match="other fingerprints") as error:
-        StructureSearch(generation(molecules[:50], words=words, rdkit="2020.03.1"))
+        MoleculeSearch(generation(molecules[:50], words=words, rdkit="2020.03.1"))
     assert error.value.expected == "2020.03.1"
-    StructureSearch(generation(molecules[:50], words=words))  # the same RDKit is trusted
+    MoleculeSearch(generation(molecules[:50], words=words))  # the same RDKit is trusted
 
 
 def test_an_ingested_collection_is_searched_by_its_index(tmp_path: Path, nci_file: Path, nci_smiles: list[str]) -> None:
     with open_store(tmp_path / "store", create=True) as store:
-        ingest_molecules(store, "c", [str(nci_file)], resolve(), IngestOptions(workers=1))
+        ingest(store, "c", [str(nci_file)], resolve(), IngestOptions(workers=1))
         with store.open("c") as generation:
             assert set(generation.index()) == set(BitPlanes._fields)
-            found = StructureSearch(generation)
+            found = MoleculeSearch(generation)
             whole = generation.fingerprints().words
             for smiles in nci_smiles[:200:20]:
                 query = read_structure(resolve(), smiles=smiles)
                 hits = found.search(query, None, 30)
-                similarity = np.bitwise_count(whole & query.fingerprint).sum(axis=1) / np.maximum(
-                    np.bitwise_count(whole | query.fingerprint).sum(axis=1), 1
+                similarity = np.bitwise_count(whole & query.described).sum(axis=1) / np.maximum(
+                    np.bitwise_count(whole | query.described).sum(axis=1), 1
                 )
                 expected = np.lexsort((np.arange(len(whole)), -similarity.astype(np.float32)))[:30]
                 assert hits.ids.tolist() == expected.tolist()

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
+from ingest.molecules.stored import recomputed_fingerprints
 from ingest.recipe import resolve
-from ingest.verify import recomputed, verify
+from ingest.verify import verify
 from store.base import Generation
 from store.errors import Conflict
 
@@ -86,9 +87,11 @@ def test_recomputed_fingerprints_in_the_order_asked_for(
 ) -> None:
     whole = generation(molecules, resolve())
     ids = np.array([9, 0, 44], np.int32)
-    assert np.array_equal(recomputed(whole, resolve(), ids), whole.fingerprints().words[ids])
+    assert np.array_equal(recomputed_fingerprints(whole, resolve(), ids), whole.fingerprints().words[ids])
 
 
-def test_only_molecules_are_verified(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
-    with pytest.raises(Conflict, match="molecule"):
-        verify(generation(molecules[:3], kind="graph"), 10)
+def test_kinds_that_are_not_known_are_not_verified(
+    generation: Callable[..., Generation], molecules: list[Chem.Mol]
+) -> None:
+    with pytest.raises(Conflict, match="not known"):
+        verify(generation(molecules[:3], kind="node"), 10)

@@ -1,6 +1,7 @@
 """The published candidate rule: every check of method.md H1, and a slow reading of A2 with ordering (i)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,21 +12,25 @@ from rdkit import Chem
 from rdkit.Chem import Descriptors as RDKitDescriptors
 from rdkit.Chem import rdMolDescriptors
 
-from ingest.items import Descriptors
+from ingest.molecules.descriptors import MoleculeDescriptors
 from ingest.recipe import resolve
-from ingest.window import candidates, weight_order, window_pairs
+from ingest.window import Window
 from store.identity import content_digest
 
 Row = tuple[float, int, int]
 """MolWt, rings, heavy atoms."""
 
 
+def _window(rows: Sequence[Row]) -> Window:
+    """Of molecules without fingerprints, in the order of the file."""
+    molwt, rings, atoms = (np.array(column) for column in zip(*rows, strict=True))
+    bits, tie = np.zeros((len(rows), 1), np.uint64), np.zeros(len(rows), np.uint64)
+    return MoleculeDescriptors(resolve("rc"), bits, molwt, rings.astype(np.int32), atoms.astype(np.int32), tie).window
+
+
 def _candidates(rows: Sequence[Row], most: int = 70) -> dict[int, list[int]]:
     """target -> candidates in the order they come; rows are sorted by weight."""
-    molwt, rings, atoms = (list(column) for column in zip(*rows, strict=True))
-    target, candidate = candidates(
-        np.array(molwt), np.array(rings, np.int32), np.array(atoms, np.int32), 0, len(rows), most
-    )
+    target, candidate = _window(rows).candidates(0, len(rows), most)
     found: dict[int, list[int]] = {row: [] for row in range(len(rows))}
     for a, b in zip(target.tolist(), candidate.tolist(), strict=True):
         found[a].append(b)
@@ -113,20 +118,21 @@ def test_equals_the_slow_reference(window_reference: Any, rows: list[Row], most:
 @given(rows, st.integers(0, 30))
 def test_targets_may_be_done_in_blocks(rows: list[Row], cut: int) -> None:
     cut = min(cut, len(rows))
-    columns = [np.array(column) for column in zip(*rows, strict=True)]
-    whole = candidates(*columns, 0, len(rows), 5)
-    parts = [candidates(*columns, 0, cut, 5), candidates(*columns, cut, len(rows), 5)]
+    window = _window(rows)
+    whole = window.candidates(0, len(rows), 5)
+    parts = [window.candidates(0, cut, 5), window.candidates(cut, len(rows), 5)]
     for end in (0, 1):
         assert np.array_equal(np.concatenate([part[end] for part in parts]), whole[end])
 
 
 @pytest.fixture(scope="module")
-def real(nci_molecules: list[Chem.Mol], generators: Any, packed: Any) -> Descriptors:
+def real(nci_molecules: list[Chem.Mol], generators: Any, packed: Any) -> MoleculeDescriptors:
     """RDKit's descriptors and fingerprints of real molecules."""
     smiles = [Chem.MolToSmiles(molecule) for molecule in nci_molecules]
     digests = b"".join(content_digest(text, 0) for text in smiles)
-    return Descriptors(
-        words=packed([generators["rdkit"](molecule) for molecule in nci_molecules]),
+    return MoleculeDescriptors(
+        recipe=resolve(),
+        bits=packed([generators["rdkit"](molecule) for molecule in nci_molecules]),
         molwt=np.array([RDKitDescriptors.MolWt(molecule) for molecule in nci_molecules]).round(6),
         rings=np.array([rdMolDescriptors.CalcNumRings(molecule) for molecule in nci_molecules], np.int32),
         heavy_atoms=np.array([molecule.GetNumHeavyAtoms() for molecule in nci_molecules], np.int32),
@@ -134,8 +140,9 @@ def real(nci_molecules: list[Chem.Mol], generators: Any, packed: Any) -> Descrip
     )
 
 
-def _pairs(descriptors: Descriptors, preset: str, threshold: float) -> dict[tuple[int, int], float]:
-    (found,) = window_pairs(descriptors, resolve(preset), threshold)
+def _pairs(descriptors: MoleculeDescriptors, preset: str, threshold: float) -> dict[tuple[int, int], float]:
+    recipe = resolve(preset, threshold=threshold)
+    (found,) = replace(descriptors, recipe=recipe).pairs(0, 1, lambda _: None)
     pairs = dict(zip(zip(found.left.tolist(), found.right.tolist(), strict=True), found.similarity, strict=True))
     assert len(pairs) == len(found)
     assert (found.left < found.right).all()
@@ -147,7 +154,7 @@ def _pairs(descriptors: Descriptors, preset: str, threshold: float) -> dict[tupl
 )
 def test_pairs_of_real_molecules(
     nci_molecules: list[Chem.Mol],
-    real: Descriptors,
+    real: MoleculeDescriptors,
     generators: Any,
     similarities: Any,
     window_reference: Any,
@@ -165,11 +172,12 @@ def test_pairs_of_real_molecules(
     assert len(expected) > least
 
 
-def _shuffled(descriptors: Descriptors, order: np.ndarray) -> Descriptors:
-    return Descriptors(**{name: column[order] for name, column in vars(descriptors).items()})
+def _shuffled(descriptors: MoleculeDescriptors, order: np.ndarray) -> MoleculeDescriptors:
+    columns = ("bits", "molwt", "rings", "heavy_atoms", "tie")
+    return replace(descriptors, **{name: getattr(descriptors, name)[order] for name in columns})
 
 
-def test_default_ties_do_not_depend_on_the_order_of_the_file(real: Descriptors) -> None:
+def test_default_ties_do_not_depend_on_the_order_of_the_file(real: MoleculeDescriptors) -> None:
     order = np.random.default_rng(1).permutation(len(real))
     shuffled = _pairs(_shuffled(real, order), "paper", 0.36)
     assert {tuple(sorted((order[a], order[b]))): s for (a, b), s in shuffled.items()} == _pairs(real, "paper", 0.36)
@@ -179,8 +187,9 @@ def test_ties_among_equals_matter() -> None:
     """300 molecules of one weight: by content whatever the order of the file, by index as they lie there."""
     count = 300
     random = np.random.default_rng(0)
-    same = Descriptors(
-        words=np.ones((count, 1), np.uint64),
+    same = MoleculeDescriptors(
+        recipe=resolve("paper"),
+        bits=np.ones((count, 1), np.uint64),
         molwt=np.full(count, 100.0),
         rings=np.ones(count, np.int32),
         heavy_atoms=np.full(count, 10, np.int32),
@@ -196,12 +205,13 @@ def test_ties_among_equals_matter() -> None:
     assert any(b - a > 70 for a, b in by_hash)
     assert back(_pairs(_shuffled(same, order), "paper", 0.5)) == set(by_hash)
     assert back(_pairs(_shuffled(same, order), "rc", 0.5)) != set(by_index)
-    assert not np.array_equal(weight_order(same, "hash"), weight_order(same, "index"))
+    assert not np.array_equal(same.window.order, replace(same, recipe=resolve("rc")).window.order)
 
 
 def test_empty_fingerprints_are_similar_to_nothing() -> None:
-    empty = Descriptors(
-        words=np.zeros((3, 2), np.uint64),
+    empty = MoleculeDescriptors(
+        recipe=resolve(),
+        bits=np.zeros((3, 2), np.uint64),
         molwt=np.full(3, 100.0),
         rings=np.zeros(3, np.int32),
         heavy_atoms=np.zeros(3, np.int32),

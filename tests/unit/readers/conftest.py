@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ingest.readers import RECORD_SCHEMA, ReadOptions, open_source
+from ingest.readers import RECORD_SCHEMA, ReadOptions, open_graphs, open_source
 
 Rows = list[dict[str, Any]]
 
@@ -42,3 +42,24 @@ def rows() -> Callable[..., Rows]:
 def read(write: Callable[[str, bytes], str], rows: Callable[..., Rows]) -> Callable[..., Rows]:
     """read(name, content, **options) -> the records of a new file."""
     return lambda name, content, **options: rows(write(name, content), **options)
+
+
+@pytest.fixture
+def graph_rows() -> Callable[..., Rows]:
+    """graph_rows(path, **options) -> every graph as a dict, its properties as a dict."""
+
+    def rows(path: str, **options: Any) -> Rows:
+        found: Rows = []
+        for batch in open_graphs(path, ReadOptions(**options)):
+            assert batch.schema == RECORD_SCHEMA
+            batch.validate(full=True)
+            found += [{**row, "properties": dict(row["properties"])} for row in batch.to_pylist()]
+        return found
+
+    return rows
+
+
+@pytest.fixture
+def read_graphs(write: Callable[[str, bytes], str], graph_rows: Callable[..., Rows]) -> Callable[..., Rows]:
+    """read_graphs(name, content, **options) -> the graphs of a new file."""
+    return lambda name, content, **options: graph_rows(write(name, content), **options)

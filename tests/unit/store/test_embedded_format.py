@@ -11,6 +11,7 @@ import pytest
 
 from store import open_store
 from store.base import Store
+from store.embedded.catalog import SCHEMA_VERSION
 from store.errors import NotFound, StoreError, StoreFormat
 from store.records import Manifest
 
@@ -75,12 +76,16 @@ def test_database_of_something_else(folder: Path, create: bool) -> None:
 
 
 @pytest.mark.parametrize("create", [False, True])
-def test_newer_schema(whole: Path, folder: Path, create: bool) -> None:
+@pytest.mark.parametrize(
+    ("version", "hint"),
+    [(SCHEMA_VERSION + 1, "upgrade graphkin"), (SCHEMA_VERSION - 1, "ingest again, into a new store")],
+)
+def test_another_schema(whole: Path, folder: Path, create: bool, version: int, hint: str) -> None:
     with closing(sqlite3.connect(folder / "catalog.sqlite")) as database:
-        database.execute("PRAGMA user_version = 2")
-    with pytest.raises(StoreFormat, match="schema version 2") as error:
+        database.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(StoreFormat, match=f"schema version {version}") as error:
         open_store(folder, create=create)
-    assert error.value.hint == "upgrade graphkin"
+    assert error.value.hint == hint
 
 
 def test_store_that_crashed_while_being_made_is_made_again(folder: Path, publish: Callable[..., Manifest]) -> None:

@@ -22,6 +22,7 @@ rows = st.lists(
     st.fixed_dictionaries(
         {
             "smiles": st.none() | texts,
+            "structure": st.none() | texts,
             "inchikey": st.none() | texts,
             "names": st.lists(texts, max_size=3),
             "properties": texts,
@@ -32,26 +33,31 @@ rows = st.lists(
 
 
 def _row(
-    smiles: str | None = None, names: tuple[str, ...] = (), inchikey: str | None = None, properties: str = "{}"
+    smiles: str | None = None,
+    names: tuple[str, ...] = (),
+    inchikey: str | None = None,
+    properties: str = "{}",
+    structure: str | None = None,
 ) -> Row:
-    return {"smiles": smiles, "inchikey": inchikey, "names": list(names), "properties": properties}
+    fields = {"smiles": smiles, "structure": structure, "inchikey": inchikey}
+    return {**fields, "names": list(names), "properties": properties}
 
 
 def _table(rows: list[Row]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, schema=ITEM_SCHEMA)
 
 
-def _id(*batches: pa.RecordBatch, recipe: dict[str, Any] | None = None, rdkit: str = "1") -> str:
+def _id(*batches: pa.RecordBatch, recipe: dict[str, Any] | None = None, rdkit: str | None = "1") -> str:
     content = ContentHash()
     for batch in batches:
         content.update(batch)
     return content.hexdigest({"threshold": 0.4} if recipe is None else recipe, rdkit)
 
 
-def _reference(rows: list[Row], recipe: dict[str, Any], rdkit: str) -> str:
+def _reference(rows: list[Row], recipe: dict[str, Any], rdkit: str | None) -> str:
     """The same, row by row: lengths as little-endian int32 (-1: null) and UTF-8 bytes, a stream of each per column."""
     streams: dict[str, tuple[list[int], list[bytes]]] = {"names.count": ([len(row["names"]) for row in rows], [])}
-    for column in ("smiles", "inchikey", "properties", "names"):
+    for column in ("smiles", "structure", "inchikey", "properties", "names"):
         values = [name for row in rows for name in row["names"]] if column == "names" else [row[column] for row in rows]
         encoded = [None if value is None else value.encode() for value in values]
         streams[column] = ([-1 if e is None else len(e) for e in encoded], [e for e in encoded if e is not None])
@@ -92,6 +98,7 @@ def test_different_tables_differ(some: list[Row], others: list[Row]) -> None:
         ([_row("ab"), _row("c")], [_row("a"), _row("bc")]),
         ([_row(None), _row("a")], [_row("a"), _row(None)]),
         ([_row("a", inchikey=None)], [_row(None, inchikey="a")]),
+        ([_row("a")], [_row(structure="a")]),
         ([_row(names=("a", "b"))], [_row(names=("ab",))]),
         ([_row(names=("a", "b")), _row()], [_row(names=("a",)), _row(names=("b",))]),
         ([_row(names=("",))], [_row()]),
@@ -109,8 +116,8 @@ def test_tables_that_are_easily_confused(some: list[Row], others: list[Row]) -> 
 def test_recipe_and_rdkit_are_part_of_it() -> None:
     table = _table([_row("C")])
     recipes = [{"threshold": 0.4}, {"threshold": 0.5}, {"threshold": 0.4, "top_k": 1}, {}]
-    ids = {_id(table, recipe=recipe, rdkit=rdkit) for recipe in recipes for rdkit in ("1", "2")}
-    assert len(ids) == 8
+    ids = {_id(table, recipe=recipe, rdkit=rdkit) for recipe in recipes for rdkit in ("1", "2", None)}
+    assert len(ids) == 12
     assert _id(table, recipe={"a": 1, "b": 2}) == _id(table, recipe={"b": 2, "a": 1})
 
 

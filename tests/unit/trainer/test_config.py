@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from trainer.config import Model, Optimization, PretrainConfig
-from trainer.errors import InvalidInput
+from trainer.errors import Conflict, InvalidInput
 from trainer.masking import Masking
 from trainer.schedule import learning_rate
 from trainer.strategy import PRESETS, STRATEGIES
@@ -78,6 +78,22 @@ def test_the_published_runs(strategy: str, positives: int, negatives: int, masks
         assert (config.masking.ratio, config.masking.temperature, config.masking.freeze) == (0.15, 0.07, True)
 
 
+@pytest.mark.parametrize(("preset", "epochs"), [("default", 35), ("paper", 35), ("rc", 100)])
+def test_the_published_runs_on_graphs(preset: str, epochs: int) -> None:
+    """T6: batch 32; 171,465 steps are 35 epochs of the 156,754 published graphs. The authors' code shuffles them."""
+    config = PretrainConfig.of("hgc-fo", preset, kind="graph")  # type: ignore[arg-type]
+    assert (config.draws.batch_size, config.epochs, config.shuffle) == (32, epochs, True)
+    assert config.epochs == 100 or config.epochs * -(-156_754 // 32) == 171_465
+    chosen = PretrainConfig.of("hgc-ho", preset, kind="graph", batch_size=8, epochs=2)  # type: ignore[arg-type]
+    assert (chosen.draws.batch_size, chosen.epochs, chosen.draws.negatives) == (8, 2, 255)
+
+
+@pytest.mark.parametrize("strategy", [each for each in STRATEGIES if "adam" in each or each == "rdm"])
+def test_graphs_have_nothing_to_mask(strategy: str) -> None:
+    with pytest.raises(Conflict, match="nothing to mask"):
+        PretrainConfig.of(strategy, kind="graph")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_masking_presets(preset: str) -> None:
     """Loss over all atoms in every AdaM preset; RdM is the same baseline in all (method.md D, I)."""
@@ -123,5 +139,7 @@ def test_impossible_options_are_refused() -> None:
         PretrainConfig.of("hgc-fo", batch_size=1)
     with pytest.raises(InvalidInput, match="one with hgc"):
         PretrainConfig.of("adam", mask_neighbors=True)
+    with pytest.raises(Conflict, match="molecule or graph"):
+        PretrainConfig.of("hgc-fo", kind="node")
     with pytest.raises(InvalidInput, match="gin, gcn, sage"):
         Model("gat")  # type: ignore[arg-type]

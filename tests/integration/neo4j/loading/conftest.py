@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ingest.pipeline import ingest_molecules
+from ingest.pipeline import ingest
 from ingest.recipe import resolve
 from store import open_store
 from store.base import Generation
@@ -57,7 +57,7 @@ def nci_store(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> Path:
     lines = nci_file.read_text().splitlines(keepends=True)[:1500]
     (folder / "nci.smi").write_text("".join([*lines, "notamolecule wrong\n"]))
     with open_store(folder / "store", create=True) as store:
-        ingest_molecules(store, "nci", [str(folder / "nci.smi")], resolve(top_k=5, threshold=0.3, inchikey=True))
+        ingest(store, "nci", [str(folder / "nci.smi")], resolve(top_k=5, threshold=0.3, inchikey=True))
     return folder / "store"
 
 

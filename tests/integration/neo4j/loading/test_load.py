@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
+
 from store import open_store
 
 
@@ -52,6 +54,34 @@ def test_real_molecules_are_verified_on_the_server(
         for place in (nci_store, empty_server.url)
     ]
     assert exports[0] == exports[1]
+
+
+def test_real_graphs_are_verified_and_searched_on_the_server(
+    graphkin: Callable[..., Any], empty_server: Any, assert_same: Callable[..., None], tmp_path: Path
+) -> None:
+    """A server keeps no index: there it is made again from the structures."""
+    graphs = [nx.gnm_random_graph(10, 12, seed=seed) for seed in range(60)]
+    lines = [json.dumps({"name": f"g{n}", "edges": list(g.edges), "num_nodes": 10}) for n, g in enumerate(graphs)]
+    (tmp_path / "g.jsonl").write_text("\n".join(lines))
+    ingested = graphkin("ingest", "graphs", "g.jsonl", "--store", "store", "--collection", "g", "--top-k", 5)
+    assert ingested.code == 0, ingested.err
+    where = ("--collection", "g")
+    assert graphkin("load", "--store", "store", *where, "--to", empty_server.url).code == 0
+    with (
+        open_store(tmp_path / "store") as source,
+        open_store(empty_server.url) as copy,
+        source.open("g") as one,
+        copy.open("g") as other,
+    ):
+        assert_same(one, other)
+    places = ("store", empty_server.url)
+    for command in (("verify",), ("recall", "--threshold", 0.5), ("search", lines[7]), ("neighbors", "--name", "g7")):
+        name, *arguments = command
+        answers = [graphkin(name, "--store", place, *where, *arguments, "--json") for place in places]
+        assert [answer.code for answer in answers] == [0, 0], answers
+        assert answers[0].out == answers[1].out
+    direct = graphkin("ingest", "graphs", "g.jsonl", "--store", empty_server.url, *where, "--top-k", 5, "--json")
+    assert json.loads(direct.out)["generation"] == one.id
 
 
 def test_what_is_there_is_not_copied_again(

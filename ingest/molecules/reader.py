@@ -12,7 +12,8 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import Descriptors
 from rdkit.Chem.MolStandardize import rdMolStandardize
 
-from ingest.recipe import Recipe, Step
+from ingest.describer import Rejected
+from ingest.recipe import MoleculeRecipe, Step
 
 TextFormat = Literal["smiles", "molblock", "inchi"]
 
@@ -20,10 +21,6 @@ MAX_ATOMS = 1_000
 MAX_RECORD_BYTES = 1_000_000
 _BYTES_PER_ATOM = 10  # of SMILES or InChI text; generous: drug-like SMILES need about two
 _PREFIX = re.compile(r"^\[\d\d:\d\d:\d\d\]\s*(ERROR:)?")
-
-
-class Rejected(Exception):
-    """This record is no molecule we keep; the message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class Description:
 class MoleculeReader:
     """Turns text into standardised molecules, as one recipe says. Thread-safe."""
 
-    def __init__(self, recipe: Recipe, max_atoms: int = MAX_ATOMS) -> None:
+    def __init__(self, recipe: MoleculeRecipe, max_atoms: int = MAX_ATOMS) -> None:
         self._recipe = recipe
         self._max_atoms = max_atoms
 

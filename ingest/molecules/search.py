@@ -1,76 +1,48 @@
 """Ad-hoc search: any structure against every item of a molecule collection, exactly."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from rdkit import rdBase
 
+from ingest.hits import NOTHING, Hits
+from ingest.kind import Query, Search
+from ingest.molecules.stored import recomputed_fingerprints
 from ingest.planes import TILE, BitLists, BitPlanes
 from ingest.popcount import common_with, minimum_common
-from ingest.query import Query
-from ingest.recipe import Recipe
+from ingest.recipe import MoleculeRecipe
 from ingest.tiles import similar_in_tiles
-from ingest.verify import recomputed
 from store.base import Generation, rounded
 from store.errors import Conflict
-from store.records import Float32, Int32
+from store.records import Float64, UInt64
 
 _SAMPLED = 16
 _LEAST = 1e-6  # below any similarity of fingerprints that share a bit
 _TILES = 64  # searched with one threshold: 32,768 items
 
-
-@dataclass(frozen=True)
-class Hits:
-    """ids (H,) int32 and similarity (H,) float32, most similar first, then id; total: how many pass, or None."""
-
-    ids: Int32
-    similarity: Float32
-    total: int | None = None
-
-    def best(self, limit: int, total: int | None = None) -> "Hits":
-        """The first `limit` of them in this order."""
-        ids, similarity = self.ids, self.similarity
-        if len(ids) > limit:
-            near = similarity >= np.partition(similarity, len(ids) - limit)[len(ids) - limit]
-            ids, similarity = ids[near], similarity[near]
-        order = np.lexsort((ids, -similarity))[:limit]
-        return Hits(ids[order], similarity[order], total)
-
-    def with_(self, others: "Hits") -> "Hits":
-        return Hits(np.concatenate([self.ids, others.ids]), np.concatenate([self.similarity, others.similarity]))
-
-
 _minimum_common = lru_cache(64)(minimum_common)
-_NOTHING = Hits(np.empty(0, np.int32), np.empty(0, np.float32))
 
 
-class StructureSearch:
-    """Searches one generation. Raises `Conflict` for other kinds than molecules, and where this RDKit computes other
-    fingerprints than the one that built the generation."""
+class MoleculeSearch(Search):
+    """Raises `Conflict` where this RDKit computes other fingerprints than the one that built the generation."""
 
     def __init__(self, generation: Generation) -> None:
-        if generation.manifest.kind != "molecule":
-            raise Conflict(
-                "structures are searched in collections of molecules",
-                given=generation.manifest.kind,
-                expected="a collection of kind molecule",
-            )
+        self._generation = generation
+        self._recipe = MoleculeRecipe.model_validate(generation.manifest.recipe)
         self._fingerprints = generation.fingerprints()
         index = generation.index()
         self._planes = BitPlanes(**index) if index else BitPlanes.of(self._fingerprints.words)
         for array in self._planes:
             array.flags.writeable = False  # as those of a file: kernels are compiled for these
-        self._require_same_rdkit(generation)
+        self._require_same_rdkit()
 
-    def _require_same_rdkit(self, generation: Generation) -> None:
+    def _require_same_rdkit(self) -> None:
+        generation = self._generation
         built_with = generation.manifest.versions["rdkit"]
         if built_with == rdBase.rdkitVersion:
             return
         ids = np.unique(np.linspace(0, generation.size - 1, _SAMPLED).astype(np.int32))
-        recipe = Recipe.model_validate(generation.manifest.recipe)
-        if not np.array_equal(recomputed(generation, recipe, ids), self._fingerprints.words[ids]):
+        if not np.array_equal(recomputed_fingerprints(generation, self._recipe, ids), self._fingerprints.words[ids]):
             raise Conflict(
                 "this RDKit computes other fingerprints than the one that built the collection",
                 given=rdBase.rdkitVersion,
@@ -78,10 +50,11 @@ class StructureSearch:
                 hint="install that RDKit, or ingest the collection again",
             )
 
+    def stored(self, query: Query) -> int | None:
+        return next(iter(self._generation.find("smiles", query.text, limit=1)), None)
+
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
-        """The `limit` most similar items with Tanimoto similarity ≥ min_similarity (as float32), uncapped by the
-        hierarchy's cap; an item equal to the query is among them. `total` is counted only with a threshold."""
-        lists = BitLists.of_one(self._planes, query.fingerprint)
+        lists = BitLists.of_one(self._planes, query.described)
         if min_similarity is not None:
             found = self._scan(lists, rounded(min_similarity), 0, self._tiles)
             return found.best(limit, total=len(found.ids))
@@ -98,7 +71,7 @@ class StructureSearch:
         size = int(lists.popcounts[0])
         home = int(np.searchsorted(self._planes.popcounts, size)) // TILE
         starts = range(home % _TILES - _TILES, self._tiles, _TILES)
-        found, threshold = _NOTHING, np.float32(0)
+        found, threshold = NOTHING, np.float32(0)
         for start in sorted(starts, key=lambda start: abs(start + _TILES // 2 - home)):
             first, stop = max(start, 0), min(start + _TILES, self._tiles)
             found = found.with_(self._scan(lists, threshold, first, stop)).best(limit)
@@ -120,7 +93,15 @@ class StructureSearch:
         return Hits(self._planes.order[positions[passing]], similarity[passing])
 
     def _everything(self, query: Query) -> Hits:
-        shared = common_with(self._fingerprints.words, query.fingerprint)
-        union = self._fingerprints.popcounts + np.bitwise_count(query.fingerprint).sum(dtype=np.int32) - shared
-        similarity = (shared / np.maximum(union, 1)).astype(np.float32)
+        similarity = self._similarities(query.described).astype(np.float32)
         return Hits(np.arange(len(similarity), dtype=np.int32), similarity)
+
+    def _similarities(self, bits: UInt64) -> Float64:
+        shared = common_with(self._fingerprints.words, bits)
+        union = self._fingerprints.popcounts + np.bitwise_count(bits).sum(dtype=np.int32) - shared
+        return shared / np.maximum(union, 1)
+
+    def similarities(self, id: int) -> Float64:
+        similarity = self._similarities(self._fingerprints.words[id])
+        similarity[id] = 0
+        return similarity

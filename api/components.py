@@ -1,0 +1,68 @@
+"""GET components and components/{id}: what hangs together at a threshold, and what it falls into above it."""
+
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from api.openapi import problems
+from api.queries import ComponentId, ComponentQuery, ComponentsQuery
+from api.reading import JsonReading
+from api.reply import array, similarity_texts
+from api.schemas import ComponentReply, ComponentsPage
+from store.components import Components, children
+from store.errors import NotFound
+from store.records import Int32
+
+_MOST_CHILDREN = 1000
+
+router = APIRouter(
+    prefix="/v1/collections/{c}", tags=["components"], responses=problems(400, 404, 406, 410, 422, 500, 503)
+)
+
+
+@router.get("/components", response_model=ComponentsPage)
+def components(read: JsonReading, query: Annotated[ComponentsQuery, Query()]) -> Response:
+    """The connected components of the hierarchy at a threshold: size descending, then id, which is the lowest member's.
+
+    The medoid is the member with the largest sum of stored similarities inside the component.
+    """
+    found = read.opened.components(read.threshold(query.min_similarity))
+    ranked, begin = found.ranked(query.min_size), read.position
+    end = begin + query.limit
+    return read.json(
+        {"singletons": found.singletons, "next_cursor": read.cursor_at(end) if end < len(ranked) else None},
+        components=_texts(found, ranked[begin:end]),
+    )
+
+
+@router.get("/components/{id}", response_model=ComponentReply)
+def component(read: JsonReading, id: ComponentId, query: Annotated[ComponentQuery, Query()]) -> Response:
+    """One component: its members by id, and what it falls into when the threshold rises above its own similarity: the
+    1,000 largest parts."""
+    found = read.opened.components(read.threshold(query.min_similarity))
+    if id >= len(found.label) or found.label[id] != id:
+        raise NotFound(f"no component {id} at this threshold", given=id, expected="the id of one, its lowest member's")
+    members, begin = found.members(id), read.position
+    parts, ids = children(found, id)
+    end = begin + query.limit
+    (own,) = _each(found, np.array([id], np.int32))
+    texts = read.opened.item_texts(members[begin:end].tolist())
+    return read.json(
+        {"children_total": len(ids), "next_cursor": read.cursor_at(end) if end < len(members) else None},
+        component=own,
+        items=array(texts),
+        children=_texts(parts, ids[:_MOST_CHILDREN]),
+    )
+
+
+def _texts(found: Components, ids: Int32) -> bytes:
+    return array(_each(found, ids))
+
+
+def _each(found: Components, ids: Int32) -> list[bytes]:
+    weakest = found.weakest[ids]
+    texts = [b"null" if np.isinf(each) else text for each, text in zip(weakest, similarity_texts(weakest), strict=True)]
+    columns = (ids.tolist(), found.sizes[ids].tolist(), found.medoids(ids).tolist(), texts)
+    return [b'{"id":%d,"size":%d,"medoid":%d,"similarity":%b}' % row for row in zip(*columns, strict=True)]

@@ -1,0 +1,173 @@
+"""From the finished parts of `benchmarks.graph_results` to Markdown."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.cells import Cell, minutes
+from benchmarks.comparison import Difference, over_splits
+from benchmarks.report import counted
+from trainer.published import published
+from trainer.split import FOLDS
+from trainer.strategy import Strategy
+
+PRETRAINED: tuple[Strategy, ...] = ("hgc-fo", "hgc-ho")
+ARMS = {"random": "scratch", "hgc-fo": "HGC(FO)", "hgc-ho": "HGC(HO)"}
+SETS = ("IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY")
+FINETUNED = ("IMDB-BINARY", "IMDB-MULTI")
+
+_AGAINST = ("random", "hgc-fo")
+_TEST_SHARE = 1 / 8  # test graphs for each one trained on
+
+Scores = NDArray[np.float64]
+Fold = int | None
+
+
+@dataclass(frozen=True)
+class GraphResults:
+    """Finished parts, as `benchmarks.graph_results` makes them, each with wall and processor seconds.
+
+    without is the fold that pre-training did not see, None where it saw all. Of the ingest only the wall is known.
+
+    ingest       by without.
+    pretraining  by (arm, seed, without).
+    probes       by (data set, arm, seed, without): scores, of each fold: accuracy.
+    finetuning   by (data set, arm, seed, without, fold): accuracy, rc_f1.
+    """
+
+    steps: int
+    epochs: int
+    bf16: bool
+    seeds: list[int]
+    ingest: dict[Fold, Cell] = field(default_factory=dict)
+    pretraining: dict[tuple[str, int, Fold], Cell] = field(default_factory=dict)
+    probes: dict[tuple[str, str, int, Fold], Cell] = field(default_factory=dict)
+    finetuning: dict[tuple[str, str, int, Fold, int], Cell] = field(default_factory=dict)
+
+    @property
+    def own(self) -> list[int]:
+        """The folds without which an encoder was pre-trained."""
+        return [without for without in self.ingest if without is not None]
+
+    def probe(self, name: str, arm: str, transductive: bool) -> Scores:
+        """(S, R): by seed and fold."""
+        seen: Sequence[Fold] = [None] if transductive else self.own
+        rows = [[self.probes[name, arm, seed, without]["scores"] for without in seen] for seed in self.seeds]
+        return np.array([[score["accuracy"] for scores in row for score in scores] for row in rows])
+
+    def finetuned(self, name: str, arm: str, transductive: bool, metric: str = "accuracy") -> Scores:
+        """(S, R): by seed and fold."""
+        places: list[tuple[Fold, int]] = (
+            [(None, fold) for fold in range(FOLDS)] if transductive else [(fold, fold) for fold in self.own]
+        )
+        return np.array([[self.finetuning[name, arm, seed, *place][metric] for place in places] for seed in self.seeds])
+
+
+def report(results: GraphResults) -> str:
+    lines = [
+        *_setting(results, "Pre-training sees all graphs, without their classes (transductive)", transductive=True),
+        "",
+        *_setting(results, "Pre-training sees the training folds only", transductive=False),
+        "",
+        *_published(),
+        "",
+        *_times(results),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _setting(results: GraphResults, title: str, transductive: bool) -> Iterator[str]:
+    folds = FOLDS if transductive else len(results.own)
+    seeds = len(results.seeds)
+    spread = "the spread of the seeds added" if seeds > 1 else "of this one pre-training: another may give another"
+    yield f"## {title}"
+    yield ""
+    yield (
+        f"Accuracy (micro-F1) on {folds} of {FOLDS} stratified folds, paired, {counted(seeds, 'seed')}; "
+        f"{results.steps:,} steps of pre-training at batch 32{' in bfloat16' if results.bf16 else ''}, "
+        f"{results.epochs} epochs of fine-tuning. Mean ± standard "
+        "deviation over the folds; differences ± standard error [95 % interval], corrected for overlapping training "
+        f"sets (Nadeau and Bengio, 2003), {spread}. Bold: 0 is outside."
+    )
+    yield ""
+    columns = ["data", "how", "arm", "accuracy", *(f"minus {ARMS[each]}" for each in _AGAINST), "rc_f1"]
+    yield f"| {' | '.join(columns)} |"
+    yield f"|{'---|' * len(columns)}"
+    told: list[Difference] = []
+    for name in SETS:
+        for arm in ARMS:
+            scores = {each: results.probe(name, each, transductive) for each in ARMS}
+            yield _row(name, "probe", arm, scores, told, "")
+    for name in FINETUNED:
+        for arm in ARMS:
+            scores = {each: results.finetuned(name, each, transductive) for each in ARMS}
+            rc_f1 = results.finetuned(name, arm, transductive, "rc_f1").mean()
+            yield _row(name, "fine-tuned", arm, scores, told, f"{rc_f1:.4f}")
+    outside = sum(each.excludes_zero for each in told)
+    yield ""
+    yield (
+        f"0 is outside {outside} of these {len(told)} intervals, which are not adjusted for their number: "
+        f"{0.05 * len(told):.1f} would be expected if no arm differed."
+    )
+
+
+def _row(name: str, how: str, arm: str, scores: dict[str, Scores], told: list[Difference], rc_f1: str) -> str:
+    """A line of the table; its differences are added to `told`, each pair of arms once."""
+    others = _AGAINST[: [*ARMS].index(arm)]
+    differences = [over_splits(scores[arm] - scores[other], _TEST_SHARE) for other in others]
+    told += differences
+    means = scores[arm].mean(0)
+    cells = [
+        *(name, how, ARMS[arm], f"{means.mean():.4f} ± {means.std(ddof=1):.4f}"),
+        *map(str, differences),
+        *[""] * (len(_AGAINST) - len(others)),
+        rc_f1,
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _published() -> Iterator[str]:
+    yield (
+        "Published, on one split, the mean of three runs, by a measure that is no accuracy and is called rc_f1 here "
+        "(micro-F1 of batches in the order of the file, weighted by their nodes):"
+    )
+    yield ""
+    yield f"| row | {' | '.join(SETS)} |"
+    yield f"|{'---|' * (1 + len(SETS))}"
+    columns = [published("gin", "hgc-fo", name) for name in SETS]
+    for row in columns[0]:
+        yield f"| {row} | {' | '.join(column[row] for column in columns)} |"
+
+
+def _times(results: GraphResults) -> Iterator[str]:
+    yield "## Time"
+    yield ""
+    yield (
+        "Minutes by the clock, and in brackets those of processor time, in sum. Training folds only: "
+        f"{counted(len(results.own), 'fold')}; scratch is fine-tuned once for both."
+    )
+    yield ""
+    yield "| part | arm | transductive | training folds only |"
+    yield "|---|---|---|---|"
+    yield _spent("ingest", "", [(without, cell) for without, cell in results.ingest.items()])
+    for arm in PRETRAINED:
+        cells = results.pretraining.items()
+        yield _spent("pre-training", arm, [(without, cell) for (own, _, without), cell in cells if own == arm])
+    for arm in ARMS:
+        cells = results.probes.items()
+        yield _spent("probe", arm, [(without, cell) for (_, own, _, without), cell in cells if own == arm])
+    for arm in ARMS:
+        cells = results.finetuning.items()
+        mine = [(without, cell) for (_, own, _, without, _), cell in cells if own == arm]
+        yield _spent("fine-tuning", arm, [each for each in mine if each[0] is None or arm != "random"])
+
+
+def _spent(part: str, arm: str, cells: Sequence[tuple[Fold, Cell]]) -> str:
+    told = []
+    for transductive in (True, False):
+        own = [cell for without, cell in cells if (without is None) == transductive]
+        told.append(minutes(own))
+    return f"| {' | '.join([part, ARMS.get(arm, arm), *told])} |"

@@ -1,0 +1,263 @@
+"""What pre-training is worth on social graphs (method.md E2): 10-fold stratified cross-validation.
+
+    python -m benchmarks.graph_results [--steps 200] [--own 3] [--epochs 20] [--seeds 0] [--bf16]
+        [--work graph-results]
+
+Pre-training: GIN of 5 layers and width 300, batch 32, by HGC with first-order and with high-order positives, on
+IMDB-BINARY, IMDB-MULTI and REDDIT-BINARY together, as `graphkin ingest graphs` makes them one collection with its
+default recipe (served over HTTP). Both take equally many steps from equal initial weights: equal updates and anchors,
+not equal compute, for high order encodes 447 graphs a step and first order 128; the times are reported. There are two
+settings, reported apart:
+
+transductive    one collection of all graphs, so the graphs to be classified were anchors, positives and negatives,
+                without their classes;
+training folds  for each of the first --own folds, a collection of its own that is ingested without the graphs of that
+                fold (of all three sets), so that nothing of them, not even a rank among neighbours, is seen.
+
+The third encoder are the initial weights; for the probe, their batch normalisation is calibrated on 512 of the graphs
+that the others were pre-trained on.
+
+Scores are accuracies in folds that are the same for all arms; an eighth of the training part's size validates. Frozen
+probe: logistic regression on the embeddings, standardised, its regularisation chosen on validation, on all three sets.
+Fine-tuning: the two IMDB sets, at the published settings but for --epochs; the epoch is chosen on validation.
+
+A step takes 6 to 8 s of processor time with first order and 17 to 22 s with high order, for graphs have 200 nodes on
+average; so by default 200 steps (1.4 passes over the graphs) and three folds, which with everything else are about five
+hours on two cores. The paper takes 171,465 steps.
+
+Every finished part is a JSON file in --work, and pre-training has checkpoints: a command that was killed goes on where
+it was. The report is printed and left there as report.md. Needs ../shared.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from api.serve import Server
+from api.settings import Settings
+from benchmarks.cells import Cell, Stopwatch, finished
+from benchmarks.graph_report import ARMS, FINETUNED, PRETRAINED, SETS, GraphResults, report
+from graphkin.cli import run as graphkin
+from trainer.calibration import calibrate
+from trainer.config import Model, PretrainConfig
+from trainer.corpus import Corpus
+from trainer.embed import embed
+from trainer.encoders import Encoder
+from trainer.features import features
+from trainer.finetune import FinetuneOptions, Start, finetune
+from trainer.metrics_log import Record
+from trainer.objective import make_encoder
+from trainer.online import OnlineSource, default_cache
+from trainer.pretrain import pretrain
+from trainer.pretrained import load_encoder
+from trainer.probe import probe_classes, standardised
+from trainer.split import FOLDS, stratified_split
+from trainer.strategy import Strategy
+from trainer.tu import TuDataset, read_tu
+
+_DATA = Path(__file__).parents[2] / "shared" / "data" / "tu"
+_CALIBRATION = 512  # graphs
+_CHECKPOINT = 20  # steps
+
+Fold = int | None
+"""The fold that pre-training does not see; None: it sees all."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is measured. Finished parts lie in a folder named after the steps of pre-training."""
+
+    work: Path
+    steps: int
+    epochs: int
+    bf16: bool
+
+    def run(self, arm: str, seed: int, without: Fold) -> Path:
+        """The folder of a pre-training run."""
+        return self._folder / "runs" / f"{arm}-{seed}-{_named(without)}"
+
+    def cell(self, kind: str, *names: object) -> Path:
+        """The file of a finished part."""
+        return self._folder / kind / f"{'-'.join(map(str, names))}.json"
+
+    @property
+    def _folder(self) -> Path:
+        return self.work / f"{self.steps}-steps{'-bf16' if self.bf16 else ''}"
+
+
+def _named(without: Fold) -> str:
+    return "all" if without is None else f"without-{without}"
+
+
+@cache
+def dataset(name: str) -> TuDataset:
+    return read_tu(_DATA / f"{name}.zip")
+
+
+@contextmanager
+def served(options: Options) -> Iterator[str]:
+    """The URL of a server of the store."""
+    settings = Settings(store=options.work / "store", port=0, cache_dir=options.work / "server-cache")
+    with Server(settings).running() as url:
+        yield url
+
+
+def ingested(options: Options, without: Fold) -> Cell:
+    """Make the collection of all graphs, or of those outside of a fold; in several processes, so only a clock tells."""
+    if without is None:
+        files, form = [_DATA / f"{name}.zip" for name in SETS], "tu"
+    else:
+        files, form = [options.work / f"{_named(without)}.jsonl"], "jsonl"
+        with files[0].open("w") as lines:
+            for name in SETS:
+                lines.writelines(_lines(dataset(name), without))
+    stopwatch = Stopwatch()
+    place = ("--store", options.work / "store", "--collection", _named(without))
+    code = graphkin([str(each) for each in ("ingest", "graphs", *files, "--format", form, *place)])
+    if code:
+        raise SystemExit(code)
+    return {"seconds": stopwatch.read()["seconds"]}
+
+
+def _lines(data: TuDataset, without: int) -> Iterator[str]:
+    """The graphs outside of a fold as JSON lines."""
+    test = set(stratified_split(data.labels, without).test.tolist())
+    corpus = data.corpus
+    for row in range(corpus.size):
+        if row not in test:
+            edges = _edges(corpus, row)
+            graph = {"name": f"{data.name}-{row + 1}", "num_nodes": int(corpus.atoms[row]), "edges": edges.tolist()}
+            yield json.dumps(graph) + "\n"
+
+
+def _edges(corpus: Corpus, row: int) -> np.ndarray:
+    """(E, 2): each edge of a graph once."""
+    edges = slice(corpus.edge_offsets[row], corpus.edge_offsets[row + 1])
+    nodes = slice(corpus.atom_offsets[row], corpus.atom_offsets[row + 1])
+    target = np.repeat(np.arange(corpus.atoms[row]), corpus.degree[nodes])
+    source = corpus.source[edges].astype(np.int64)
+    return np.stack([target, source], axis=1)[target < source]
+
+
+def pretrained(options: Options, strategy: Strategy, seed: int, without: Fold, url: Callable[[], str]) -> Cell:
+    """Train, or continue. The times are those of all steps at the pace of those done now."""
+    config = PretrainConfig.of(strategy, kind="graph", seed=seed, max_steps=options.steps, bf16=options.bf16)
+    local, records = default_cache(options.work / "cache"), list[Record]()
+    with OnlineSource(url(), _named(without), config.draws, features, local) as source:
+        source.corpus()  # featurised once for all runs
+        stopwatch = Stopwatch()
+        pretrain(
+            config,
+            source,
+            options.run(strategy, seed, without),
+            resume=True,
+            checkpoint_steps=_CHECKPOINT,
+            report=lambda told: records.extend(told.records),
+        )
+    return stopwatch.read(options.steps / len(records) if records else float("nan"))
+
+
+def encoder(options: Options, arm: str, seed: int, without: Fold) -> Encoder:
+    """A pre-trained one, or what pre-training with this seed begins with, calibrated."""
+    if arm != "random":
+        return load_encoder(options.run(arm, seed, without))[0]
+    torch.manual_seed(seed)
+    made = make_encoder(Model())
+    seen = np.random.default_rng(0).choice(pretrained_on(without), _CALIBRATION, replace=False)
+    calibrate(made, Corpus.concatenate("all", [dataset(name).corpus for name in SETS]), np.sort(seen))
+    return made
+
+
+def pretrained_on(without: Fold) -> np.ndarray:
+    """The graphs that pre-training sees, numbered over the three sets."""
+    parts, first = [], 0
+    for name in SETS:
+        labels = dataset(name).labels
+        rows = np.arange(len(labels))
+        seen = rows if without is None else np.setdiff1d(rows, stratified_split(labels, without).test)
+        parts.append(first + seen)
+        first += len(labels)
+    return np.concatenate(parts)
+
+
+def probed(options: Options, name: str, arm: str, seed: int, without: Fold, folds: Sequence[int]) -> Cell:
+    """The scores on these folds of one set."""
+    data, stopwatch = dataset(name), Stopwatch()
+    vectors = embed(encoder(options, arm, seed, without), data.corpus)
+    splits = [stratified_split(data.labels, fold) for fold in folds]
+    given = [(standardised(vectors, split.train), data.labels, split) for split in splits]
+    return {"scores": [probe_classes(*each)._asdict() for each in given], **stopwatch.read()}
+
+
+def finetuned(options: Options, name: str, arm: str, seed: int, without: Fold, fold: int) -> Cell:
+    data, stopwatch = dataset(name), Stopwatch()
+    start = Start(Model()) if arm == "random" else Start.of(options.run(arm, seed, without))
+    split = stratified_split(data.labels, fold)
+    run = finetune(start, data, split, FinetuneOptions(epochs=options.epochs), seed)
+    scores = {metric: curve.score for metric, curve in run.curves.items()}
+    return {**scores, "run": asdict(run), **stopwatch.read()}
+
+
+def measure(options: Options, own: int, seeds: Sequence[int]) -> GraphResults:
+    """Everything; what has been finished already is only read. All of a setting before the next."""
+    results = GraphResults(options.steps, options.epochs, options.bf16, [*seeds])
+    settings: tuple[Fold, ...] = (None, *range(own))
+    options.work.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        url = cache(lambda: stack.enter_context(served(options)))
+        for without in settings:
+            path = options.work / "ingest" / f"{_named(without)}.json"
+            results.ingest[without] = finished(path, partial(ingested, options, without))
+        for without in settings:
+            folds = [*range(FOLDS)] if without is None else [without]
+            for seed in seeds:
+                for strategy in PRETRAINED:
+                    make = partial(pretrained, options, strategy, seed, without, url)
+                    path = options.cell("pretraining", strategy, seed, _named(without))
+                    results.pretraining[strategy, seed, without] = finished(path, make)
+                _score(options, results, seed, without, folds)
+    return results
+
+
+def _score(options: Options, results: GraphResults, seed: int, without: Fold, folds: Sequence[int]) -> None:
+    for name in SETS:
+        for arm in ARMS:
+            path = options.cell("probe", name, arm, seed, _named(without))
+            make = partial(probed, options, name, arm, seed, without, folds)
+            results.probes[name, arm, seed, without] = finished(path, make)
+    for name in FINETUNED:
+        for arm in ARMS:
+            for fold in folds:
+                seen = None if arm == "random" else without  # which sees nothing in either setting
+                path = options.cell(f"finetune-{options.epochs}", name, arm, seed, _named(seen), fold)
+                make = partial(finetuned, options, name, arm, seed, seen, fold)
+                results.finetuning[name, arm, seed, without, fold] = finished(path, make)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=200, help="of pre-training, at batch 32")
+    parser.add_argument(
+        "--own", type=int, default=3, choices=range(2, FOLDS + 1), help="folds without which to pre-train"
+    )
+    parser.add_argument("--epochs", type=int, default=20, help="of fine-tuning")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of pre-training and fine-tuning")
+    parser.add_argument("--bf16", action="store_true", help="pre-train with autocast to bfloat16")
+    parser.add_argument("--work", type=Path, default=Path("graph-results"))
+    given = parser.parse_args()
+    if not _DATA.is_dir():
+        parser.error("../shared/data/tu is missing: there is nothing to learn from")
+    text = report(measure(Options(given.work, given.steps, given.epochs, given.bf16), given.own, given.seeds))
+    (given.work / "report.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Reading one record: what every kind of item makes of its text, in whichever process."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+
+class Rejected(Exception):
+    """This record is no item we keep; the message is the reason."""
+
+
+class Describer(ABC):
+    """Turns the text of a record into a row of `schema`. Every process that reads records makes its own.
+
+    Of the schema, `digest` (16 bytes) says which records are the same item; what has the name of a column of the item
+    table goes there.
+    """
+
+    schema: pa.Schema
+    key: bytes
+    """All that decides what `describe` returns."""
+
+    @abstractmethod
+    def __init__(self, recipe: Any, max_size: int) -> None:
+        """As the recipe says; items of more than `max_size` atoms or nodes are rejected."""
+
+    @abstractmethod
+    def describe(self, text: str, text_format: str, name: str | None) -> Sequence[object]:
+        """Raises `Rejected`."""

@@ -1,0 +1,91 @@
+"""Graphs as the join sees them."""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.graphs.index import SubtreeIndex
+from ingest.graphs.reference import Reference
+from ingest.graphs.structure import Structure
+from ingest.graphs.wl import Features
+from ingest.join import Pairs
+from ingest.kind import Advance, Descriptors
+from ingest.recipe import GraphRecipe
+from ingest.window import Similarity, Window
+from ingest.workspace import Content
+from store.records import Int32, UInt64
+
+_TARGETS = 256  # of a task
+_EDGES_OF_EDGELESS = 5
+
+
+@dataclass(frozen=True)
+class GraphDescriptors(Descriptors):
+    """Features of N graphs; nodes, edges (N,); tie (N,); structures: their texts."""
+
+    recipe: GraphRecipe
+    features: Features
+    nodes: Int32
+    edges: Int32
+    tie: UInt64
+    structures: Sequence[str]
+
+    @property
+    def words(self) -> UInt64:
+        return np.empty((len(self), 0), np.uint64)
+
+    @property
+    def content(self) -> Sequence[Content]:
+        compared = "".join(self.structures).encode()  # by other kernels than ours
+        features = self.features
+        return features.indptr, features.subtree, features.count, self.nodes, self.edges, self.tie, compared
+
+    def index(self) -> Mapping[str, NDArray[Any]]:
+        return SubtreeIndex.of(self.features)._asdict()
+
+    @cached_property
+    def window(self) -> Window:
+        """method.md A3, in integers: closeness · |ΔV| ≤ V_t and closeness · |ΔE| ≤ E_t; |ΔE| ≤ 5 where E_t = 0."""
+        reach = (self.nodes // self.recipe.closeness).astype(np.float64)
+        edges = self.edges.astype(np.int64)[:, None]
+        allowed = np.where(edges, edges // self.recipe.closeness, _EDGES_OF_EDGELESS)
+        return Window.sorted(self.nodes.astype(np.float64), reach, edges, allowed, self.tie, self.recipe.ties)
+
+    @cached_property
+    def _similarity(self) -> Similarity:
+        if self.recipe.kernel == "wl":
+            return self.features.similarities
+        return Reference([Structure.read(text) for text in self.structures], self.recipe).similarities
+
+    def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        match self.recipe.candidates:
+            case "exact":
+                return self._exact_pairs(begin, threads, advance)
+            case "window":
+                return (self.window.pairs(self._similarity, self.recipe.threshold, advance) for _ in range(begin, 1))
+
+    def _exact_pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        window, similarity, none = self.window, self._similarity, np.empty(0, np.int32)
+        similarity(none, none)  # what all comparisons need is made now, not by every thread for itself
+
+        def task(targets: range) -> tuple[int, Pairs]:
+            found = window.accepted(targets.start, targets.stop)
+            return len(targets), window.similar(*found, similarity, self.recipe.threshold)
+
+        tasks = [range(len(self))[start : start + _TARGETS] for start in range(0, len(self), _TARGETS)]
+        advance(sum(map(len, tasks[:begin])))
+        rest = iter(tasks[begin:])
+        with ThreadPoolExecutor(threads) as pool:
+            ahead = deque(pool.submit(task, targets) for targets in islice(rest, threads + 1))
+            while ahead:
+                done, pairs = ahead.popleft().result()
+                ahead.extend(pool.submit(task, targets) for targets in islice(rest, 1))
+                yield pairs
+                advance(done)

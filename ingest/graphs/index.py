@@ -1,0 +1,45 @@
+"""An inverted index of subtrees: which graphs have each, and how often."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ingest.graphs.wl import Features
+from store.records import Float64, Int32, Int64, UInt64
+
+
+class SubtreeIndex(NamedTuple):
+    """Subtree subtrees[i] is in the graphs graph[starts[i] : starts[i + 1]], ascending, so many times as in `times`.
+
+    subtrees (D,) uint64 ascending; starts (D + 1,); graph, times (F,); square (N,): each graph's product with itself.
+    """
+
+    subtrees: UInt64
+    starts: Int64
+    graph: Int32
+    times: Int32
+    square: Float64
+
+    @classmethod
+    def of(cls, features: Features) -> "SubtreeIndex":
+        order = np.argsort(features.subtree, kind="stable")
+        graph = np.repeat(np.arange(len(features), dtype=np.int32), np.diff(features.indptr))
+        subtrees, first = np.unique(features.subtree[order], return_index=True)
+        starts = np.append(first, len(order)).astype(np.int64)
+        return cls(subtrees, starts, graph[order], features.count[order], features.square)
+
+    def products(self, query: Features) -> Float64:
+        """(N,) of one graph with all."""
+        products = np.zeros(len(self.square), np.float64)
+        place = np.searchsorted(self.subtrees, query.subtree)
+        known = self.subtrees[np.minimum(place, len(self.subtrees) - 1)] == query.subtree
+        _add(self.starts, self.graph, self.times, place[known], query.count[known], products)
+        return products
+
+
+@njit(nogil=True, cache=True)
+def _add(starts: Int64, graph: Int32, times: Int32, places: Int64, counts: Int32, products: Float64) -> None:
+    for row in range(len(places)):
+        for entry in range(starts[places[row]], starts[places[row] + 1]):
+            products[graph[entry]] += np.int64(times[entry]) * counts[row]

@@ -1,0 +1,75 @@
+"""Ad-hoc search: any graph against every graph of a collection, exactly."""
+
+import numpy as np
+
+from ingest.describer import Rejected
+from ingest.graphs.describer import read_structure
+from ingest.graphs.index import SubtreeIndex
+from ingest.graphs.structure import Structure
+from ingest.graphs.wl import Features, normalised
+from ingest.hits import Hits
+from ingest.kind import Query, Search
+from ingest.recipe import GraphRecipe
+from store.base import Generation, rounded
+from store.errors import Conflict, InvalidInput
+from store.records import Float64
+
+_SEARCHED = ("wl", "grakel")  # kernels with the same numbers
+
+
+class GraphSearch(Search):
+    """Raises `Conflict` for hierarchies of other kernels than Weisfeiler-Lehman's."""
+
+    def __init__(self, generation: Generation) -> None:
+        self._generation = generation
+        self._recipe = GraphRecipe.model_validate(generation.manifest.recipe)
+        if self._recipe.kernel not in _SEARCHED:
+            raise Conflict(
+                "this collection cannot be searched",
+                given=f"kernel {self._recipe.kernel}",
+                expected=f"kernel {' or '.join(_SEARCHED)}",
+            )
+        index = generation.index()
+        self._index = SubtreeIndex(**index) if index else SubtreeIndex.of(described(generation, self._recipe))
+
+    def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
+        similarity = self._similarities(query.described).astype(np.float32)
+        passing = similarity > 0
+        if min_similarity is None:
+            return Hits(np.flatnonzero(passing).astype(np.int32), similarity[passing]).best(limit)
+        passing &= similarity >= rounded(min_similarity)
+        found = Hits(np.flatnonzero(passing).astype(np.int32), similarity[passing])
+        return found.best(limit, total=len(found.ids))
+
+    def _similarities(self, query: Features) -> Float64:
+        return normalised(self._index.products(query), self._index.square, query.square[0])
+
+    def stored(self, query: Query) -> int | None:
+        equal = self.search(query, 1.0, self._generation.size).ids
+        structures = (row for batch in self._generation.scan(equal) for row in batch.to_pylist())
+        return next((row["id"] for row in structures if row["structure"] == query.text), None)
+
+    def similarities(self, id: int) -> Float64:
+        (row,) = (row for batch in self._generation.scan(np.array([id], np.int32)) for row in batch.to_pylist())
+        similarity = self._similarities(read_graph(self._recipe, row["structure"]).described)
+        similarity[id] = 0
+        return similarity
+
+
+def read_graph(recipe: GraphRecipe, text: str) -> Query:
+    """A graph as JSON. Raises `InvalidInput` with the reason."""
+    try:
+        structure = read_structure(text, recipe)
+    except Rejected as reason:
+        given = text[:200].encode(errors="backslashreplace").decode()
+        raise InvalidInput(f"not a graph: {reason}", given=given, expected='{"edges": [[0, 1], ...]}') from reason
+    return Query(structure.text, Features.of([structure], recipe))
+
+
+def described(generation: Generation, recipe: GraphRecipe) -> Features:
+    """The features of all items of a generation, from their structures."""
+    parts = [
+        Features.of([Structure.read(text) for text in batch["structure"].to_pylist()], recipe)
+        for batch in generation.scan()
+    ]
+    return Features.concatenate(parts)

@@ -1,0 +1,25 @@
+"""The kinds that there are."""
+
+from ingest.graphs.kind import GraphKind
+from ingest.kind import Kind
+from ingest.molecules.kind import MoleculeKind
+from ingest.recipe import GraphRecipe, MoleculeRecipe, Recipe
+from store import records
+from store.base import Generation
+from store.errors import Conflict
+
+_KINDS: dict[records.Kind, Kind] = {kind.name: kind for kind in (MoleculeKind(), GraphKind())}
+_OF_RECIPES: dict[type[Recipe], records.Kind] = {MoleculeRecipe: "molecule", GraphRecipe: "graph"}
+
+
+def kind_of(generation: Generation) -> Kind:
+    """The kind of a generation's items. Raises `Conflict` for one that this version does not know."""
+    name = generation.manifest.kind
+    if name not in _KINDS:
+        raise Conflict("this kind of items is not known here", given=name, expected=f"one of {', '.join(_KINDS)}")
+    return _KINDS[name]
+
+
+def kind_of_recipe(recipe: Recipe) -> Kind:
+    """The kind of items that a recipe is for."""
+    return _KINDS[_OF_RECIPES[type(recipe)]]

@@ -1,0 +1,29 @@
+"""Stored molecules computed again by RDKit, from their canonical SMILES."""
+
+import numpy as np
+from rdkit import Chem, DataStructs
+
+from ingest.molecules.fingerprints import BitVector, Fingerprinter
+from ingest.recipe import MoleculeRecipe
+from store.base import Generation
+from store.records import Edges, Float64, Int32, UInt64
+
+
+def recomputed_fingerprints(generation: Generation, recipe: MoleculeRecipe, ids: Int32) -> UInt64:
+    """(n, W) packed fingerprints of some items."""
+    fingerprinter = Fingerprinter(recipe.fingerprint)
+    return fingerprinter.unpack(b"".join(fingerprinter.packed(molecule) for molecule in _molecules(generation, ids)))
+
+
+def recomputed_similarities(generation: Generation, recipe: MoleculeRecipe, edges: Edges) -> Float64:
+    """(E,) RDKit's own Tanimoto similarity of RDKit's own bit vectors."""
+    ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
+    fingerprinter = Fingerprinter(recipe.fingerprint)
+    bits: list[BitVector] = [fingerprinter.bit_vector(molecule) for molecule in _molecules(generation, ids)]
+    left, right = np.split(position, 2)
+    pairs = zip(left, right, strict=True)
+    return np.array([DataStructs.TanimotoSimilarity(bits[a], bits[b]) for a, b in pairs], np.float64)
+
+
+def _molecules(generation: Generation, ids: Int32) -> list[Chem.Mol]:
+    return [Chem.MolFromSmiles(item["smiles"]) for item in generation.items(ids)]

@@ -1,0 +1,198 @@
+"""Graph collections in the raw layout of TUDataset (Morris et al., 2020): NAME_A.txt and its companions."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import csv
+
+from ingest.readers.records import Record, faulted
+from store.errors import InvalidInput
+from store.records import Int64
+
+Folder: TypeAlias = Path | zipfile.Path
+Bool: TypeAlias = NDArray[np.bool_]
+
+_EDGES = "_A.txt"
+
+
+def read_tu(path: str) -> Iterator[Record]:
+    """The graphs of a folder or a zip archive, named NAME/0, NAME/1 and so on.
+
+    Properties: `source`, which is NAME; `label`, the class; the graphs' attributes. Edges listed in both directions, as
+    they should be, count once. Raises `InvalidInput` where files are missing, damaged or disagree.
+    """
+    root = zipfile.Path(path) if zipfile.is_zipfile(path) else Path(path)
+    collections = [_Collection(path, file.parent, file.name.removesuffix(_EDGES)) for file in _edge_files(root)]
+    if not collections:
+        raise InvalidInput(
+            f"{path} holds no graphs in the layout of TUDataset",
+            expected="NAME_A.txt and NAME_graph_indicator.txt, in a folder or a zip archive",
+        )
+    for collection in collections:
+        yield from collection.records()
+
+
+def _edge_files(root: Folder) -> list[Any]:
+    """In the folder itself and in those in it; without the hidden ones that macOS puts into archives."""
+    folders = [root, *(entry for entry in root.iterdir() if entry.is_dir())]
+    files = (file for folder in folders for file in folder.iterdir())
+    return sorted((file for file in files if file.name.endswith(_EDGES) and not file.name.startswith(".")), key=str)
+
+
+@dataclass(frozen=True)
+class _Collection:
+    path: str
+    folder: Any
+    name: str
+
+    def records(self) -> Iterator[Record]:
+        nodes_of = np.bincount(self._graph_of_node, minlength=self._graphs)
+        first_node = np.append(0, np.cumsum(nodes_of))
+        edges = self._edges
+        first_edge = np.searchsorted(edges[:, 0], first_node)
+        for graph in range(self._graphs):
+            begin, line = int(first_node[graph]), int(self._line_of_node[first_node[graph]]) if nodes_of[graph] else 1
+            name = f"{self.name}/{graph}"
+            fault = self._faults.get(graph) or ("" if nodes_of[graph] else "has no nodes")
+            if fault:
+                yield faulted(line, name, fault)
+                continue
+            content: dict[str, Any] = {"num_nodes": int(nodes_of[graph])}
+            content["edges"] = (edges[first_edge[graph] : first_edge[graph + 1]] - begin).tolist()
+            if self._labels is not None:
+                content["labels"] = self._labels[begin : first_node[graph + 1]].tolist()
+            properties = {"source": self.name, **{key: values[graph] for key, values in self._properties.items()}}
+            yield line, json.dumps(content), name, list(properties), list(properties.values()), None
+
+    @cached_property
+    def _indicator(self) -> Int64:
+        """(V,) the graph of each node, in the order of the file, from 0."""
+        (graph,) = self._numbers("graph_indicator", columns=1).T
+        if not len(graph) or graph.min() < 1:
+            raise self._damaged("graph_indicator", "it names no graph, or one below 1")
+        known = max(len(graph), *map(len, self._properties.values()), 0)
+        if graph.max() > known:
+            raise self._damaged("graph_indicator", f"it names graph {graph.max()}, but there are {known} at most")
+        return graph - 1
+
+    @cached_property
+    def _line_of_node(self) -> Int64:
+        """(V,) nodes in the order of their graphs: the line of graph_indicator that is theirs."""
+        return np.argsort(self._indicator, kind="stable") + 1
+
+    @cached_property
+    def _graph_of_node(self) -> Int64:
+        return self._indicator[self._line_of_node - 1]
+
+    @cached_property
+    def _graphs(self) -> int:
+        graphs = int(self._indicator.max()) + 1
+        for key, values in self._properties.items():
+            if len(values) < graphs:
+                raise self._damaged("graph_indicator", f"it names graph {graphs}, but only {len(values)} have a {key}")
+            graphs = max(graphs, len(values))
+        return graphs
+
+    @cached_property
+    def _listed(self) -> tuple[Int64, Bool]:
+        """(E, 2) the edges as listed, by place of their nodes, and whether both of these exist."""
+        listed = self._numbers("A", columns=2) - 1
+        known = (listed >= 0) & (listed < len(self._indicator))
+        if (none := ~known.any(axis=1)).any():
+            raise self._damaged("A", f"line {np.argmax(none) + 1} joins nodes that graph_indicator does not have")
+        place = np.empty(len(self._indicator), np.int64)
+        place[self._line_of_node - 1] = np.arange(len(place))
+        return np.where(known, place[np.where(known, listed, 0)], -1), np.asarray(known.all(axis=1))
+
+    @cached_property
+    def _faults(self) -> dict[int, str]:
+        """What is wrong with a graph, first come first told."""
+        listed, whole = self._listed
+        graph = np.where(listed >= 0, self._graph_of_node[listed], -1)
+        wrong = np.flatnonzero(~whole | (graph[:, 0] != graph[:, 1]))
+        faults: dict[int, str] = {}
+        for line in wrong.tolist():
+            for of in {int(number) for number in graph[line] if number >= 0}:
+                faults.setdefault(of, f"{self.name}{_EDGES} line {line + 1}: an edge leaves its graph")
+        return faults
+
+    @cached_property
+    def _edges(self) -> Int64:
+        """(E, 2) lower and higher end of every edge, by lower end: once for its two directions."""
+        listed, whole = self._listed
+        graph = self._graph_of_node[listed]
+        ends = listed[whole & (graph[:, 0] == graph[:, 1])]
+        nodes = len(self._indicator)
+        code, which = np.unique(
+            ends.min(axis=1, initial=nodes) * nodes + ends.max(axis=1, initial=0), return_inverse=True
+        )
+        upwards = ends[:, 0] <= ends[:, 1]
+        times = np.maximum(*(np.bincount(which[side], minlength=len(code)) for side in (upwards, ~upwards)))
+        return np.stack(np.divmod(np.repeat(code, times), nodes), axis=1)
+
+    @cached_property
+    def _labels(self) -> np.ndarray | None:
+        """(V,) node labels; of several columns the text of all."""
+        if not self._file("node_labels").exists():
+            return None
+        labels = self._numbers("node_labels")
+        if len(labels) != len(self._indicator):
+            raise self._damaged("node_labels", f"{len(labels)} lines for {len(self._indicator)} nodes")
+        labels = labels[self._line_of_node - 1]
+        return labels[:, 0] if labels.shape[1] == 1 else np.array([" ".join(map(str, row)) for row in labels.tolist()])
+
+    @cached_property
+    def _properties(self) -> dict[str, list[str]]:
+        properties: dict[str, list[str]] = {}
+        if self._file("graph_labels").exists():
+            properties["label"] = self._lines("graph_labels")
+        if self._file("graph_attributes").exists():
+            rows = [[cell.strip() for cell in line.split(",")] for line in self._lines("graph_attributes")]
+            for column, values in enumerate(zip_longest(*rows, fillvalue="")):
+                properties[f"attribute_{column}"] = list(values)
+        return properties
+
+    def _file(self, ending: str) -> Any:
+        return self.folder / f"{self.name}_{ending}.txt"
+
+    def _lines(self, ending: str) -> list[str]:
+        text = self._data(ending).decode(errors="replace")
+        return [line.strip() for line in text.rstrip().split("\n")]
+
+    def _numbers(self, ending: str, columns: int | None = None) -> Int64:
+        """(lines, columns) integers."""
+        data = self._data(ending)
+        if not data.strip():
+            return np.empty((0, columns or 1), np.int64)
+        try:
+            table = csv.read_csv(io.BytesIO(data), csv.ReadOptions(use_threads=False, autogenerate_column_names=True))
+        except pa.ArrowInvalid as error:
+            raise self._damaged(ending, str(error)) from error
+        if columns is not None and table.num_columns != columns:
+            raise self._damaged(ending, f"{table.num_columns} columns, not {columns}")
+        if not all(pa.types.is_integer(column.type) and not column.null_count for column in table.columns):
+            raise self._damaged(ending, "it holds something else than whole numbers")
+        return np.stack(table.columns, axis=1)
+
+    def _data(self, ending: str) -> bytes:
+        file = self._file(ending)
+        if not file.exists():
+            raise InvalidInput(f"{self.path} has no {file.name}", expected=f"it beside {self.name}{_EDGES}")
+        try:
+            data: bytes = file.read_bytes()
+        except RuntimeError as error:  # encrypted, or packed in a way that Python does not know
+            raise self._damaged(ending, str(error)) from error
+        return data
+
+    def _damaged(self, ending: str, why: str) -> InvalidInput:
+        return InvalidInput(f"{self.path}: {self.name}_{ending}.txt is damaged: {why}")

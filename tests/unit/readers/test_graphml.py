@@ -1,0 +1,153 @@
+"""GraphML, as NetworkX writes it and as it is malformed."""
+
+import json
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import networkx as nx
+import pytest
+from networkx.readwrite.graphml import GraphMLWriter
+
+from store.errors import InvalidInput
+
+HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+
+
+def _written(*graphs: nx.Graph) -> bytes:
+    writer = GraphMLWriter()
+    writer.add_graphs(graphs)
+    return str(writer).encode()
+
+
+def _document(*graphs: str, keys: str = "") -> bytes:
+    return "\n".join([HEAD + keys, *graphs, "</graphml>"]).encode()
+
+
+def _structure(row: dict[str, Any]) -> dict[str, Any]:
+    return json.loads(row["text"])
+
+
+def test_several_graphs_with_names_and_properties(read_graphs: Callable[..., Any]) -> None:
+    graphs = [nx.path_graph(3), nx.star_graph(4), nx.empty_graph(2)]
+    graphs[0].graph |= {"name": "path", "id": "g0", "kind": "tree", "weight": 1.5, "sound": True}
+    graphs[1].graph |= {"id": "g1"}
+    rows = read_graphs("g.graphml", _written(*graphs))
+    assert [row["name"] for row in rows] == ["path", "g1", None]
+    assert [row["properties"] for row in rows] == [{"kind": "tree", "weight": "1.5", "sound": "True"}, {}, {}]
+    assert [_structure(row) for row in rows] == [
+        {"num_nodes": len(g), "edges": [list(edge) for edge in g.edges]}
+        for g in (nx.path_graph(3), nx.star_graph(4), nx.empty_graph(2))
+    ]
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+def test_random_graphs_come_back(read_graphs: Callable[..., Any], kind: type[nx.Graph]) -> None:
+    graphs = [kind(nx.gnp_random_graph(10, 0.3, seed=seed, directed=kind().is_directed())) for seed in range(5)]
+    for row, graph in zip(read_graphs("g.xml", _written(*graphs)), graphs, strict=True):
+        again = nx.empty_graph(_structure(row)["num_nodes"])
+        again.add_edges_from(_structure(row)["edges"])
+        assert nx.utils.graphs_equal(
+            again, nx.Graph(nx.create_empty_copy(graph)) if not graph.edges else nx.Graph(graph.to_undirected())
+        )
+
+
+def test_edges_there_and_back_are_listed_as_often_as_they_are_there(read_graphs: Callable[..., Any]) -> None:
+    """A graph after one with parallel edges is read like the one before it."""
+    simple, several = nx.path_graph(3), nx.MultiGraph([(0, 1), (0, 1), (1, 0), (2, 2)])
+    directed = nx.DiGraph([(0, 1), (1, 0)])
+    rows = read_graphs("g.graphml", _written(simple, several, simple, directed))
+    assert [len(_structure(row)["edges"]) for row in rows] == [2, 4, 2, 2]
+
+
+def test_labels_where_all_nodes_have_one(read_graphs: Callable[..., Any]) -> None:
+    whole, partly = nx.path_graph(3), nx.path_graph(3)
+    nx.set_node_attributes(whole, {0: "C", 1: "Zürich", 2: "C"}, "label")
+    nx.set_node_attributes(partly, {0: "C"}, "label")
+    numbers = nx.path_graph(2)
+    nx.set_node_attributes(numbers, {0: 1, 1: 2}, "label")
+    first, second, third = read_graphs("g.graphml", _written(whole, partly, numbers))
+    assert _structure(first)["labels"] == ["C", "Zürich", "C"]
+    assert "labels" not in _structure(second)
+    assert _structure(third)["labels"] == ["1", "2"]
+
+
+GOOD = '<graph id="good" edgedefault="undirected"><node id="a"/><node id="b"/><edge source="a" target="b"/></graph>'
+
+
+@pytest.mark.parametrize(
+    ("graph", "reason"),
+    [
+        ('<graph id="x"><node id="a"/><edge source="a" target="z"/></graph>', "not there"),
+        ('<graph id="x"><node id="a"/><edge source="a"/></graph>', "not there"),
+        ('<graph id="x"><node id="a"/><node id="a"/></graph>', "share an id"),
+        ('<graph id="x"><node/><node/></graph>', "share an id"),
+        ('<graph id="x"><node id="a"><graph><node id="b"/></graph></node></graph>', "graph of their own"),
+        ('<graph id="x"><node id="a"/><hyperedge/></graph>', "hyperedge"),
+        ('<graph id="x"><node id="a"/><edge source="a" target="a" directed="true"/></graph>', "directed"),
+        ('<graph id="x"><node id="a"><data key="unknown">1</data></node></graph>', "unknown"),
+        ('<graph id="x"><data key="n">many</data><node id="a"/></graph>', "many"),
+        ('<graph id="x"><data key="n"></data><data key="b">perhaps</data><node id="a"/></graph>', "perhaps"),
+        ('<graph id="x"><node id="a" yfiles.foldertype="group"/></graph>', "no valid GraphML"),
+    ],
+)
+def test_a_malformed_graph_costs_only_itself(read_graphs: Callable[..., Any], graph: str, reason: str) -> None:
+    types = {"n": "int", "b": "boolean"}
+    keys = "".join(f'<key id="{id}" for="graph" attr.name="{id}" attr.type="{of}"/>' for id, of in types.items())
+    before, bad, after = read_graphs("g.graphml", _document(GOOD, graph, GOOD, keys=keys))
+    assert reason in bad["fault"]
+    assert (before["fault"], after["fault"]) == (None, None)
+    assert (before["name"], after["name"]) == ("good", "good")
+    expected = [4, 5, 6] if graph.count("<graph") == 1 else [1, 1, 1]  # those of nested graphs are told apart by nobody
+    assert [before["line"], bad["line"], after["line"]] == expected
+    assert bad["text"] == "x"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"no xml",
+        b"<graphml",
+        HEAD.encode() + b"<graph>",
+        b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">]><graphml>&b;</graphml>',
+        _document(GOOD, keys='<key id="k" for="node" attr.name="k" attr.type="colour"/>'),
+        _document(GOOD, keys='<key id="k" for="node" attr.type="int"/>'),
+        _document(GOOD, keys='<key id="k" for="node" attr.name="k" attr.type="int"><default>x</default></key>'),
+        _document(GOOD, keys='<key id="k" for="node" attr.name="k" attr.type="boolean"><default/></key>'),
+        bytes(range(256)),
+    ],
+)
+def test_what_is_no_graphml(read_graphs: Callable[..., Any], data: bytes) -> None:
+    with pytest.raises(InvalidInput, match=r"g\.graphml is no GraphML"):
+        read_graphs("g.graphml", data)
+
+
+@pytest.mark.parametrize("data", [b"<a/>", b"<graphml><graph/></graphml>"])
+def test_xml_without_a_graph(read_graphs: Callable[..., Any], data: bytes) -> None:
+    assert read_graphs("g.graphml", data) == []
+
+
+def test_lines_where_graphs_are_prefixed_or_commented(read_graphs: Callable[..., Any]) -> None:
+    prefixed = GOOD.replace("<", "<g:").replace("<g:/", "</g:")
+    document = f'<g:graphml xmlns:g="http://graphml.graphdrawing.org/xmlns">\n\n{prefixed}\n{prefixed}</g:graphml>'
+    assert [row["line"] for row in read_graphs("g.graphml", document.encode())] == [3, 4]
+    assert [row["line"] for row in read_graphs("g.graphml", _document("<!-- <graph> -->", GOOD))] == [1]
+
+
+def test_many_graphs_take_as_long_as_they_are_many(read_graphs: Callable[..., Any]) -> None:
+    """Neither the names of edges nor the lines before a graph are gone through again for every graph."""
+
+    def seconds(graphs: int) -> float:
+        nodes = [[f"n{graph}-{node}" for node in range(6)] for graph in range(graphs)]
+        texts = []
+        for own in nodes:
+            told = [f'<node id="{node}"/>' for node in own]
+            told += [f'<edge id="e{u}" source="{u}" target="{v}"/>' for u, v in pairwise(own)]
+            texts.append("".join(["<graph>", *told, "</graph>"]))
+        begin = time.process_time()
+        assert len(read_graphs("g.graphml", _document(*texts))) == graphs
+        return time.process_time() - begin
+
+    seconds(10)
+    assert seconds(6400) < 64 * seconds(400)  # 16 times as many

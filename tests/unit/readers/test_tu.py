@@ -1,0 +1,295 @@
+"""TUDataset's layout: what PyTorch Geometric reads of it, and what is damaged."""
+
+import json
+import random
+import struct
+import warnings
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from ingest.readers import ReadOptions, open_graphs
+from store.errors import InvalidInput
+
+Files = dict[str, str]
+"""File name without NAME_ and .txt -> content."""
+
+TWO: Files = {
+    "A": "1, 2\n2, 1\n3, 4\n4, 3\n4, 5\n5, 4\n",
+    "graph_indicator": "1\n1\n2\n2\n2\n",
+    "graph_labels": "1\n-1\n",
+}
+"""An edge, and a path of three nodes."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Callable[..., str]:
+    """folder(files, name="T", inside="tu") -> the path of a new folder with them."""
+
+    def folder(files: Mapping[str, str], name: str = "T", inside: str = "tu") -> str:
+        (tmp_path / inside).mkdir(parents=True, exist_ok=True)
+        for ending, content in files.items():
+            (tmp_path / inside / f"{name}_{ending}.txt").write_text(content)
+        return str(tmp_path / inside)
+
+    return folder
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Callable[..., str]:
+    """archive(files, name="T", inside="") -> the path of a new zip with them."""
+
+    def archive(files: Mapping[str, str], name: str = "T", inside: str = "", mode: Any = "w") -> str:
+        with zipfile.ZipFile(tmp_path / "t.zip", mode, zipfile.ZIP_DEFLATED) as packed:
+            for ending, content in files.items():
+                packed.writestr(f"{inside}{name}_{ending}.txt", content)
+        return str(tmp_path / "t.zip")
+
+    return archive
+
+
+def _structures(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [json.loads(row["text"]) for row in rows]
+
+
+def test_names_labels_and_structures(graph_rows: Callable[..., Any], folder: Callable[..., str]) -> None:
+    rows = graph_rows(folder(TWO))
+    assert [(row["line"], row["name"], row["fault"]) for row in rows] == [(1, "T/0", None), (3, "T/1", None)]
+    assert [row["properties"] for row in rows] == [{"source": "T", "label": "1"}, {"source": "T", "label": "-1"}]
+    assert _structures(rows) == [{"num_nodes": 2, "edges": [[0, 1]]}, {"num_nodes": 3, "edges": [[0, 1], [1, 2]]}]
+
+
+def test_a_folder_and_an_archive_are_the_same(
+    graph_rows: Callable[..., Any], folder: Callable[..., str], archive: Callable[..., str]
+) -> None:
+    plain = graph_rows(folder(TWO))
+    assert graph_rows(archive(TWO)) == plain
+    assert graph_rows(archive(TWO, inside="T/")) == plain
+    assert graph_rows(folder(TWO, inside="deep/T/raw").removesuffix("/raw")) == plain
+
+
+def test_several_collections_in_one_archive(graph_rows: Callable[..., Any], archive: Callable[..., str]) -> None:
+    archive(TWO, name="B", inside="B/")
+    archive({"A": "", "graph_indicator": "1\n"}, name="._B", inside="__MACOSX/B/", mode="a")
+    archive({"A": "", "graph_indicator": "?"}, name="._B", inside="__MACOSX/", mode="a")
+    rows = graph_rows(archive(TWO, name="A", inside="A/", mode="a"))
+    assert [row["name"] for row in rows] == ["A/0", "A/1", "B/0", "B/1"]
+
+
+def _made_up(seed: int) -> tuple[Files, list[nx.Graph]]:
+    """Ten random graphs, their nodes numbered all over the file, edges in any order."""
+    draw = random.Random(seed)
+    graphs = [nx.gnp_random_graph(draw.randint(1, 9), 0.4, seed=draw.randint(0, 10**6)) for _ in range(10)]
+    owners = [number for number, graph in enumerate(graphs) for _ in graph]
+    draw.shuffle(owners)
+    lines = {number: [line + 1 for line, owner in enumerate(owners) if owner == number] for number in range(10)}
+    edges = [(lines[i][u], lines[i][v]) for i, graph in enumerate(graphs) for u, v in graph.edges]
+    both = [*edges, *((v, u) for u, v in edges)]
+    draw.shuffle(both)
+    return {
+        "A": "".join(f"{u}, {v}\n" for u, v in both),
+        "graph_indicator": "".join(f"{owner + 1}\n" for owner in owners),
+        "graph_labels": "".join(f"{draw.randint(0, 3)}\n" for _ in graphs),
+        "node_labels": "".join(f"{draw.randint(0, 5)}\n" for _ in owners),
+    }, graphs
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nodes_in_any_order(graph_rows: Callable[..., Any], folder: Callable[..., str], seed: int) -> None:
+    files, graphs = _made_up(seed)
+    found = _structures(graph_rows(folder(files)))
+    labels = files["node_labels"].split()
+    owners = files["graph_indicator"].split()
+    for number, (content, graph) in enumerate(zip(found, graphs, strict=True)):
+        assert (content["num_nodes"], content["edges"]) == (len(graph), sorted(map(list, graph.edges)))
+        assert content["labels"] == [
+            int(label) for label, own in zip(labels, owners, strict=True) if own == f"{number + 1}"
+        ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pytorch_geometric_reads_the_same(
+    graph_rows: Callable[..., Any], folder: Callable[..., str], seed: int
+) -> None:
+    """It wants the nodes of a graph side by side."""
+    files, graphs = _made_up(seed)
+    files["graph_indicator"] = "".join(f"{number + 1}\n" * len(graph) for number, graph in enumerate(graphs))
+    first = [sum(map(len, graphs[:number])) for number in range(10)]
+    edges = [(first[i] + u + 1, first[i] + v + 1) for i, graph in enumerate(graphs) for u, v in graph.edges]
+    files["A"] = "".join(f"{u}, {v}\n{v}, {u}\n" for u, v in edges)
+    path = folder(files)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what it is made with
+        from torch_geometric.io import read_tu_data
+
+        data, slices, _ = read_tu_data(path, "T")
+    for number, (content, row) in enumerate(zip(_structures(rows := graph_rows(path)), rows, strict=True)):
+        begin, end = slices["x"][number : number + 2].tolist()
+        edges_begin, edges_end = slices["edge_index"][number : number + 2].tolist()
+        directed = data.edge_index[:, edges_begin:edges_end].T.tolist()
+        assert content["num_nodes"] == end - begin
+        assert sorted(directed) == sorted([*content["edges"], *(edge[::-1] for edge in content["edges"])])
+        smallest = min(map(int, files["node_labels"].split()))
+        assert [label - smallest for label in content["labels"]] == data.x[begin:end].argmax(dim=1).tolist()
+        assert len(row["properties"]["label"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("edges", "expected"),
+    [
+        ("1,2\n", [[0, 1]]),
+        ("2,1\n", [[0, 1]]),
+        ("1,2\n2,1\n", [[0, 1]]),
+        ("1,2\n2,1\n1,2\n", [[0, 1]] * 2),
+        ("1,2\n2,1\n1,2\n2,1\n", [[0, 1]] * 2),
+        ("1,2\n1,2\n1,2\n", [[0, 1]] * 3),
+        ("1,1\n", [[0, 0]]),
+        ("2,3\n1,1\n3,2\n2,2\n1,1\n", [[0, 0], [0, 0], [1, 1], [1, 2]]),
+        ("  1 ,   3\n", [[0, 2]]),
+        ("1,2\r\n2,1\r\n", [[0, 1]]),
+        ("", []),
+        ("\n\n", []),
+    ],
+)
+def test_two_directions_are_one_edge(
+    graph_rows: Callable[..., Any], folder: Callable[..., str], edges: str, expected: list[list[int]]
+) -> None:
+    (content,) = _structures(graph_rows(folder({"A": edges, "graph_indicator": "1\n1\n1\n"})))
+    assert content["edges"] == expected
+
+
+def test_without_class_labels(graph_rows: Callable[..., Any], folder: Callable[..., str]) -> None:
+    rows = graph_rows(folder({name: TWO[name] for name in ("A", "graph_indicator")}))
+    assert [row["properties"] for row in rows] == [{"source": "T"}] * 2
+
+
+def test_attributes_of_graphs_and_several_labels_of_nodes(
+    graph_rows: Callable[..., Any], folder: Callable[..., str]
+) -> None:
+    more = {"graph_attributes": "0.5, a b\n-1e3, \n\n", "node_labels": "1, 2\n3, 4\n5, 6\n7, 8\n9, 0\n"}
+    rows = graph_rows(folder({**TWO, **more}))
+    assert rows[0]["properties"] == {"source": "T", "label": "1", "attribute_0": "0.5", "attribute_1": "a b"}
+    assert rows[1]["properties"]["attribute_0"] == "-1e3"
+    assert [content["labels"] for content in _structures(rows)] == [["1 2", "3 4"], ["5 6", "7 8", "9 0"]]
+
+
+def test_an_edge_that_leaves_its_graph_is_a_rejection_with_file_and_line(
+    graph_rows: Callable[..., Any], folder: Callable[..., str]
+) -> None:
+    files = {"A": "1,2\n3,4\n5,9\n2,3\n6,5\n", "graph_indicator": "1\n1\n2\n2\n3\n3\n4\n"}
+    rows = graph_rows(folder(files))
+    assert [row["fault"] for row in rows] == [
+        "T_A.txt line 4: an edge leaves its graph",
+        "T_A.txt line 4: an edge leaves its graph",
+        "T_A.txt line 3: an edge leaves its graph",
+        None,
+    ]
+    assert [(row["line"], row["text"]) for row in rows[:3]] == [(1, "T/0"), (3, "T/1"), (5, "T/2")]
+
+
+def test_graphs_without_nodes(graph_rows: Callable[..., Any], folder: Callable[..., str]) -> None:
+    rows = graph_rows(folder({"A": "1,2\n", "graph_indicator": "2\n2\n", "graph_labels": "a\nb\nc\n"}))
+    assert [row["fault"] for row in rows] == ["has no nodes", None, "has no nodes"]
+    assert rows[1]["properties"]["label"] == "b"
+    gap = graph_rows(folder({"A": "", "graph_indicator": "1\n3\n3\n"}, inside="gap"))
+    assert [row["fault"] for row in gap] == [None, "has no nodes", None]
+
+
+DAMAGED: list[tuple[Files, str]] = [
+    ({"A": TWO["A"]}, "has no T_graph_indicator.txt"),
+    ({**TWO, "graph_indicator": ""}, "graph_indicator.txt is damaged: it names no graph"),
+    ({**TWO, "graph_indicator": "0\n1\n1\n1\n1\n"}, "or one below 1"),
+    ({**TWO, "graph_indicator": "1\n1\nx\n2\n2\n"}, "something else than whole numbers"),
+    ({**TWO, "graph_indicator": "1\n1\nNA\n2\n2\n"}, "something else than whole numbers"),
+    ({**TWO, "graph_indicator": "1\n1\n1.5\n2\n2\n"}, "something else than whole numbers"),
+    ({**TWO, "graph_indicator": "true\n" * 5}, "something else than whole numbers"),
+    ({**TWO, "graph_indicator": "2020-01-01 00:00:00\n" * 5}, "something else than whole numbers"),
+    ({**TWO, "graph_indicator": "1,1\n" * 5}, "2 columns, not 1"),
+    ({**TWO, "graph_indicator": "1\n1\n2\n2\n3\n"}, "graph 3, but only 2 have a label"),
+    ({**TWO, "graph_indicator": "1\n1\n2\n2\n999999999999\n"}, "names graph 999999999999"),
+    ({"A": "1,2\n", "graph_indicator": "1\n999999999999\n"}, "names graph 999999999999"),
+    ({**TWO, "A": "1,2\n99,100\n"}, "line 2 joins nodes that graph_indicator does not have"),
+    ({**TWO, "A": "0,-1\n"}, "line 1 joins nodes"),
+    ({**TWO, "A": "1,2\n3\n"}, "A.txt is damaged"),
+    ({**TWO, "A": "1\n2\n"}, "1 columns, not 2"),
+    ({**TWO, "A": "1,2,3\n"}, "3 columns, not 2"),
+    ({**TWO, "A": "1,two\n"}, "something else than whole numbers"),
+    ({**TWO, "A": "1,\n2,1\n"}, "something else than whole numbers"),
+    ({**TWO, "A": "1,99999999999999999999\n"}, "something else than whole numbers"),
+    ({**TWO, "node_labels": "1\n2\n"}, "2 lines for 5 nodes"),
+    ({**TWO, "node_labels": "1\n2\n3\nN\n5\n"}, "something else than whole numbers"),
+    ({**TWO, "graph_attributes": "1.0\n"}, "only 1 have a attribute_0"),
+]
+
+
+@pytest.mark.parametrize(("files", "reason"), DAMAGED)
+@pytest.mark.parametrize("place", ["folder", "archive"])
+def test_damaged_files(
+    request: pytest.FixtureRequest, graph_rows: Callable[..., Any], place: str, files: Files, reason: str
+) -> None:
+    path = request.getfixturevalue(place)(files)
+    with pytest.raises(InvalidInput, match=reason):
+        graph_rows(path)
+
+
+def test_nothing_inside(
+    graph_rows: Callable[..., Any], folder: Callable[..., str], archive: Callable[..., str]
+) -> None:
+    for path in (folder({}), archive({}), archive({"B": "1"})):
+        with pytest.raises(InvalidInput, match="holds no graphs in the layout of TUDataset"):
+            graph_rows(path)
+
+
+@pytest.mark.parametrize("data", [b"", b"PK", b"no archive at all", b"PK\x05\x06" + 18 * b"\xff"])
+def test_what_is_no_archive(graph_rows: Callable[..., Any], write: Callable[..., str], data: bytes) -> None:
+    with pytest.raises(InvalidInput, match=r"t\.zip"):
+        graph_rows(write("t.zip", data))
+
+
+def test_archives_that_were_damaged(graph_rows: Callable[..., Any], archive: Callable[..., str]) -> None:
+    path = Path(archive({**TWO, "A": "".join(f"1, {n}\n" for n in range(2, 6)) * 500}))
+    whole = path.read_bytes()
+    for cut in (10, len(whole) // 2, len(whole) - 30):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(InvalidInput):
+            graph_rows(str(path))
+    flipped = bytearray(whole)
+    flipped[60] ^= 0xFF
+    path.write_bytes(flipped)
+    with pytest.raises(InvalidInput):
+        graph_rows(str(path))
+
+
+def test_an_archive_with_a_password(graph_rows: Callable[..., Any], archive: Callable[..., str]) -> None:
+    """Its flag is set in the headers of every file."""
+    path = Path(archive(TWO))
+    data = bytearray(path.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        place = -1
+        while (place := data.find(signature, place + 1)) >= 0:
+            struct.pack_into("<H", data, place + offset, 1)
+    path.write_bytes(data)
+    with pytest.raises(InvalidInput, match="password"):
+        graph_rows(str(path))
+
+
+def test_size_and_checksum(folder: Callable[..., str], archive: Callable[..., str]) -> None:
+    """Of an archive those of its bytes; of a folder those of its files, one after the other."""
+    packed = open_graphs(path := archive(TWO), ReadOptions())
+    assert packed.bytes_total == Path(path).stat().st_size
+    assert sum(batch.num_rows for batch in packed) == 2
+    assert packed.digest().bytes == packed.bytes_total
+    found = open_graphs(folder(TWO), ReadOptions())
+    assert found.bytes_total is None
+    list(found)
+    assert found.digest().bytes == sum(map(len, TWO.values()))
+    again, other = (
+        open_graphs(folder({**TWO, "graph_labels": text}), ReadOptions()) for text in ("1\n-1\n", "1\n-2\n")
+    )
+    for source in (again, other):
+        list(source)
+    assert other.digest().sha256 != found.digest().sha256

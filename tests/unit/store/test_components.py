@@ -1,0 +1,86 @@
+"""Components at every threshold and how they fall apart, against networkx."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from store import csr
+from store.components import Components, children
+from store.records import Edges
+
+NODES = 200
+LEVELS = np.array([0.4, 0.5, 0.6, 0.7, 0.9], np.float32)
+
+
+@pytest.fixture(scope="module", params=[1, 2, 3])
+def network(request: pytest.FixtureRequest) -> nx.Graph:
+    """A sparse random graph of many components, with few distinct similarities."""
+    random = np.random.default_rng(request.param)
+    network = nx.gnm_random_graph(NODES, 180, seed=request.param)
+    for _, _, data in network.edges(data=True):
+        data["weight"] = random.choice(LEVELS)
+    return network
+
+
+def _edges(rows: list[tuple[int, int, float]]) -> Edges:
+    source, target, similarity = zip(*((min(a, b), max(a, b), s) for a, b, s in rows), strict=True)
+    return Edges(np.array(source, np.int32), np.array(target, np.int32), np.array(similarity, np.float32))
+
+
+def _at(network: nx.Graph, threshold: float) -> Components:
+    forest = [(a, b, data["weight"]) for a, b, data in nx.maximum_spanning_edges(network)]
+    graph = csr.build(_edges(list(network.edges(data="weight"))), NODES)
+    return Components.at(graph, _edges(sorted(forest, key=lambda edge: -edge[2])), np.float32(threshold))
+
+
+def _kept(network: nx.Graph, threshold: float) -> nx.Graph:
+    kept = nx.Graph((a, b, d) for a, b, d in network.edges(data=True) if d["weight"] >= np.float32(threshold))
+    kept.add_nodes_from(network)
+    return kept
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.4, 0.45, 0.7, 0.9, 1.0])
+def test_components_are_networkx(network: nx.Graph, threshold: float) -> None:
+    found = _at(network, threshold)
+    expected = {min(each): each for each in nx.connected_components(_kept(network, threshold))}
+    assert set(np.unique(found.label).tolist()) == set(expected)
+    ranked = sorted(expected, key=lambda each: (-len(expected[each]), each))
+    for least in (1, 2, 5):
+        assert found.ranked(least).tolist() == [id for id in ranked if len(expected[id]) >= least]
+    assert found.singletons == sum(len(each) == 1 for each in expected.values())
+    for id, members in expected.items():
+        assert found.members(id).tolist() == sorted(members)
+        assert found.sizes[id] == len(members)
+        inside = network.subgraph(members)
+        total = {node: inside.degree(node, weight="weight") for node in members}
+        medoid = min(members, key=lambda node: (-round(float(total[node]), 6), node))
+        assert found.medoids(np.array([id], np.int32)).tolist() == [medoid]
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.5, 0.9])
+def test_a_component_holds_together_up_to_its_weakest_similarity(network: nx.Graph, threshold: float) -> None:
+    found = _at(network, threshold)
+    for id in found.ranked(1).tolist():
+        members = found.members(id).tolist()
+        parts, ids = children(found, id)
+        if len(members) == 1:
+            assert np.isinf(found.weakest[id])
+            assert ids.tolist() == []
+            continue
+        weakest = found.weakest[id]
+        assert nx.is_connected(_kept(network, weakest).subgraph(members))
+        above = _kept(network, np.nextafter(weakest, np.float32(2))).subgraph(members)
+        expected = sorted(map(sorted, nx.connected_components(above)), key=lambda each: (-len(each), each[0]))
+        assert len(expected) > 1
+        assert [parts.members(part).tolist() for part in ids.tolist()] == expected
+
+
+def test_without_edges() -> None:
+    graph = csr.build(Edges.concatenate([]), 3)
+    found = Components.at(graph, Edges.concatenate([]), np.float32(0.5))
+    assert found.ranked(2).tolist() == []
+    assert (found.ranked(1).tolist(), found.singletons, found.medoids(found.ranked(1)).tolist()) == (
+        [0, 1, 2],
+        3,
+        [0, 1, 2],
+    )
