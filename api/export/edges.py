@@ -14,15 +14,20 @@ _UNQUOTED = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
 
 
 def select(generation: Generation, min_similarity: float | None, ids: Int32 | None) -> Iterator[Edges]:
-    """The edges in blocks, only those with both ends among `ids` if given."""
+    """The edges in blocks, only those with both ends among `ids` if given: then their rows are read, not all edges."""
     if ids is None:
         yield from generation.edges(min_similarity)
         return
-    selected = np.zeros(generation.size, dtype=bool)
-    selected[ids] = True
-    for block in generation.edges(min_similarity):
-        inside = selected[block.source] & selected[block.target]
-        yield Edges(block.source[inside], block.target[inside], block.similarity[inside])
+    selected = np.unique(ids)
+    yield Edges.concatenate([_upwards(generation, id, selected, min_similarity) for id in selected.tolist()])
+
+
+def _upwards(generation: Generation, id: int, selected: Int32, min_similarity: float | None) -> Edges:
+    """The edges from an item to those selected items that have higher ids."""
+    near = generation.neighbors(id, min_similarity)
+    inside = np.flatnonzero((near.ids > id) & np.isin(near.ids, selected))
+    inside = inside[np.argsort(near.ids[inside])]
+    return Edges(np.full(len(inside), id, np.int32), near.ids[inside], near.similarity[inside])
 
 
 def batches(blocks: Iterable[Edges]) -> Iterator[pa.RecordBatch]:

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { type Address, format, parse, START } from "./address";
+import { type Address, changed, format, parse, START } from "./address";
 
 const FULL: Address = {
   collection: "a collection & more",
+  part: "tree",
   q: "C[N+](C)(C)C#N/C=C\\%",
   generation: "0".repeat(64),
   minSimilarity: 0.65,
@@ -11,6 +12,11 @@ const FULL: Address = {
   sort: "-property:log P",
   columns: ["log P", "a,b", "%"],
   shared: false,
+  expanded: ["CCO", "#7", "CCO"],
+  cluster: "c1ccccc1",
+  colour: "log P",
+  from: "C#N",
+  to: "CC",
 };
 
 describe("the address", () => {
@@ -21,6 +27,11 @@ describe("the address", () => {
   it("says nothing where nothing was chosen", () => {
     expect(format(START)).toBe("");
     expect(parse("")).toEqual(START);
+  });
+
+  it("takes what was around a query along, but not to another one", () => {
+    expect(changed(FULL, { colour: null })).toEqual({ ...FULL, colour: null });
+    expect(changed(FULL, { q: "C" })).toEqual({ ...FULL, q: "C", part: "find", expanded: [], cluster: null, from: null, to: null });
   });
 
   it("tells no columns from the first few", () => {

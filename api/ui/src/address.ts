@@ -1,6 +1,8 @@
 /** What the page's address says: every state that can be sent to a colleague. */
 export interface Address {
   collection: string | null;
+  /** What to look at where there is no query. */
+  part: Part;
   /** SMILES in a collection of molecules, a name in others; `#id` where neither tells items apart. */
   q: string | null;
   /** Ids and edges belong to a generation; null is the current one. */
@@ -15,13 +17,26 @@ export interface Address {
   columns: string[] | null;
   /** Whether pictures show what they share with the query. */
   shared: boolean;
+  /** Items whose neighbours the graph shows too, in the order in which they were asked for. */
+  expanded: string[];
+  /** The lowest item of the cluster, at the least similarity, that the tree begins with; null is all clusters. */
+  cluster: string | null;
+  /** The property that colours the graph; null is by component. */
+  colour: string | null;
+  /** The ends of a path. */
+  from: string | null;
+  to: string | null;
 }
 
-export const VIEWS = ["table", "tiles"] as const;
+export const PARTS = ["find", "tree", "collection"] as const;
+export type Part = (typeof PARTS)[number];
+
+export const VIEWS = ["table", "tiles", "graph", "positives"] as const;
 export type View = (typeof VIEWS)[number];
 
 export const START: Address = {
   collection: null,
+  part: "find",
   q: null,
   generation: null,
   minSimilarity: null,
@@ -30,12 +45,25 @@ export const START: Address = {
   sort: null,
   columns: null,
   shared: true,
+  expanded: [],
+  cluster: null,
+  colour: null,
+  from: null,
+  to: null,
 };
+
+/** Another query takes nothing along of what was looked at around the one before. */
+export function changed(address: Address, change: Partial<Address>): Address {
+  const elsewhere = change.q !== undefined && change.q !== address.q;
+  const around = elsewhere ? { expanded: START.expanded, from: null, to: null, cluster: null, part: START.part } : {};
+  return { ...address, ...around, ...change };
+}
 
 export function parse(search: string): Address {
   const given = new URLSearchParams(search);
   return {
     collection: given.get("collection") || null,
+    part: PARTS.find((part) => part === given.get("part")) ?? START.part,
     q: given.get("q") || null,
     generation: given.get("generation") || null,
     minSimilarity: similarity(given.get("min_similarity")),
@@ -44,6 +72,11 @@ export function parse(search: string): Address {
     sort: given.get("sort") || null,
     columns: given.has("column") ? given.getAll("column").filter(Boolean) : null,
     shared: given.get("shared") !== "0",
+    expanded: given.getAll("expand").filter(Boolean),
+    cluster: given.get("cluster") || null,
+    colour: given.get("colour") || null,
+    from: given.get("from") || null,
+    to: given.get("to") || null,
   };
 }
 
@@ -51,6 +84,7 @@ export function parse(search: string): Address {
 export function format(address: Address): string {
   const said = new URLSearchParams();
   if (address.collection) said.set("collection", address.collection);
+  if (address.part !== START.part) said.set("part", address.part);
   if (address.q) said.set("q", address.q);
   if (address.minSimilarity !== null) said.set("min_similarity", String(address.minSimilarity));
   if (address.exact) said.set("exact", "1");
@@ -59,6 +93,11 @@ export function format(address: Address): string {
   if (address.columns?.length === 0) said.set("column", "");
   address.columns?.forEach((column) => said.append("column", column));
   if (!address.shared) said.set("shared", "0");
+  address.expanded.forEach((item) => said.append("expand", item));
+  if (address.cluster) said.set("cluster", address.cluster);
+  if (address.colour) said.set("colour", address.colour);
+  if (address.from) said.set("from", address.from);
+  if (address.to) said.set("to", address.to);
   if (address.generation) said.set("generation", address.generation);
   const text = said.toString();
   return text ? `?${text}` : "";

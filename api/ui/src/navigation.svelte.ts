@@ -1,4 +1,4 @@
-import { type Address, format, parse } from "./address";
+import { type Address, changed, format, parse } from "./address";
 
 /** The address of the page. Going somewhere can be undone with the browser's back button. */
 class Navigation {
@@ -11,16 +11,15 @@ class Navigation {
   }
 
   go(change: Partial<Address>): void {
-    this.move(change, "pushState");
+    this.move(changed(this.address, change), "pushState");
   }
 
   /** Say the same place better, or follow a control that moves continuously: nothing to go back to. */
   amend(change: Partial<Address>): void {
-    this.move(change, "replaceState");
+    this.move({ ...this.address, ...change }, "replaceState");
   }
 
-  private move(change: Partial<Address>, how: "pushState" | "replaceState"): void {
-    const next = { ...this.address, ...change };
+  private move(next: Address, how: "pushState" | "replaceState"): void {
     const text = format(next);
     if (text === format(this.address)) return;
     history[how](null, "", text || location.pathname);

@@ -2,12 +2,19 @@ import type {
   CollectionDetail,
   Collections,
   CollectionSummary,
+  ComponentReply,
+  ComponentsPage,
+  Hop,
+  HopsReply,
   Item,
   ItemReply,
   ItemsPage,
   NeighborsPage,
+  PathReply,
+  PositivesReply,
   Problem,
   SearchReply,
+  Step,
   StructureReply,
 } from "./replies";
 
@@ -31,6 +38,15 @@ function query(parameters: Parameters): string {
 }
 
 async function answer<Reply>(path: string, options: RequestInit): Promise<Reply> {
+  return (await (await asked(path, options)).json()) as Reply;
+}
+
+function posted(body: unknown, signal?: AbortSignal): RequestInit {
+  return { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal };
+}
+
+/** The response, if it is what was asked for. */
+async function asked(path: string, options: RequestInit): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(path, options);
@@ -38,7 +54,7 @@ async function answer<Reply>(path: string, options: RequestInit): Promise<Reply>
     if (options.signal?.aborted) throw error;
     throw new Failure(0, "No answer", "The server cannot be reached.", "Is it running, and is this machine online?");
   }
-  if (response.ok) return (await response.json()) as Reply;
+  if (response.ok) return response;
   const problem = (await response.json().catch(() => null)) as Problem | null;
   if (problem === null) throw new Failure(response.status, "Not answered", `The server says ${response.status}.`);
   throw new Failure(problem.status, problem.title, problem.detail, problem.hint);
@@ -52,6 +68,14 @@ export async function collections(signal?: AbortSignal): Promise<CollectionSumma
 export interface Size {
   width: number;
   height: number;
+}
+
+/** Items, or the edges among them, in a format that other programs open. */
+export interface Selection {
+  ids: number[];
+  what: "items" | "edges";
+  format: "csv" | "sdf" | "graphml";
+  min_similarity?: number;
 }
 
 /** One generation of one collection; `generation` null is the current one. */
@@ -69,7 +93,7 @@ export class Client {
     return this.get<ItemReply>(`/items/${id}`, {}, signal);
   }
 
-  async items(parameters: { name?: string; limit?: number }, signal?: AbortSignal): Promise<Item[]> {
+  async items(parameters: { name?: string; smiles?: string; limit?: number }, signal?: AbortSignal): Promise<Item[]> {
     return (await this.get<ItemsPage>("/items", parameters, signal)).items;
   }
 
@@ -89,16 +113,49 @@ export class Client {
     body: { smiles: string; min_similarity: number | null; limit: number },
     signal?: AbortSignal,
   ): Promise<SearchReply> {
-    return answer(this.url("/search", {}), {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-      signal,
-    });
+    return answer(this.url("/search", {}), posted(body, signal));
+  }
+
+  /** Fewest edges between two items, then the largest minimum similarity; null if they are far apart. */
+  async path(from: number, to: number, min_similarity: number, signal?: AbortSignal): Promise<Step[] | null> {
+    return (await this.get<PathReply>("/paths", { from, to, min_similarity }, signal)).path;
+  }
+
+  /** What hangs together, the largest first. */
+  components(
+    parameters: { min_similarity: number; cursor: string | null },
+    signal?: AbortSignal,
+  ): Promise<ComponentsPage> {
+    return this.get("/components", parameters, signal);
+  }
+
+  /** One of these, and what it falls into. */
+  component(id: number, min_similarity: number, signal?: AbortSignal): Promise<ComponentReply> {
+    return this.get(`/components/${id}`, { min_similarity, limit: 1 }, signal);
+  }
+
+  /** How similar items are that lie so many edges apart. */
+  async hops(signal?: AbortSignal): Promise<Hop[]> {
+    return (await this.get<HopsReply>("/hops", {}, signal)).hops;
+  }
+
+  /** What a trainer would take for similar to an item. */
+  positives(id: number, parameters: { policy: string; k: number; seed: number }, signal?: AbortSignal): Promise<PositivesReply> {
+    return this.get(`/items/${id}/positives`, parameters, signal);
+  }
+
+  /** The SVG of a picture. */
+  async drawing(address: string, signal?: AbortSignal): Promise<string> {
+    return (await asked(address, { signal })).text();
+  }
+
+  /** A selection, as a file. */
+  export(body: Selection, signal?: AbortSignal): Promise<Response> {
+    return asked(this.url("/export", {}), posted(body, signal));
   }
 
   /** Where an item's picture is, with what it shares with a structure highlighted. */
-  depiction(item: Item, size: Size, highlight: string | null = null): string {
+  depiction(item: { id: number }, size: Size, highlight: string | null = null): string {
     return this.url(`/items/${item.id}/depiction.svg`, { ...size, highlight_smiles: highlight });
   }
 

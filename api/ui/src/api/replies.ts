@@ -50,14 +50,30 @@ export interface CollectionDetail extends FromGeneration {
   kind: Kind;
   generations: string[];
   manifest: Manifest;
-  histograms: Record<string, unknown>;
+  histograms: Histograms;
+}
+
+export interface Histograms {
+  degree: Histogram;
+  similarity: Histogram;
+}
+
+/** `counts[i]` values lie from `edges[i]` up to `edges[i + 1]`. */
+export interface Histogram {
+  edges: number[];
+  counts: number[];
 }
 
 /** What the page reads of a manifest. */
 export interface Manifest {
+  generation: string;
+  published_at: string;
   recipe: Record<string, unknown> & { threshold: number };
-  counts: { kept: number };
+  versions: Record<string, string>;
+  inputs: { name: string; bytes: number }[];
+  counts: { read: number; kept: number; duplicates: number; rejected: number };
   edges: number;
+  dropped: number | null;
   properties: Record<string, "number" | "text">;
 }
 
@@ -90,4 +106,75 @@ export interface SearchReply extends FromGeneration {
   query: SearchQuery;
   hits: SimilarItem[];
   total: number | null;
+}
+
+export interface Step {
+  id: number;
+  similarity: number | null;
+}
+
+export interface PathReply extends FromGeneration {
+  path: Step[] | null;
+}
+
+/** `similarity`: the highest threshold that holds it together; null for a single item. */
+export interface Component {
+  id: number;
+  size: number;
+  medoid: number;
+  similarity: number | null;
+}
+
+export interface ComponentsPage extends FromGeneration {
+  components: Component[];
+  singletons: number;
+  next_cursor: string | null;
+}
+
+export interface ComponentReply extends FromGeneration {
+  component: Component;
+  items: Item[];
+  children: Component[];
+  children_total: number;
+  next_cursor: string | null;
+}
+
+export interface Hop {
+  hop: number;
+  pairs: number;
+  mean: number;
+  deviation: number;
+}
+
+export interface HopsReply extends FromGeneration {
+  hops: Hop[];
+}
+
+export interface Positive {
+  item: Item;
+  similarity: number | null;
+  direct: boolean;
+  visits: number | null;
+  path: number[];
+}
+
+export interface PolicyReply {
+  name: string;
+  k: number;
+  length: number;
+  walks: number;
+  p: number;
+  q: number;
+  p_end: number;
+  rank: string;
+  pad: string;
+}
+
+export interface PositivesReply extends FromGeneration {
+  anchor: number;
+  policy: PolicyReply;
+  seed: number;
+  epoch: number;
+  isolated: boolean;
+  positives: Positive[];
 }

@@ -16,3 +16,8 @@ export function description(item: Item): string {
 export function addressOf(item: Item): string {
   return item.smiles ?? item.names[0] ?? `#${item.id}`;
 }
+
+/** How the address says an item that must be met again: by structure, else by id. */
+export function exactly(item: Item): string {
+  return item.smiles ?? `#${item.id}`;
+}

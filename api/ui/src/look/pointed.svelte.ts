@@ -1,18 +1,24 @@
-import type { SimilarItem } from "../api/replies";
+import type { Item } from "../api/replies";
 
 const PAUSE = 120; // ms that the pointer rests on an item before it is enlarged
 
+/** An item, and how similar it is to the query; null if the hierarchy has no edge between them. */
+export interface Compared {
+  item: Item;
+  similarity: number | null;
+}
+
 /** Which item is compared with the query, in all views alike: the one pointed at, else the one chosen. */
 export class Pointed {
-  chosen: SimilarItem | null = $state.raw(null);
-  private hovered: SimilarItem | null = $state.raw(null);
+  chosen: Compared | null = $state.raw(null);
+  private hovered: Compared | null = $state.raw(null);
   private timer = 0;
 
-  get item(): SimilarItem | null {
+  get item(): Compared | null {
     return this.hovered ?? this.chosen;
   }
 
-  at(hit: SimilarItem): void {
+  at(hit: Compared): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => (this.hovered = hit), PAUSE);
   }
@@ -22,7 +28,7 @@ export class Pointed {
     this.timer = setTimeout(() => (this.hovered = null), PAUSE);
   }
 
-  choose(hit: SimilarItem): void {
+  choose(hit: Compared): void {
     this.chosen = hit.item.id === this.chosen?.item.id ? null : hit;
   }
 

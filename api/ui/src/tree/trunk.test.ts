@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import type { Client } from "../api/client";
+import type { Component } from "../api/replies";
+import { climb, type Trunk } from "./trunk";
+
+const cluster = (id: number, size: number, similarity: number | null): Component => ({ id, size, medoid: id, similarity });
+
+/** Items 0 to 9: 9, then 8 come off alone, then 4 to 7 as a cluster, then the rest at once. */
+const CHILDREN: Record<number, Component[]> = {
+  0.4: [cluster(0, 9, 0.5), cluster(9, 1, null)],
+  0.5: [cluster(0, 8, 0.6), cluster(8, 1, null)],
+  0.6: [cluster(0, 4, 0.7), cluster(4, 4, 0.9)],
+  0.7: [cluster(0, 1, null), cluster(1, 1, null), cluster(2, 1, null), cluster(3, 1, null)],
+};
+const client = {
+  async component(id: number, similarity: number) {
+    const children = CHILDREN[similarity] ?? [];
+    const size = children.reduce((sum, child) => sum + child.size, 0);
+    return { component: cluster(id, size, similarity), children, children_total: children.length + 5 };
+  },
+} as unknown as Client;
+const signal = new AbortController().signal;
+
+describe("a trunk", () => {
+  it("goes on with the largest part, and gathers what crumbles off", async () => {
+    const { splits, top } = await climb(client, { splits: [], top: cluster(0, 10, 0.4) }, signal);
+    expect(splits.map(({ cluster, until, branches }) => [cluster.size, until, branches.map(({ id }) => id)])).toEqual([
+      [10, 0.5, [9, 8]],
+      [8, 0.6, [4]],
+      [4, 0.7, [1, 2, 3]],
+    ]);
+    expect(splits[0]?.unnamed).toBe(10);
+    expect(top?.size).toBe(1);
+  });
+
+  it("of a single item, or past the top, is nothing", async () => {
+    for (const top of [null, cluster(3, 1, null)]) {
+      const trunk: Trunk = { splits: [], top };
+      expect(await climb(client, trunk, signal)).toEqual(trunk);
+    }
+  });
+});

@@ -1,0 +1,52 @@
+import type { Client } from "../api/client";
+import type { Component } from "../api/replies";
+
+const STEPS = 24; // asked for at a time
+
+/** What comes off a cluster as the threshold rises; the largest part is the trunk, which goes on. */
+export interface Split {
+  cluster: Component;
+  /** Above this the last of the branches comes off; the first above the cluster's own similarity. */
+  until: number;
+  /** Largest first. Single items that come off one after another are one split. */
+  branches: Component[];
+  /** Parts that the API leaves out: it names 1,000. */
+  unnamed: number;
+}
+
+/** The splits so far, and where it goes on; null where all came off. */
+export interface Trunk {
+  splits: Split[];
+  top: Component | null;
+}
+
+/** The next few steps up. */
+export async function climb(client: Client, from: Trunk, signal: AbortSignal): Promise<Trunk> {
+  const splits = [...from.splits];
+  let top = from.top;
+  for (let step = 0; step < STEPS && top !== null && top.similarity !== null; step++) {
+    const { component, children, children_total } = await client.component(top.id, top.similarity, signal);
+    const [next = null, ...branches] = children;
+    const last = splits.at(-1);
+    const split = { cluster: component, until: top.similarity, branches, unnamed: children_total - children.length };
+    if (last && crumbles(last) && crumbles(split)) splits.splice(-1, 1, joined(last, split));
+    else splits.push(split);
+    top = next;
+  }
+  return { splits, top };
+}
+
+/** Whether nothing but single items comes off. */
+function crumbles({ branches }: Split): boolean {
+  return branches.every(({ size }) => size === 1);
+}
+
+function joined(one: Split, next: Split): Split {
+  const { cluster, branches, unnamed } = one;
+  return {
+    cluster,
+    until: next.until,
+    branches: [...branches, ...next.branches],
+    unnamed: unnamed + next.unnamed,
+  };
+}

@@ -1,0 +1,211 @@
+"""The graph around the query: a threshold that moves, items that bring their neighbours, paths; and what it costs."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+Look = Callable[[Page, str], None]
+
+BENZOIC = "O=C(O)c1ccccc1"
+NEW = "O=C(O)c1ccccc1CCF"
+ADDRESS = f"/?collection=nci&q={BENZOIC}&view=graph"
+URL = "/v1/collections/nci/items"
+
+
+@pytest.fixture(scope="module")
+def benzoic(api: httpx.Client) -> dict[str, Any]:
+    """Benzoic acid."""
+    item: dict[str, Any] = api.get(URL, params={"smiles": BENZOIC}).json()["items"][0]
+    return item
+
+
+@pytest.fixture(scope="module")
+def subgraph(api: httpx.Client, benzoic: dict[str, Any]) -> dict[str, Any]:
+    """What the hierarchy says about it: all neighbours, and the edges among them."""
+    found: dict[str, Any] = api.get(f"{URL}/{benzoic['id']}/subgraph", params={"max_items": 1000}).json()
+    return found
+
+
+def opened(page: Page, address: str = ADDRESS) -> Locator:
+    """Go there; gives the items of the graph once they are there."""
+    page.goto(address)
+    members = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
+    expect(members.first).to_be_visible()
+    return members
+
+
+def said(page: Page, name: str) -> list[str]:
+    return parse_qs(urlsplit(page.url).query).get(name, [])
+
+
+def components(nodes: list[int], edges: list[dict[str, Any]], threshold: float) -> list[set[int]]:
+    """Those of two members or more."""
+    found = [{node} for node in nodes]
+    for edge in edges:
+        if edge["similarity"] >= threshold:
+            joined = [group for group in found if edge["source"] in group or edge["target"] in group]
+            found = [group for group in found if group not in joined] + [set().union(*joined)]
+    return [group for group in found if len(group) > 1]
+
+
+def test_the_graph_is_what_the_hierarchy_says(page: Page, subgraph: dict[str, Any], look: Look) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(ADDRESS.replace("graph", "table"))
+    page.locator("tbody tr").first.wait_for()
+    assert [url for url in asked if "/assets/Graph" in url] == []
+    page.get_by_text("Graph", exact=True).click()
+    members = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
+    expect(members).to_have_count(len(subgraph["nodes"]))
+    assert [url for url in asked if "/assets/Graph" in url] != []
+    expect(page.get_by_text(f"{len(subgraph['edges'])} edges")).to_be_visible()
+    picture = page.get_by_role("img", name=re.compile("^Graph of "))
+    expect(picture).to_have_attribute("aria-label", re.compile(f"{len(subgraph['nodes'])} items in 1 component"))
+    page.wait_for_timeout(500)  # pictures inside a canvas tell nobody when they are there
+    look(page, "graph")
+
+
+def test_the_slider_opens_and_closes_the_hierarchy(page: Page, subgraph: dict[str, Any], look: Look) -> None:
+    members = opened(page)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "depiction" not in request.url else None)
+    nodes = [node["item"]["id"] for node in subgraph["nodes"]]
+    for threshold in (0.55, 0.7, 0.45):
+        page.get_by_role("slider").fill(str(threshold))
+        found = components(nodes, subgraph["edges"], threshold)
+        size = sum(map(len, found))
+        alone = not any(nodes[0] in group for group in found)
+        expect(members).to_have_count(size + alone)
+        held = sum(edge["similarity"] >= threshold for edge in subgraph["edges"])
+        expect(page.get_by_text(re.compile(rf"in {len(found)} components?, {held} edges?"))).to_be_visible()
+        page.wait_for_timeout(300)
+        assert said(page, "min_similarity") == [str(threshold)]
+        if threshold == 0.55:
+            look(page, "graph higher")
+    assert asked == []
+    page.go_back()
+    expect(page.get_by_role("slider")).to_have_value("0.7")
+
+
+def test_an_item_brings_its_neighbours(page: Page, api: httpx.Client, subgraph: dict[str, Any], look: Look) -> None:
+    members = opened(page)
+    before = {node["item"]["id"] for node in subgraph["nodes"]}
+    most = max(subgraph["nodes"], key=lambda node: node["hidden"])
+    name = most["item"]["names"][0]
+    button = members.get_by_role("button", name=f"{name}: {most['hidden']} more neighbours")
+    button.click()
+    found = api.get(f"{URL}/{most['item']['id']}/neighbors", params={"limit": 1000}).json()["neighbors"]
+    fresh = [each["item"]["id"] for each in found if each["item"]["id"] not in before]
+    expect(members).to_have_count(len(before) + min(len(fresh), 100))
+    assert said(page, "expand") == [most["item"]["smiles"]]
+    page.wait_for_timeout(500)
+    look(page, "graph expanded")
+    page.reload()
+    expect(members).to_have_count(len(before) + min(len(fresh), 100))
+    page.go_back()
+    expect(members).to_have_count(len(before))
+
+
+def test_it_is_coloured_by_a_property(page: Page, look: Look) -> None:
+    opened(page)
+    choice = page.get_by_label("Colour by")
+    name = choice.locator("option").nth(1).inner_text()
+    choice.select_option(name)
+    expect(page.locator(".scale")).to_be_visible()
+    assert said(page, "colour") == [name]
+    look(page, "graph by property")
+
+
+def test_views_share_one_selection(page: Page, subgraph: dict[str, Any]) -> None:
+    members = opened(page)
+    second = subgraph["nodes"][2]["item"]
+    members.get_by_role("button", name=second["names"][0]).first.click()
+    expect(page.locator("figure.other")).to_contain_text(second["smiles"])
+    page.get_by_text("Table", exact=True).click()
+    expect(page.locator("tr.chosen")).to_contain_text(second["names"][0])
+
+
+def test_a_node_is_chosen_by_a_click(page: Page) -> None:
+    members = opened(page)
+    page.wait_for_timeout(500)
+    box = page.get_by_role("img", name=re.compile("^Graph of ")).bounding_box()
+    assert box is not None
+    for place in range(0, 400, 20):
+        page.mouse.click(box["x"] + box["width"] / 2 + place, box["y"] + box["height"] * 0.4)
+        if page.locator("li.chosen").count():
+            break
+    expect(members.and_(page.locator(".chosen"))).to_have_count(1)
+
+
+def test_a_path_shows_each_step(page: Page, api: httpx.Client, benzoic: dict[str, Any], look: Look) -> None:
+    around = api.get(f"{URL}/{benzoic['id']}/subgraph", params={"hops": 2, "max_items": 1000}).json()["nodes"]
+    far = next(node["item"] for node in reversed(around) if node["hop"] == 2)
+    expected = api.get("/v1/collections/nci/paths", params={"from": benzoic["id"], "to": far["id"]}).json()["path"]
+    page.goto("/?" + str(httpx.QueryParams(collection="nci", q=BENZOIC, view="graph", to=far["smiles"])))
+    steps = page.get_by_label("Path", exact=True).get_by_role("listitem")
+    expect(steps).to_have_count(2 * len(expected) - 1)
+    shown = [float(text.split()[0]) for text in page.locator("li.step").all_inner_texts()]
+    assert shown == pytest.approx([step["similarity"] for step in expected[1:]], abs=0.001)
+    page.wait_for_timeout(500)
+    look(page, "path")
+    page.get_by_role("link", name="Clear the path").click()
+    expect(steps).to_have_count(0)
+
+
+def test_a_path_between_two_chosen_items(page: Page, subgraph: dict[str, Any]) -> None:
+    members = opened(page)
+    one, other = (subgraph["nodes"][place]["item"]["names"][0] for place in (1, 3))
+    members.get_by_role("button", name=one).first.click()
+    page.get_by_role("button", name="Begin a path here").click()
+    members.get_by_role("button", name=other).first.click()
+    page.get_by_role("button", name="Path to here").click()
+    path = page.get_by_label("Path", exact=True)
+    expect(path).to_contain_text(f"From {one} to {other}")
+    expect(path.get_by_role("listitem").last).to_contain_text(other)
+
+
+def test_it_is_used_by_the_keyboard(page: Page, subgraph: dict[str, Any]) -> None:
+    members = opened(page)
+    members.first.get_by_role("button").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(members.nth(1)).to_have_class(re.compile("chosen"))
+    page.get_by_role("button", name="Zoom in").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("slider").focus()
+    page.keyboard.press("End")
+    expect(page.get_by_text(re.compile("alone$"))).to_be_visible()
+
+
+def test_a_new_structure_has_a_graph_too(page: Page, api: httpx.Client, look: Look) -> None:
+    body = {"smiles": NEW, "min_similarity": 0.4, "limit": 100}
+    hits = api.post("/v1/collections/nci/search", json=body).json()["hits"]
+    members = opened(page, f"/?collection=nci&q={NEW}&view=graph")
+    assert hits
+    expect(members).to_have_count(len(hits) + 1)
+    page.wait_for_timeout(500)
+    look(page, "graph of a new structure")
+
+
+def test_a_structure_like_nothing_else_says_so(page: Page) -> None:
+    members = opened(page, "/?collection=nci&q=FC(F)(F)S(F)(F)(F)(F)F&view=graph")
+    expect(members).to_have_count(1)
+    expect(page.get_by_text("Nothing here is that similar to it.")).to_be_visible()
+
+
+def test_graphs_have_graphs(page: Page, look: Look) -> None:
+    members = opened(page, "/?collection=graphs&q=b&view=graph")
+    expect(members).to_have_count(2)
+    look(page, "graph of graphs")
+
+
+def test_it_fits_a_phone(page: Page, look: Look) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    opened(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    look(page, "phone graph")
