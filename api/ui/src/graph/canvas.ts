@@ -5,7 +5,7 @@ import { MOST_EDGES, type Neighbourhood } from "./neighbourhood";
 export const WIDTH = 72; // of a node
 export const HEIGHT = 54;
 export const LARGER = 1.4; // the query
-const LEGIBLE = 44; // pixels on the screen, from which on a node shows its picture
+const LEGIBLE = 32; // pixels on the screen, from which on a node shows its picture
 const PAUSE = 80; // ms without a move, before pictures are asked for
 const MARGIN = 30;
 const CLOSE = 1.6; // zoom, at most, where little is to be seen
@@ -48,6 +48,7 @@ export class Canvas {
     this.cy.on("mouseover", "node", (event) => listener.over(event.target.data("place") as number));
     this.cy.on("mouseout", "node", () => listener.over(null));
     this.cy.on("viewport", this.moved);
+    this.cy.on("resize", () => this.fit());
     this.dark.addEventListener("change", this.restyle);
   }
 

@@ -47,8 +47,7 @@ export async function around(question: Question, signal: AbortSignal): Promise<N
   const { client, subject, expanded, others } = question;
   const hits = subject.item === null ? await search(question, signal) : [];
   const items = new Map<number, Item>();
-  const first = subject.item === null ? hits.map(({ item }) => item) : [subject.item];
-  for (const item of first) items.set(item.id, item);
+  for (const { item } of hits) items.set(item.id, item);
   const grown = subject.item === null ? expanded : [subject.item, ...expanded];
   for (const item of grown) await grow(items, item, client, signal);
   for (const item of others) items.set(item.id, item);
@@ -65,10 +64,11 @@ async function search({ client, subject, lowest }: Question, signal: AbortSignal
   return (await client.search(body, signal)).hits;
 }
 
-/** Adds the most similar neighbours of an item that are not there yet. */
+/** Adds an item, and its most similar neighbours that are not there yet. */
 async function grow(items: Map<number, Item>, item: Item, client: Client, signal: AbortSignal): Promise<void> {
+  if (items.size >= MOST_NODES) return;
+  items.set(item.id, item);
   const room = Math.min(MOST_NODES - items.size, BATCH);
-  if (room <= 0) return;
   const limit = Math.min(items.size + BATCH, MOST_NODES); // enough, even if all who are there are among them
   const page = await client.neighbors(item.id, { min_similarity: null, limit, cursor: null }, signal);
   const fresh = page.neighbors.filter((each) => !items.has(each.item.id)).slice(0, room);

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import type { Client } from "../api/client";
+import type { Item } from "../api/replies";
+import { around, MOST_NODES } from "./neighbourhood";
+
+const SIZE = 3000;
+const item = (id: number): Item => ({
+  id,
+  smiles: `item ${id}`,
+  names: [],
+  inchikey: null,
+  properties: {},
+  degree: 2 * 600,
+  dropped: 0,
+});
+
+/** A ring in which everyone is joined to the 600 on either side; the nearer, the more similar. */
+const client = {
+  async neighbors(id: number, { limit }: { limit: number }) {
+    const near = Array.from({ length: 1200 }, (_, k) => (k % 2 ? 1 : -1) * ((k >> 1) + 1));
+    const neighbors = near.slice(0, limit).map((step) => ({ item: item((id + step + SIZE) % SIZE), similarity: 0.5 }));
+    return { neighbors };
+  },
+  async search() {
+    return { hits: [item(5), item(9)].map((each, place) => ({ item: each, similarity: 0.9 - place / 10 })) };
+  },
+  async export({ ids }: { ids: number[] }) {
+    const sorted = ids.toSorted((one, other) => one - other);
+    const lines = sorted.slice(1).map((id, place) => `${sorted[place]},${id},${0.4 + (id % 10) / 20}`);
+    return new Response(["source,target,similarity", ...lines, ""].join("\n"));
+  },
+} as unknown as Client;
+
+const signal = new AbortController().signal;
+const stored = { as: "id" as const, smiles: "item 0", item: item(0) };
+const novel = { as: "structure" as const, smiles: "C", item: null };
+const question = { client, subject: stored, lowest: 0.4, expanded: [] as Item[], others: [] as Item[] };
+
+describe("a neighbourhood", () => {
+  it("holds the query and its most similar neighbours, edges most similar first", async () => {
+    const { nodes, edges } = await around(question, signal);
+    expect(nodes.length).toBe(101);
+    expect(nodes[0]?.item?.id).toBe(0);
+    expect([...edges.similarity]).toEqual([...edges.similarity].sort((one, other) => other - one));
+    expect(nodes[1]?.more).toBeLessThan(1200);
+  });
+
+  it("grows by an item that is named, and by a hundred for each time", async () => {
+    const { nodes } = await around({ ...question, expanded: [item(0), item(1500), item(1500)] }, signal);
+    expect(nodes.length).toBe(402);
+    expect(new Set(nodes.map((node) => node.item?.id)).size).toBe(nodes.length);
+  });
+
+  it("ends at the most that is shown", async () => {
+    const { nodes } = await around({ ...question, expanded: Array.from({ length: 20 }, () => item(0)) }, signal);
+    expect(nodes.length).toBe(MOST_NODES);
+  });
+
+  it("of a new structure is what a search finds, joined to it", async () => {
+    const { nodes, edges } = await around({ ...question, subject: novel }, signal);
+    expect(nodes.map((node) => [node.item?.id, node.similarity])).toEqual([[undefined, null], [5, 0.9], [9, 0.8]]);
+    expect(edges.source.length).toBe(3);
+  });
+});
