@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 UI := api/ui
 NPM := PATH="$(abspath $(BIN)):$$PATH" $(abspath $(BIN))/npm --prefix $(UI)
 
-.PHONY: demo test test-page page lint bench results graph-results check-long docs clean
+.PHONY: demo test test-page page lint bench results graph-results check-long docs screenshot clean
 
 demo: $(VENV)/.run ## ingest real molecules, serve them, print three example queries
 	$(BIN)/graphkin demo $(DEMO)
@@ -50,6 +50,9 @@ lint: $(VENV)/.dev ## format, lint, types, who may import whom
 
 docs: $(VENV)/.dev ## docs/cli.md from the commands' own help
 	$(BIN)/python docs/regenerate.py
+
+screenshot: page ## the README's picture, docs/page.png; needs Chromium
+	$(BIN)/python docs/screenshot.py
 
 clean:
 	rm -rf $(VENV) $(UI)/dist $(UI)/node_modules

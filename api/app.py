@@ -20,6 +20,7 @@ from api import (
     openapi,
     page,
     positives,
+    rejections,
     search,
     structure,
 )
@@ -42,6 +43,7 @@ _SUBJECTS = (
     depiction,
     structure,
     exports,
+    rejections,
     health,
     page,
 )

@@ -72,6 +72,12 @@ class ItemsQuery(PageQuery):
         return self
 
 
+class RejectionsQuery(PageQuery):
+    """A page of the records that were not kept."""
+
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+
+
 class ItemPath(Closed):
     """Which item of which collection."""
 

@@ -79,6 +79,22 @@ class CollectionDetail(FromGeneration):
     histograms: Histograms
 
 
+class Rejection(Schema):
+    """A record that was not kept. `line` counts from 1; `input` is at most 4,096 characters of it."""
+
+    source: str
+    line: int
+    input: str
+    reason: str
+
+
+class RejectionsPage(FromGeneration):
+    """In input order."""
+
+    rejections: list[Rejection]
+    next_cursor: NextCursor
+
+
 class ItemReply(FromGeneration, Item):
     pass
 

@@ -275,8 +275,11 @@ class Generation(ABC):
         """Fewest edges, then the largest minimum similarity, then the lowest ids; None if farther than `max_hops`."""
 
     @abstractmethod
-    def edges(self, min_similarity: float | None = None) -> Iterator[Edges]:
-        """All edges in blocks, ordered by source then target."""
+    def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
+        """All edges, or those with both ends among `ids`, in blocks, ordered by source then target.
+
+        For a few ids only their rows are read; an id may be given twice.
+        """
 
     @abstractmethod
     def graph(self) -> Graph:

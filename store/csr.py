@@ -49,6 +49,14 @@ def edge_blocks(graph: Graph, threshold: np.float32) -> Iterator[Edges]:
         row = end
 
 
+def edges_among(graph: Graph, ids: Int32, threshold: np.float32) -> Edges:
+    """The edges with similarity ≥ threshold that have both ends among `ids`, ordered by source then target."""
+    selected = np.unique(ids)
+    owner, neighbour, similarity = rows(graph, selected, threshold)
+    inside = (owner < neighbour) & np.isin(neighbour, selected)
+    return Edges(owner[inside], neighbour[inside], similarity[inside])
+
+
 def rows(graph: Graph, ids: Int32 | Int64, threshold: np.float32) -> tuple[Int32, Int32, Float32]:
     """(owner, neighbour, similarity) of every directed edge ≥ threshold that leaves one of `ids`, row by row."""
     begin = graph.indptr[ids]

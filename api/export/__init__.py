@@ -78,7 +78,7 @@ def export_edges(
     _require(generation, ids)
     from api.export import columnar, edges, graphml
 
-    selected = edges.select(generation, min_similarity, ids)
+    selected = generation.edges(min_similarity, ids)
     if format == "graphml":
         return graphml.document(generation, selected, ids)
     if format == "csv":

@@ -1,4 +1,4 @@
-"""Edges of a selection, as batches and as CSV."""
+"""Edges, as batches and as CSV."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -7,27 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from store.base import Generation
-from store.records import EDGE_SCHEMA, Edges, Float32, Int32, shortest
+from store.records import EDGE_SCHEMA, Edges, Float32, shortest
 
 _UNQUOTED = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
-
-
-def select(generation: Generation, min_similarity: float | None, ids: Int32 | None) -> Iterator[Edges]:
-    """The edges in blocks, only those with both ends among `ids` if given: then their rows are read, not all edges."""
-    if ids is None:
-        yield from generation.edges(min_similarity)
-        return
-    selected = np.unique(ids)
-    yield Edges.concatenate([_upwards(generation, id, selected, min_similarity) for id in selected.tolist()])
-
-
-def _upwards(generation: Generation, id: int, selected: Int32, min_similarity: float | None) -> Edges:
-    """The edges from an item to those selected items that have higher ids."""
-    near = generation.neighbors(id, min_similarity)
-    inside = np.flatnonzero((near.ids > id) & np.isin(near.ids, selected))
-    inside = inside[np.argsort(near.ids[inside])]
-    return Edges(np.full(len(inside), id, np.int32), near.ids[inside], near.similarity[inside])
 
 
 def batches(blocks: Iterable[Edges]) -> Iterator[pa.RecordBatch]:

@@ -112,8 +112,11 @@ class EmbeddedGeneration(Generation):
         self._require(source, target)
         return traverse.path(self._graph, source, target, max_hops, rounded(min_similarity))
 
-    def edges(self, min_similarity: float | None = None) -> Iterator[Edges]:
-        return csr.edge_blocks(self._graph, rounded(min_similarity))
+    def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
+        if ids is None:
+            return csr.edge_blocks(self._graph, rounded(min_similarity))
+        self._require(*ids.tolist())
+        return iter([csr.edges_among(self._graph, ids, rounded(min_similarity))])
 
     def graph(self) -> Graph:
         return self._graph

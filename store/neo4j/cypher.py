@@ -204,6 +204,10 @@ MATCH (a:{label})-[r:SIMILAR]->(b)
 WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop AND r.similarity >= $threshold
 RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity
 """
+EDGES_FROM = """
+MATCH (a:{label})-[r:SIMILAR]->(b) WHERE a.graph = $graph AND a.id IN $ids AND r.similarity >= $threshold
+RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity
+"""
 FOREST = """
 MATCH (a:{label})-[r:SPANS]->(b) WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop
 RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity

@@ -113,14 +113,17 @@ class Neo4jGeneration(Generation):
         self._require(source, target)
         return traverse.path(self.graph(), source, target, max_hops, rounded(min_similarity))
 
-    def edges(self, min_similarity: float | None = None) -> Iterator[Edges]:
+    def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
         threshold = float(rounded(min_similarity))
-        for start in range(0, self.size, _EDGE_PAGE):
-            (row,) = self._read(cypher.EDGES, start=start, stop=start + _EDGE_PAGE, threshold=threshold)
-            edges = _edges(row)
-            order = np.lexsort((edges.target, edges.source))
-            if len(order):
-                yield Edges(edges.source[order], edges.target[order], edges.similarity[order])
+        if ids is None:
+            starts = range(0, self.size, _EDGE_PAGE)
+            pages = (self._read(cypher.EDGES, start=s, stop=s + _EDGE_PAGE, threshold=threshold)[0] for s in starts)
+            return (edges for page in pages if len(edges := _ordered(_edges(page))))
+        self._require(*ids.tolist())
+        selected = np.unique(ids)
+        (row,) = self._read(cypher.EDGES_FROM, ids=selected.tolist(), threshold=threshold)
+        edges = _ordered(_edges(row))
+        return iter([edges.take(np.isin(edges.target, selected))])
 
     def graph(self) -> Graph:
         with self._lock:
@@ -198,6 +201,12 @@ def _item(row: neo4j.Record) -> Item:
 
 def _batch(rows: list[neo4j.Record]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([row.data() for row in rows], schema=SCANNED_SCHEMA)
+
+
+def _ordered(edges: Edges) -> Edges:
+    """By source, then target."""
+    order = np.lexsort((edges.target, edges.source))
+    return edges.take(order)
 
 
 def _edges(row: neo4j.Record) -> Edges:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from store.base import Generation
+from store.errors import NotFound
 from store.records import Edges
 
 
@@ -137,6 +138,20 @@ def test_edges_by_source_then_target(published: Generation, molecules: Any, thre
     found = [row for block in published.edges(threshold) for row in _rows(block)]
     kept = [(a, b, s) for (a, b), s in sorted(molecules.pairs.items()) if s >= (threshold or 0)]
     assert found == kept
+
+
+@pytest.mark.parametrize("threshold", [None, 0.6, 1.0])
+@pytest.mark.parametrize("ids", [[], [6], [0], [5, 0, 1, 2], [2, 0, 2, 0], [8, 7, 6, 5, 4, 3, 2, 1, 0, 9]])
+def test_edges_among_some(published: Generation, molecules: Any, ids: list[int], threshold: float | None) -> None:
+    found = [row for block in published.edges(threshold, np.array(ids, np.int32)) for row in _rows(block)]
+    inside = [(a, b, s) for (a, b), s in sorted(molecules.pairs.items()) if {a, b} <= set(ids)]
+    assert found == [edge for edge in inside if edge[2] >= (threshold or 0)]
+
+
+@pytest.mark.parametrize("ids", [[0, 10], [-1]])
+def test_edges_among_unknown_items(published: Generation, ids: list[int]) -> None:
+    with pytest.raises(NotFound, match=f"no item {ids[-1]}"):
+        list(published.edges(ids=np.array(ids, np.int32)))
 
 
 def test_graph_is_symmetric_with_sorted_rows(published: Generation, molecules: Any) -> None:

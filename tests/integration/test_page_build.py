@@ -1,6 +1,7 @@
 """How the page gets into the distributions: hatch_build.py, run by the build backend as pip runs it."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -56,14 +57,17 @@ def last_line(done: subprocess.CompletedProcess[str]) -> str:
 
 def test_a_wheel_from_the_sdist_needs_no_node(tree: Path, tmp_path: Path) -> None:
     archive = tmp_path / last_line(backend("build_sdist", tree, tmp_path))
-    with tarfile.open(archive) as opened:
-        opened.extractall(tmp_path / "unpacked", filter="data")
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path / "unpacked", filter="data")
     (unpacked,) = (tmp_path / "unpacked").iterdir()
     assert last_line(backend("get_requires_for_build_wheel", unpacked)) == "[]"
     wheel = tmp_path / last_line(backend("build_wheel", unpacked, tmp_path))
-    names = zipfile.ZipFile(wheel).namelist()
+    opened = zipfile.ZipFile(wheel)
+    names = opened.namelist()
+    assets = re.findall(r'"/(assets/[^"]+)"', opened.read("api/ui/dist/index.html").decode())
+    assert len(assets) >= 3  # icon, script, style
+    assert {f"api/ui/dist/{asset}" for asset in assets} <= set(names)
     page = [name for name in names if name.startswith("api/ui/")]
-    assert "api/ui/dist/index.html" in page
     assert [name for name in page if not name.startswith("api/ui/dist/")] == []
     assert [name for name in names if "node_modules" in name or name.endswith(".svelte")] == []
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Address, changed, format, parse, START } from "./address";
+import { type Address, alike, changed, format, parse, START } from "./address";
 
 const FULL: Address = {
   collection: "a collection & more",
@@ -14,6 +14,9 @@ const FULL: Address = {
   shared: false,
   expanded: ["CCO", "#7", "CCO"],
   cluster: "c1ccccc1",
+  chosen: "[O-][n+]1ccccc1",
+  policy: "second_order",
+  seed: 2 ** 40,
   colour: "log P",
   from: "C#N",
   to: "CC",
@@ -31,7 +34,14 @@ describe("the address", () => {
 
   it("takes what was around a query along, but not to another one", () => {
     expect(changed(FULL, { colour: null })).toEqual({ ...FULL, colour: null });
-    expect(changed(FULL, { q: "C" })).toEqual({ ...FULL, q: "C", part: "find", expanded: [], cluster: null, from: null, to: null });
+    const nothing = { part: "find", expanded: [], cluster: null, chosen: null, seed: 0, from: null, to: null };
+    expect(changed(FULL, { q: "C" })).toEqual({ ...FULL, q: "C", ...nothing });
+  });
+
+  it("keeps lists that say the same", () => {
+    const [before, next] = [parse(format(FULL)), parse(format({ ...FULL, columns: ["log P"] }))];
+    expect(alike(next, before)).toEqual(next);
+    expect(alike(next, before).expanded).toBe(before.expanded);
   });
 
   it("tells no columns from the first few", () => {
@@ -40,6 +50,10 @@ describe("the address", () => {
 
   it.each(["0", "-1", "1.01", "NaN", "x", ""])("takes no threshold from %j", (text) => {
     expect(parse(`?min_similarity=${text}`).minSimilarity).toBeNull();
+  });
+
+  it.each(["-1", "1.5", "1e3", "x", "", "9".repeat(16)])("takes no seed from %j", (text) => {
+    expect(parse(`?seed=${text}`).seed).toBe(0);
   });
 
   it.each(["?view=nonsense&exact=yes&column=%25&unknown=1", "?%FF=%FE&q=%00", "?&&=&="])("survives %j", (search) => {

@@ -21,6 +21,12 @@ export interface Address {
   expanded: string[];
   /** The lowest item of the cluster, at the least similarity, that the tree begins with; null is all clusters. */
   cluster: string | null;
+  /** The item that is compared with the query, as `exactly` says it. */
+  chosen: string | null;
+  /** How a trainer draws positives. */
+  policy: Policy;
+  /** Of that draw. */
+  seed: number;
   /** The property that colours the graph; null is by component. */
   colour: string | null;
   /** The ends of a path. */
@@ -33,6 +39,9 @@ export type Part = (typeof PARTS)[number];
 
 export const VIEWS = ["table", "tiles", "graph", "positives"] as const;
 export type View = (typeof VIEWS)[number];
+
+export const POLICIES = ["random_walk", "first_order", "second_order"] as const;
+export type Policy = (typeof POLICIES)[number];
 
 export const START: Address = {
   collection: null,
@@ -47,6 +56,9 @@ export const START: Address = {
   shared: true,
   expanded: [],
   cluster: null,
+  chosen: null,
+  policy: "random_walk",
+  seed: 0,
   colour: null,
   from: null,
   to: null,
@@ -55,8 +67,15 @@ export const START: Address = {
 /** Another query takes nothing along of what was looked at around the one before. */
 export function changed(address: Address, change: Partial<Address>): Address {
   const elsewhere = change.q !== undefined && change.q !== address.q;
-  const around = elsewhere ? { expanded: START.expanded, from: null, to: null, cluster: null, part: START.part } : {};
-  return { ...address, ...around, ...change };
+  const { part, expanded, cluster, chosen, seed, from, to } = START;
+  return { ...address, ...(elsewhere ? { part, expanded, cluster, chosen, seed, from, to } : {}), ...change };
+}
+
+/** `next` with the very lists of `before` where they say the same: who goes by one then sees that it did not change. */
+export function alike(next: Address, before: Address): Address {
+  const same = <List extends string[] | null>(one: List, other: List): List =>
+    JSON.stringify(one) === JSON.stringify(other) ? other : one;
+  return { ...next, expanded: same(next.expanded, before.expanded), columns: same(next.columns, before.columns) };
 }
 
 export function parse(search: string): Address {
@@ -74,6 +93,9 @@ export function parse(search: string): Address {
     shared: given.get("shared") !== "0",
     expanded: given.getAll("expand").filter(Boolean),
     cluster: given.get("cluster") || null,
+    chosen: given.get("chosen") || null,
+    policy: POLICIES.find((policy) => policy === given.get("policy")) ?? START.policy,
+    seed: /^\d{1,15}$/.test(given.get("seed") ?? "") ? Number(given.get("seed")) : START.seed,
     colour: given.get("colour") || null,
     from: given.get("from") || null,
     to: given.get("to") || null,
@@ -95,6 +117,9 @@ export function format(address: Address): string {
   if (!address.shared) said.set("shared", "0");
   address.expanded.forEach((item) => said.append("expand", item));
   if (address.cluster) said.set("cluster", address.cluster);
+  if (address.chosen) said.set("chosen", address.chosen);
+  if (address.policy !== START.policy) said.set("policy", address.policy);
+  if (address.seed !== START.seed) said.set("seed", String(address.seed));
   if (address.colour) said.set("colour", address.colour);
   if (address.from) said.set("from", address.from);
   if (address.to) said.set("to", address.to);

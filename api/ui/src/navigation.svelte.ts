@@ -1,4 +1,4 @@
-import { type Address, changed, format, parse } from "./address";
+import { type Address, alike, changed, format, parse } from "./address";
 
 /** The address of the page. Going somewhere can be undone with the browser's back button. */
 class Navigation {
@@ -6,7 +6,7 @@ class Navigation {
 
   constructor() {
     addEventListener("popstate", () => {
-      this.address = parse(location.search);
+      this.address = alike(parse(location.search), this.address);
     });
   }
 

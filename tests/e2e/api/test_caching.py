@@ -16,6 +16,7 @@ READS = [
     f"{URL}/items/5/subgraph",
     f"{URL}/paths?from=5&to=6",
     f"{URL}/items/5/depiction.svg",
+    f"{URL}/rejections",
     f"{URL}/structure?smiles=CCO",
     f"{URL}/structure.svg?smiles=CCO",
     f"{URL}/export?what=items&format=csv",

@@ -36,6 +36,26 @@ def test_a_collection_tells_how_it_was_made(client: httpx.Client) -> None:
     assert sum(detail["histograms"]["similarity"]["counts"]) == detail["manifest"]["edges"]
 
 
+def test_what_was_rejected_is_listed_with_where_it_stood_and_why(
+    own_location: str, serve: Callable, publish: Publish
+) -> None:
+    lines = [f"{'C' * length}O" for length in range(1, 50)]
+    broken = {7: "C1CC", 20: "not-a-molecule", 43: "c1ccc"}
+    for line, text in broken.items():
+        lines.insert(line - 1, text)
+    publish(own_location, "chains", lines)
+    url, found, cursor = "/v1/collections/chains/rejections", [], None
+    with serve(own_location) as client:
+        while found == [] or cursor is not None:
+            page = client.get(url, params={"limit": 2, **({"cursor": cursor} if cursor else {})}).json()
+            found += page["rejections"]
+            cursor = page["next_cursor"]
+        assert client.get("/v1/collections/nci/rejections", params={"limit": 1001}).status_code == 422
+    assert [(each["line"], each["input"]) for each in found] == list(broken.items())
+    assert all(each["source"].endswith("chains.smi") for each in found)
+    assert all(each["reason"] for each in found)
+
+
 def test_what_is_published_or_deleted_while_serving_is_seen_within_a_second(
     own_location: str, serve: Callable, publish: Publish
 ) -> None:

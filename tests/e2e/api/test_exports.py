@@ -59,6 +59,14 @@ def test_selected_edges_lie_inside_the_selection(client: httpx.Client, edges: li
     assert wanted
 
 
+def test_an_id_given_twice_counts_once_and_an_unknown_one_is_refused(client: httpx.Client, edges: list[Edge]) -> None:
+    (a, b, similarity), *_ = edges
+    body = {"ids": [b, a, b, a], "what": "edges", "format": "csv"}
+    assert edges_of(client.post(f"{URL}/export", json=body)) == [(a, b, similarity)]
+    refused = client.post(f"{URL}/export", json={**body, "ids": [a, 10**6, b]})
+    assert (refused.status_code, refused.json()["given"]) == (404, 10**6)
+
+
 def test_exported_items_are_those_of_the_list(client: httpx.Client) -> None:
     items = client.get(f"{URL}/items", params={"limit": 1000}).json()["items"]
     reply = client.get(f"{URL}/export", params={"what": "items", "format": "csv"})

@@ -11,15 +11,15 @@ from playwright.sync_api import Locator, Page, expect
 
 Look = Callable[[Page, str], None]
 
-BENZOIC = "O=C(O)c1ccccc1"
-ADDRESS = f"/?collection=nci&q={BENZOIC}"
+QUERY = "COc1cccc(NC(=O)c2ccc(S(=O)(=O)N3CCCC3)cc2)c1"
+ADDRESS = f"/?collection=chembl&q={QUERY}"
 
 
 @pytest.fixture(scope="module")
 def neighbours(api: httpx.Client) -> list[dict[str, Any]]:
-    """What the hierarchy says about benzoic acid."""
-    url = "/v1/collections/nci/items"
-    item = api.get(url, params={"smiles": BENZOIC}).json()["items"][0]
+    """What the hierarchy says about the query."""
+    url = "/v1/collections/chembl/items"
+    item = api.get(url, params={"smiles": QUERY}).json()["items"][0]
     found: list[dict[str, Any]] = api.get(f"{url}/{item['id']}/neighbors", params={"limit": 1000}).json()["neighbors"]
     return found
 
@@ -39,8 +39,8 @@ def opened(page: Page, address: str = ADDRESS) -> Locator:
 def test_the_table_is_ranked_as_the_api_ranks(page: Page, neighbours: list[dict[str, Any]], look: Look) -> None:
     rows = opened(page)
     expect(rows).to_have_count(len(neighbours))
-    expect(page.get_by_text(f"{len(neighbours)} similar, ≥ 0.40")).to_be_visible()
-    assert page.locator("tbody td.name a").all_inner_texts() == [each["item"]["names"][0] for each in neighbours]
+    expect(page.get_by_text(f"{len(neighbours)} similar, ≥ 0.30")).to_be_visible()
+    assert page.locator("tbody td.name a").all_inner_texts() == [each["item"]["smiles"] for each in neighbours]
     shown = [float(text) for text in page.locator("section tbody td:nth-child(2)").all_inner_texts()]
     assert shown == pytest.approx([each["similarity"] for each in neighbours], abs=0.001)
     look(page, "table")
@@ -85,7 +85,7 @@ def test_tiles_show_the_same(page: Page, neighbours: list[dict[str, Any]], look:
     look(page, "tiles")
     tiles.nth(2).get_by_role("button").click()
     page.get_by_text("Table", exact=True).click()
-    expect(page.locator("tr.chosen")).to_contain_text(neighbours[2]["item"]["names"][0])
+    expect(page.locator("tr.chosen")).to_contain_text(neighbours[2]["item"]["smiles"])
 
 
 def test_what_is_pointed_at_is_enlarged(page: Page, neighbours: list[dict[str, Any]]) -> None:
@@ -96,9 +96,26 @@ def test_what_is_pointed_at_is_enlarged(page: Page, neighbours: list[dict[str, A
     expect(compared).to_contain_text(neighbours[3]["item"]["smiles"])
     picture = compared.get_by_role("img")
     assert picture.bounding_box()["width"] > 2.5 * rows.nth(3).get_by_role("img").bounding_box()["width"]
-    rows.nth(1).click()
+    rows.nth(1).get_by_role("img").click()
     page.locator("#box").hover()
     expect(compared).to_contain_text(neighbours[1]["item"]["smiles"])
+
+
+def test_what_is_chosen_can_be_sent_to_a_colleague(page: Page, neighbours: list[dict[str, Any]]) -> None:
+    rows = opened(page)
+    for place in (2, 5):
+        rows.nth(place).get_by_role("img").click()
+        assert parse_qs(urlsplit(page.url).query)["chosen"] == [neighbours[place]["item"]["smiles"]]
+    page.go_back()
+    expect(rows.nth(2)).to_have_class(re.compile("chosen"))
+    similarity = rows.nth(2).locator("td").nth(1).inner_text()
+    page.reload()
+    expect(rows.nth(2)).to_have_class(re.compile("chosen"))
+    page.goto(page.url.replace("collection=chembl", "collection=chembl&view=graph"))
+    compared = page.get_by_label("Query and comparison").locator("figure.other")
+    expect(compared).to_contain_text(neighbours[2]["item"]["smiles"])
+    expect(compared).to_contain_text(similarity)
+    expect(page.locator("li.chosen")).to_contain_text(neighbours[2]["item"]["smiles"])
 
 
 def test_everything_is_reached_by_the_keyboard(page: Page, neighbours: list[dict[str, Any]]) -> None:
@@ -114,7 +131,7 @@ def test_everything_is_reached_by_the_keyboard(page: Page, neighbours: list[dict
     page.keyboard.press("Enter")
     expect(page.locator("#box")).to_have_value(neighbours[1]["item"]["smiles"])
     page.go_back()
-    expect(page.locator("#box")).to_have_value(BENZOIC)
+    expect(page.locator("#box")).to_have_value(QUERY)
 
 
 def test_what_is_shared_is_highlighted_or_not(page: Page, api: httpx.Client) -> None:
@@ -137,10 +154,10 @@ def test_the_query_stays_in_view(page: Page) -> None:
 
 def test_the_threshold_moves(page: Page, neighbours: list[dict[str, Any]], look: Look) -> None:
     rows = opened(page)
-    page.get_by_role("slider").fill("0.5")
-    kept = [each for each in neighbours if each["similarity"] >= 0.5]
+    page.get_by_role("slider").fill("0.4")
+    kept = [each for each in neighbours if each["similarity"] >= 0.4]
     expect(rows).to_have_count(len(kept))
-    assert parse_qs(urlsplit(page.url).query)["min_similarity"] == ["0.5"]
+    assert parse_qs(urlsplit(page.url).query)["min_similarity"] == ["0.4"]
     page.get_by_role("slider").fill("1")
     expect(page.get_by_text("Nothing here is that similar.")).to_be_visible()
     look(page, "nothing that similar")
@@ -149,12 +166,12 @@ def test_the_threshold_moves(page: Page, neighbours: list[dict[str, Any]], look:
 
 
 def test_who_has_no_neighbours_can_be_compared_with_all(page: Page, api: httpx.Client) -> None:
-    items = api.get("/v1/collections/nci/items", params={"limit": 1000}).json()["items"]
+    items = api.get("/v1/collections/chembl/items", params={"limit": 1000}).json()["items"]
     alone = next(item for item in items if item["degree"] == 0)
-    page.goto("/?" + str(httpx.QueryParams(collection="nci", q=alone["smiles"])))
+    page.goto("/?" + str(httpx.QueryParams(collection="chembl", q=alone["smiles"])))
     page.get_by_role("link", name="Show the closest of the whole collection").click()
     expect(page.locator("section tbody tr")).to_have_count(99)  # it found itself too
-    expect(page.get_by_text("Compared with all 1,974 items")).to_be_visible()
+    expect(page.get_by_text("Compared with all 2,000 items")).to_be_visible()
 
 
 def test_a_molecule_of_300_atoms_is_shown(page: Page, look: Look) -> None:

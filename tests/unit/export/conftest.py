@@ -51,8 +51,9 @@ class MemoryGeneration(Generation):
         item = {"smiles": None, "names": [], "inchikey": None, "properties": {}, **self._items[id]}
         return {**item, "id": id, "properties": json.dumps(item["properties"], sort_keys=True, ensure_ascii=False)}
 
-    def edges(self, min_similarity: float | None = None) -> Iterator[Edges]:
-        kept = [edge for edge in self._edges if np.float32(edge[2]) >= rounded(min_similarity)]
+    def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
+        among = set(range(self.size) if ids is None else ids.tolist())
+        kept = [e for e in self._edges if np.float32(e[2]) >= rounded(min_similarity) and among.issuperset(e[:2])]
         for start in range(0, len(kept), 2):
             source, target, similarity = zip(*kept[start : start + 2], strict=True)
             yield Edges(np.array(source, np.int32), np.array(target, np.int32), np.array(similarity, np.float32))

@@ -117,7 +117,7 @@ def test_exports_are_lazy(make: Callable) -> None:
     """The first piece comes before the last edge has been read."""
     generation = make([{"smiles": "C"}] * 6, [(at, at + 1, 0.5) for at in range(5)])
     blocks = generation.edges()
-    generation.edges = lambda min_similarity=None: itertools.chain([next(blocks)], _unreached())
+    generation.edges = lambda min_similarity=None, ids=None: itertools.chain([next(blocks)], _unreached())
     pieces = export_edges(generation, "csv")
     assert [next(pieces), next(pieces)] == [b"source,target,similarity\n", b"0,1,0.5\n1,2,0.5\n"]
 

@@ -13,6 +13,7 @@ import type {
   PathReply,
   PositivesReply,
   Problem,
+  RejectionsPage,
   SearchReply,
   Step,
   StructureReply,
@@ -121,6 +122,12 @@ export class Client {
     return (await this.get<PathReply>("/paths", { from, to, min_similarity }, signal)).path;
   }
 
+  /** How similar two items are, if an edge joins them. */
+  async edge(one: number, other: number, signal?: AbortSignal): Promise<number | null> {
+    const { path } = await this.get<PathReply>("/paths", { from: one, to: other, max_hops: 1 }, signal);
+    return path?.[1]?.similarity ?? null;
+  }
+
   /** What hangs together, the largest first. */
   components(
     parameters: { min_similarity: number; cursor: string | null },
@@ -132,6 +139,11 @@ export class Client {
   /** One of these, and what it falls into. */
   component(id: number, min_similarity: number, signal?: AbortSignal): Promise<ComponentReply> {
     return this.get(`/components/${id}`, { min_similarity, limit: 1 }, signal);
+  }
+
+  /** Records that were not kept, in input order. */
+  rejections(parameters: { limit: number; cursor: string | null }, signal?: AbortSignal): Promise<RejectionsPage> {
+    return this.get("/rejections", parameters, signal);
   }
 
   /** How similar items are that lie so many edges apart. */

@@ -77,6 +77,19 @@ export interface Manifest {
   properties: Record<string, "number" | "text">;
 }
 
+/** A record that was not kept. */
+export interface Rejection {
+  source: string;
+  line: number;
+  input: string;
+  reason: string;
+}
+
+export interface RejectionsPage extends FromGeneration {
+  rejections: Rejection[];
+  next_cursor: string | null;
+}
+
 export interface ItemReply extends FromGeneration, Item {}
 
 export interface ItemsPage extends FromGeneration {

@@ -1,14 +1,14 @@
-import cytoscape, { type Core, type EdgeSingular, type NodeSingular, type StylesheetJson } from "cytoscape";
+import cytoscape, { type Core, type NodeSingular, type StylesheetJson } from "cytoscape";
 import type { Point } from "./layout";
-import { MOST_EDGES, type Neighbourhood } from "./neighbourhood";
+import type { Neighbourhood } from "./neighbourhood";
+import { type Drawn, FADED, HEIGHT, LARGER, RIM, Underlay, WIDTH } from "./underlay";
 
-export const WIDTH = 72; // of a node
-export const HEIGHT = 54;
-export const LARGER = 1.4; // the query
 const LEGIBLE = 32; // pixels on the screen, from which on a node shows its picture
 const PAUSE = 80; // ms without a move, before pictures are asked for
 const MARGIN = 30;
 const CLOSE = 1.6; // zoom, at most, where little is to be seen
+const SHARP = 2; // pixels of a picture file for one of the screen
+const LARGEST = 8000; // pixels of a picture file, either way
 
 /** What the graph asks of the page, and tells it. Nodes are places. */
 export interface Listener {
@@ -18,13 +18,16 @@ export interface Listener {
   title: (place: number) => string;
 }
 
-/** The graph on the screen: Cytoscape.js, told what has changed. */
+/** The graph on the screen: pictures, names and gestures by Cytoscape.js, told what has changed, the rest under it. */
 export class Canvas {
   private readonly cy: Core;
   private readonly dark = matchMedia("(prefers-color-scheme: dark)");
+  private readonly underlay: Underlay;
+  private readonly drawn: Drawn;
   private nodes: NodeSingular[] = [];
-  private edges: EdgeSingular[] = [];
-  private held = 0;
+  private component: Int32Array = new Int32Array();
+  private chosen: number | null = null;
+  private legible = false;
   private timer = 0;
 
   constructor(
@@ -33,14 +36,16 @@ export class Canvas {
   ) {
     this.cy = cytoscape({
       container,
-      style: style(container),
       minZoom: 0.04,
       maxZoom: 3,
       boxSelectionEnabled: false,
       autounselectify: true,
-      hideEdgesOnViewport: true,
       textureOnViewport: true,
     });
+    const edges = { source: new Int32Array(), target: new Int32Array(), similarity: new Float64Array() };
+    this.drawn = { edges, held: 0, path: [], colours: [], faded: this.faded };
+    this.underlay = new Underlay(this.cy, () => this.nodes.map((node) => node.position()), this.drawn);
+    this.restyle();
     this.cy.on("tap", (event) => {
       if (event.target === this.cy) listener.picked(null);
       else if (event.target.isNode()) listener.picked(event.target.data("place") as number);
@@ -57,7 +62,6 @@ export class Canvas {
     const before = this.nodes.length;
     this.cy.batch(() => {
       this.cy.elements().remove();
-      const drawn = Math.min(edges.similarity.length, MOST_EDGES);
       this.cy.add(
         nodes.map((_, place) => ({
           group: "nodes",
@@ -66,45 +70,26 @@ export class Canvas {
           classes: place === 0 ? "query" : "",
         })),
       );
-      this.cy.add(
-        Array.from({ length: drawn }, (_, edge) => ({
-          group: "edges",
-          data: {
-            id: `e${edge}`,
-            source: `${edges.source[edge]}`,
-            target: `${edges.target[edge]}`,
-            similarity: edges.similarity[edge],
-          },
-        })),
-      );
       this.nodes = this.cy.nodes().toArray() as NodeSingular[];
-      this.edges = this.cy.edges().toArray() as EdgeSingular[];
-      this.held = this.edges.length;
     });
+    this.draw({ edges, held: edges.similarity.length });
     if (nodes.length !== before) this.fit();
     this.moved();
   }
 
   /** Let only the first so many edges hold; nodes of no component fade. */
   cut(edges: number, component: Int32Array): void {
-    const held = Math.min(edges, this.edges.length);
-    this.cy.batch(() => {
-      for (let edge = this.held; edge < held; edge++) this.edges[edge]!.removeClass("off");
-      for (let edge = held; edge < this.held; edge++) this.edges[edge]!.addClass("off");
-      this.nodes.forEach((node, place) => toggled(node, "alone", component[place] === -1 && place > 0));
-    });
-    this.held = held;
+    this.component = component;
+    this.draw({ held: edges });
   }
 
   colour(colours: string[]): void {
-    this.cy.batch(() =>
-      this.nodes.forEach((node, place) => {
-        if (node.data("colour") !== colours[place]) node.data("colour", colours[place]);
-      }),
-    );
+    this.draw({ colours });
   }
 
   choose(place: number | null): void {
+    this.chosen = place;
+    this.draw({});
     this.cy.batch(() => this.nodes.forEach((node, each) => toggled(node, "chosen", each === place)));
   }
 
@@ -118,12 +103,8 @@ export class Canvas {
 
   /** Mark the way from place to place. */
   trace(path: number[]): void {
-    this.cy.batch(() => {
-      this.cy.edges(".path").remove();
-      this.nodes.forEach((node, place) => toggled(node, "on-path", path.includes(place)));
-      const steps = path.slice(1).map((place, step) => ({ source: `${path[step]}`, target: `${place}` }));
-      this.cy.add(steps.map((data) => ({ group: "edges", data: { ...data, similarity: 1 }, classes: "path" })));
-    });
+    this.draw({ path });
+    this.cy.batch(() => this.nodes.forEach((node, place) => toggled(node, "on-path", path.includes(place))));
   }
 
   /** Everything in view, but nothing enlarged beyond reason. */
@@ -140,8 +121,20 @@ export class Canvas {
   }
 
   /** All of it, as it is drawn at this moment. */
-  png(background: string): Promise<Blob> {
-    return this.cy.png({ output: "blob-promise", full: true, scale: 2, bg: background, maxWidth: 8000, maxHeight: 8000 });
+  async png(background: string): Promise<Blob> {
+    const box = this.cy.elements().boundingBox();
+    const scale = Math.min(SHARP, LARGEST / Math.max(box.w, box.h)) / devicePixelRatio; // by which it is multiplied
+    const nodes = await createImageBitmap(await this.cy.png({ output: "blob-promise", full: true, scale }));
+    const context = new OffscreenCanvas(nodes.width, nodes.height).getContext("2d")!;
+    context.fillStyle = background;
+    context.fillRect(0, 0, nodes.width, nodes.height);
+    context.scale(nodes.width / box.w, nodes.height / box.h);
+    context.translate(-box.x1, -box.y1);
+    this.underlay.paint(context, box);
+    context.resetTransform();
+    context.globalAlpha = 1;
+    context.drawImage(nodes, 0, 0);
+    return context.canvas.convertToBlob();
   }
 
   /** Where the nodes are now, after somebody may have dragged them. */
@@ -152,11 +145,26 @@ export class Canvas {
   destroy(): void {
     clearTimeout(this.timer);
     this.dark.removeEventListener("change", this.restyle);
+    this.underlay.destroy();
     this.cy.destroy();
   }
 
+  private draw(change: Partial<Drawn>): void {
+    Object.assign(this.drawn, change);
+    this.underlay.changed();
+    if (this.legible) this.cy.batch(() => this.nodes.forEach((node, place) => toggled(node, "faded", this.faded(place))));
+  }
+
+  private readonly faded = (place: number): boolean =>
+    this.component[place] === -1 && place > 0 && place !== this.chosen && !this.drawn.path.includes(place);
+
   private readonly restyle = (): void => {
-    this.cy.style(style(this.cy.container()!));
+    const container = this.cy.container()!;
+    const variables = getComputedStyle(container);
+    const colour = (name: string) => variables.getPropertyValue(`--${name}`).trim();
+    this.underlay.lines = [colour("edge"), colour("accent")];
+    this.underlay.changed();
+    this.cy.style(style(colour));
   };
 
   private readonly moved = (): void => {
@@ -166,16 +174,18 @@ export class Canvas {
 
   /** Where nodes are large enough, those in view get their pictures. */
   private readonly pictures = (): void => {
-    const legible = this.cy.zoom() * WIDTH >= LEGIBLE;
+    this.legible = this.cy.zoom() * WIDTH >= LEGIBLE;
     const box = this.cy.extent();
     this.cy.batch(() => {
       this.nodes.forEach((node, place) => {
-        toggled(node, "legible", legible);
+        toggled(node, "legible", this.legible);
         const { x, y } = node.position();
         const inView = x > box.x1 - WIDTH && x < box.x2 + WIDTH && y > box.y1 - HEIGHT && y < box.y2 + HEIGHT;
-        if (legible && inView && node.data("picture") === undefined) node.data("picture", this.listener.picture(place));
+        if (this.legible && inView && node.data("picture") === undefined)
+          node.data("picture", this.listener.picture(place));
       });
     });
+    this.draw({});
   };
 }
 
@@ -184,31 +194,21 @@ function toggled(node: NodeSingular, name: string, wanted: boolean): void {
   if (node.hasClass(name) !== wanted) node.toggleClass(name, wanted);
 }
 
-function style(container: HTMLElement): StylesheetJson {
-  const variables = getComputedStyle(container);
-  const colour = (name: string) => variables.getPropertyValue(`--${name}`).trim();
+function style(colour: (name: string) => string): StylesheetJson {
   return [
     {
-      selector: "node[colour]",
-      style: {
-        shape: "rectangle",
-        width: WIDTH,
-        height: HEIGHT,
-        "background-color": "data(colour)",
-        "border-width": 1,
-        "border-color": colour("edge"),
-      },
+      selector: "node",
+      style: { shape: "rectangle", width: WIDTH, height: HEIGHT, "background-opacity": 0, "bounds-expansion": RIM },
     },
     {
       selector: "node.legible",
       style: {
-        shape: "round-rectangle",
         label: "data(title)",
         color: colour("text"),
         "font-family": "system-ui, sans-serif",
         "font-size": 10,
         "text-valign": "bottom",
-        "text-margin-y": 3,
+        "text-margin-y": 3 + RIM,
         "text-wrap": "ellipsis",
         "text-max-width": "90px",
         "text-background-color": colour("paper"),
@@ -219,33 +219,20 @@ function style(container: HTMLElement): StylesheetJson {
       selector: "node.legible[picture]",
       style: {
         "background-color": "#ffffff", // what structures are drawn for
+        "background-opacity": 1,
         "background-image": "data(picture)",
         "background-fit": "contain",
-        "border-width": 3,
-        "border-color": "data(colour)",
       },
     },
     { selector: "node.query", style: { width: WIDTH * LARGER, height: HEIGHT * LARGER, "font-weight": "bold" } },
-    { selector: "node.alone", style: { opacity: 0.2 } },
+    { selector: "node.legible.faded", style: { opacity: FADED } },
     {
       selector: "node.on-path",
-      style: { opacity: 1, "underlay-color": colour("accent"), "underlay-opacity": 0.35, "underlay-padding": 6 },
+      style: { "underlay-color": colour("accent"), "underlay-opacity": 0.35, "underlay-padding": 6 },
     },
     {
       selector: "node.chosen",
-      style: { opacity: 1, "outline-color": colour("accent"), "outline-width": 4, "outline-offset": 2, "z-index": 9 },
+      style: { "outline-color": colour("accent"), "outline-width": 4, "outline-offset": 2 + RIM, "z-index": 9 },
     },
-    {
-      selector: "edge",
-      style: {
-        "curve-style": "haystack",
-        "haystack-radius": 0,
-        "line-color": colour("edge"),
-        width: "mapData(similarity, 0.4, 1, 0.5, 7)",
-        opacity: 0.45,
-      },
-    },
-    { selector: "edge.off", style: { display: "none" } },
-    { selector: "edge.path", style: { "line-color": colour("accent"), width: 6, opacity: 1, "z-index": 8 } },
   ];
 }

@@ -8,9 +8,11 @@ export interface Point {
 
 const STEPS = 200;
 const STEPS_AGAIN = 80; // where most are in place already
+const UNTANGLED = 0.7; // of the steps, before which nodes pass through each other
+const BONDS = 5; // edges of an item that pull it, its most similar: all of them would pull everything into one heap
 const SLICE = 12; // ms of work between two looks at the rest of the page
 const NEAREST = 110; // between centres, of the most similar
-const FARTHEST = 360;
+const FARTHEST = 200;
 const RADIUS = 48; // that a node keeps to itself
 const RADIUS_OF_QUERY = 66;
 
@@ -23,26 +25,24 @@ export async function layout(
 ): Promise<Point[]> {
   const again = known.some((point) => point !== undefined);
   const data: SimulationNodeDatum[] = Array.from({ length: nodes }, (_, place) => ({ ...known[place] }));
-  const links = Array.from(edges.similarity.subarray(0, MOST_EDGES), (similarity, edge) => ({
-    source: edges.source[edge]!,
-    target: edges.target[edge]!,
-    similarity,
-  }));
+  const links = bonds(nodes, edges);
   for (const { source, target } of links) beside(data, source, target);
   Object.assign(data[0] ?? {}, { fx: 0, fy: 0 });
   const distance = (link: { similarity: number }) => NEAREST + (FARTHEST - NEAREST) * (1 - link.similarity);
   const steps = again ? STEPS_AGAIN : STEPS;
+  const clear = forceCollide((_, place) => (place === 0 ? RADIUS_OF_QUERY : RADIUS));
   const simulation = forceSimulation(data)
     .force("link", forceLink(links).distance(distance))
-    .force("apart", forceManyBody().strength(-260).distanceMax(1200))
-    .force("clear", forceCollide((_, place) => (place === 0 ? RADIUS_OF_QUERY : RADIUS)))
-    .force("x", forceX(0).strength(0.03))
-    .force("y", forceY(0).strength(0.05))
+    .force("apart", forceManyBody().strength(-250).distanceMax(5000))
+    .force("clear", again ? clear : null)
+    .force("x", forceX(0).strength(0.01))
+    .force("y", forceY(0).strength(0.02))
     .alpha(again ? 0.3 : 1)
     .alphaDecay(1 - 0.001 ** (1 / steps))
     .stop();
   let paused = performance.now();
   for (let step = 0; step < steps; step++) {
+    if (step === UNTANGLED * steps) simulation.force("clear", clear);
     simulation.tick();
     if (performance.now() - paused < SLICE) continue;
     await new Promise((resolve) => setTimeout(resolve));
@@ -50,6 +50,20 @@ export async function layout(
     paused = performance.now();
   }
   return data.map(({ x = 0, y = 0 }) => ({ x, y }));
+}
+
+/** The edges that pull: the few most similar of either end. */
+function bonds(nodes: number, { source, target, similarity }: Edges): { source: number; target: number; similarity: number }[] {
+  const bound = new Uint8Array(nodes);
+  const found = [];
+  for (let edge = 0; edge < Math.min(similarity.length, MOST_EDGES); edge++) {
+    const [one, other] = [source[edge]!, target[edge]!];
+    if (bound[one]! >= BONDS && bound[other]! >= BONDS) continue;
+    if (bound[one]! < BONDS) bound[one]!++;
+    if (bound[other]! < BONDS) bound[other]!++;
+    found.push({ source: one, target: other, similarity: similarity[edge]! });
+  }
+  return found;
 }
 
 /** Who is new begins near its most similar neighbour, at an angle of its own. */

@@ -5,11 +5,15 @@ export function title(item: Item): string {
   return item.names.find((name) => name.trim()) ?? item.smiles ?? `item ${item.id}`;
 }
 
+/** Its SMILES, unless that is what it is called. */
+export function structure(item: Item): string | null {
+  return item.smiles === title(item) ? null : item.smiles;
+}
+
 /** What a picture of an item shows, for who cannot see it. */
 export function description(item: Item): string {
-  const name = title(item);
-  if (item.smiles === null) return `Graph ${name}`;
-  return name === item.smiles ? `Structure of ${name}` : `Structure of ${name}, ${item.smiles}`;
+  if (item.smiles === null) return `Graph ${title(item)}`;
+  return `Structure of ${[title(item), structure(item)].filter(Boolean).join(", ")}`;
 }
 
 /** How the address says an item: by structure, else by name, which may not single it out, else by id. */

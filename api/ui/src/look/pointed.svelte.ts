@@ -1,4 +1,6 @@
 import type { Item } from "../api/replies";
+import { navigation } from "../navigation.svelte";
+import { exactly } from "./item";
 
 const PAUSE = 120; // ms that the pointer rests on an item before it is enlarged
 
@@ -8,14 +10,24 @@ export interface Compared {
   similarity: number | null;
 }
 
-/** Which item is compared with the query, in all views alike: the one pointed at, else the one chosen. */
+/** Which item is compared with the query, in all views alike: the one pointed at, else the one that the address says. */
 export class Pointed {
-  chosen: Compared | null = $state.raw(null);
+  private met: ReadonlyMap<string, Compared> = $state.raw(new Map());
   private hovered: Compared | null = $state.raw(null);
   private timer = 0;
 
+  /** Null also until what the address says has been met. */
+  get chosen(): Compared | null {
+    return this.met.get(navigation.address.chosen ?? "") ?? null;
+  }
+
   get item(): Compared | null {
     return this.hovered ?? this.chosen;
+  }
+
+  /** So that the address need say no more of it than its structure. */
+  meet(hit: Compared): void {
+    this.met = new Map(this.met).set(exactly(hit.item), hit);
   }
 
   at(hit: Compared): void {
@@ -28,14 +40,17 @@ export class Pointed {
     this.timer = setTimeout(() => (this.hovered = null), PAUSE);
   }
 
+  /** Or, if it is chosen already, none. */
   choose(hit: Compared): void {
-    this.chosen = hit.item.id === this.chosen?.item.id ? null : hit;
+    const text = exactly(hit.item);
+    this.meet(hit);
+    navigation.go({ chosen: text === navigation.address.chosen ? null : text });
   }
 
   clear(): void {
     clearTimeout(this.timer);
-    this.chosen = null;
     this.hovered = null;
+    navigation.go({ chosen: null });
   }
 
   /** For the buttons that items are chosen by: arrow keys move between them. */

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { strokes, thickness } from "./underlay";
+
+describe("edges in strokes", () => {
+  const similarity = Float64Array.from({ length: 5000 }, (_, edge) => 1 - (0.6 * edge) / 4999);
+
+  it.each([0, 1, 777, 5000])("are all there once: %i of them", (held) => {
+    let place = 0;
+    for (const { from, to } of strokes(similarity, held)) {
+      expect(from).toBe(place);
+      expect(to).toBeGreaterThan(from);
+      place = to;
+    }
+    expect(place).toBe(held);
+  });
+
+  it("are few, and about as wide as each edge would be alone", () => {
+    const found = strokes(similarity, similarity.length);
+    expect(found.length).toBeLessThan(15);
+    for (const { width, from, to } of found)
+      for (let edge = from; edge < to; edge++) expect(Math.abs(width - thickness(similarity[edge]!))).toBeLessThan(0.3);
+  });
+
+  it("are wider where similarity is higher", () => {
+    const widths = strokes(similarity, similarity.length).map(({ width }) => width);
+    expect(widths).toEqual([...new Set(widths)].sort((one, other) => other - one));
+    expect(thickness(0.2)).toBe(thickness(0.4));
+  });
+});
