@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from store.components import root
 from store.records import Edges, Float32, Int32, Int64
 
 _EDGES_AT_ONCE = 1 << 23
@@ -83,15 +84,7 @@ def _join(component: Int32, best: Int64, source: Int32, target: Int32, chosen: N
         edge = best[node]
         if edge >= 0:
             chosen[edge] = True
-            a, b = _root(component, source[edge]), _root(component, target[edge])
+            a, b = root(component, source[edge]), root(component, target[edge])
             component[max(a, b)] = min(a, b)
     for node in range(len(component)):
-        component[node] = _root(component, node)
-
-
-@njit(nogil=True, cache=True)
-def _root(component: Int32, node: int) -> int:
-    while component[node] != node:
-        component[node] = component[component[node]]
-        node = component[node]
-    return node
+        component[node] = root(component, node)

@@ -73,17 +73,18 @@ def _joined(source: Int32, target: Int32, similarity: Float32, nodes: int) -> tu
     label = np.arange(nodes).astype(np.int32)
     weakest = np.full(nodes, np.inf, np.float32)
     for edge in range(len(source)):  # most similar first, so the last to join is the weakest
-        a, b = _root(label, source[edge]), _root(label, target[edge])
+        a, b = root(label, source[edge]), root(label, target[edge])
         low, high = min(a, b), max(a, b)
         label[high] = low
         weakest[low] = similarity[edge]
     for node in range(nodes):
-        label[node] = _root(label, node)
+        label[node] = root(label, node)
     return label, weakest
 
 
 @njit(nogil=True, cache=True)
-def _root(label: Int32, node: int) -> int:
+def root(label: Int32, node: int) -> int:
+    """The node at which the labels that lead on from `node` end; the way there is halved."""
     while label[node] != node:
         label[node] = label[label[node]]
         node = label[node]

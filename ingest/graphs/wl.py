@@ -44,13 +44,6 @@ class Features:
         _refine(levels, graphs.indptr, graphs.neighbors)
         return cls(*_histograms(levels, graphs.node_offsets))
 
-    @classmethod
-    def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """One after the other; at least one."""
-        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
-        subtree, count = (np.concatenate([getattr(part, name) for part in parts]) for name in ("subtree", "count"))
-        return cls(np.append(0, np.cumsum(lengths)), subtree, count)
-
     @cached_property
     def square(self) -> Float64:
         """(N,) the product of each graph with itself."""
