@@ -53,14 +53,11 @@ class Artist:
             raise Conflict("only molecules have shared substructures to highlight", given=kind, expected="molecule")
         worker = await self._idle.get()
         try:
-            what: dict[str, Any] = {"title": title, "width": width, "height": height}
-            if kind == "molecule":
-                atoms, note = ([], "") if shared_with is None else await _shared(worker, structure, shared_with)
-                what |= {"smiles": structure, "note": note, "atoms": atoms}
-            else:
-                what |= {"structure": structure}
-            svg: str = await worker.ask("draw" if kind == "molecule" else "draw_graph", self._patience, **what)
-            return svg
+            what = {"title": title, "width": width, "height": height}
+            if kind != "molecule":
+                return await worker.ask("draw_graph", self._patience, structure=structure, **what)
+            atoms, note = ([], "") if shared_with is None else await _shared(worker, structure, shared_with)
+            return await worker.ask("draw", self._patience, smiles=structure, atoms=atoms, note=note, **what)
         except TimeoutError as error:
             raise StoreBusy("drawing this structure takes too long", given=structure[:200]) from error
         finally:

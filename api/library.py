@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from api.preparation import Preparation
 from ingest.kind import Kind, Query, Search
-from ingest.kinds import kind_of
+from ingest.kinds import kind_of, recipe_of
 from ingest.query import read_structure
 from store.base import Collection, Generation, Store, rounded
 from store.components import Components
@@ -48,7 +48,7 @@ class Opened:
 
     def read(self, **structure: str | None) -> Query:
         """A structure as this collection reads it. Raises as `read_structure` does."""
-        return read_structure(self.kind.recipe(self.generation.manifest.recipe), **structure)
+        return read_structure(recipe_of(self.generation), **structure)
 
     def sampler(self) -> Sampler:
         with self._lock:

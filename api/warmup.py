@@ -40,7 +40,8 @@ def _compile_kernels() -> None:
         sampler.explain(0, Policy.of(name), 0, 0)
     sampler.negatives(0, 0, 0, 1, 1)
     words = _read_only([[1], [2], [3]], np.uint64)
-    common_with(words, words[0])
+    for some in (words, words[:1].copy()):  # of all items, and of some
+        common_with(some, words[0])
     planes = BitPlanes(*(_read_only(array.tolist(), array.dtype) for array in BitPlanes.of(words)))
     similar_in_tiles(BitLists.of_one(planes, words[0]), planes, minimum_common(0.5, 2), -1, 0, 1)
 

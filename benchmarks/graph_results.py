@@ -44,6 +44,7 @@ from api.serve import Server
 from api.settings import Settings
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.graph_report import ARMS, FINETUNED, PRETRAINED, SETS, GraphResults, report
+from benchmarks.pretraining import pretrained
 from graphkin.cli import run as graphkin
 from trainer.calibration import calibrate
 from trainer.config import Model, PretrainConfig
@@ -52,10 +53,8 @@ from trainer.embed import embed
 from trainer.encoders import Encoder
 from trainer.features import features
 from trainer.finetune import FinetuneOptions, Start, finetune
-from trainer.metrics_log import Record
 from trainer.objective import make_encoder
 from trainer.online import OnlineSource, default_cache
-from trainer.pretrain import pretrain
 from trainer.pretrained import load_encoder
 from trainer.probe import probe_classes, standardised
 from trainer.split import FOLDS, stratified_split
@@ -146,22 +145,10 @@ def _edges(corpus: Corpus, row: int) -> np.ndarray:
     return np.stack([target, source], axis=1)[target < source]
 
 
-def pretrained(options: Options, strategy: Strategy, seed: int, without: Fold, url: Callable[[], str]) -> Cell:
-    """Train, or continue. The times are those of all steps at the pace of those done now."""
+def trained(options: Options, strategy: Strategy, seed: int, without: Fold, url: Callable[[], str]) -> Cell:
     config = PretrainConfig.of(strategy, kind="graph", seed=seed, max_steps=options.steps, bf16=options.bf16)
-    local, records = default_cache(options.work / "cache"), list[Record]()
-    with OnlineSource(url(), _named(without), config.draws, features, local) as source:
-        source.corpus()  # featurised once for all runs
-        stopwatch = Stopwatch()
-        pretrain(
-            config,
-            source,
-            options.run(strategy, seed, without),
-            resume=True,
-            checkpoint_steps=_CHECKPOINT,
-            report=lambda told: records.extend(told.records),
-        )
-    return stopwatch.read(options.steps / len(records) if records else float("nan"))
+    source = OnlineSource(url(), _named(without), config.draws, features, default_cache(options.work / "cache"))
+    return pretrained(config, source, options.run(strategy, seed, without), _CHECKPOINT)
 
 
 def encoder(options: Options, arm: str, seed: int, without: Fold) -> Encoder:
@@ -219,7 +206,7 @@ def measure(options: Options, own: int, seeds: Sequence[int]) -> GraphResults:
             folds = [*range(FOLDS)] if without is None else [without]
             for seed in seeds:
                 for strategy in PRETRAINED:
-                    make = partial(pretrained, options, strategy, seed, without, url)
+                    make = partial(trained, options, strategy, seed, without, url)
                     path = options.cell("pretraining", strategy, seed, _named(without))
                     results.pretraining[strategy, seed, without] = finished(path, make)
                 _score(options, results, seed, without, folds)

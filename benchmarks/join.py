@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from benchmarks.data import molecules
 from ingest.join import similar_pairs
@@ -33,6 +32,7 @@ from ingest.molecules.fingerprints import Fingerprinter
 from ingest.molecules.reader import MoleculeReader
 from ingest.popcount import common, minimum_common
 from ingest.recipe import MoleculeRecipe
+from store.kernels import kernel
 from store.records import Int32, Int64, UInt64
 
 _ZINC250K = 249_456
@@ -82,7 +82,7 @@ def naive(sample: Sample, threshold: float, workers: int) -> tuple[float, int]:
     return time.perf_counter() - begin, found
 
 
-@njit(nogil=True)
+@kernel
 def _blocked(words: UInt64, popcounts: Int64, least: Int64, start: int, stop: int) -> tuple[Int32, Int32, Int32]:
     stop, room, found = min(stop, len(words)), 1024, 0
     left, right, shared = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)

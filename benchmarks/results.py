@@ -32,6 +32,7 @@ from api.serve import Server
 from api.settings import Settings
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules, smiles_file
+from benchmarks.pretraining import pretrained
 from benchmarks.report import FINETUNED, INTERPRETED, PRETRAINED, UNINTERPRETED, Results, report
 from ingest.pipeline import ingest
 from ingest.recipe import resolve
@@ -44,10 +45,8 @@ from trainer.encoders import Encoder
 from trainer.features import features
 from trainer.featurize import featurize
 from trainer.finetune import FinetuneOptions, Start, finetune
-from trainer.metrics_log import Record
 from trainer.objective import make_encoder
 from trainer.online import OnlineSource, default_cache
-from trainer.pretrain import pretrain
 from trainer.pretrained import load_encoder
 from trainer.probe import morgan, probe, standardised
 from trainer.scaffold import random_scaffold_split, scaffold_split, scaffolds
@@ -108,23 +107,11 @@ def served(options: Options) -> Iterator[Place]:
         yield url, name
 
 
-def pretrained(options: Options, strategy: Strategy, seed: int, place: Callable[[], Place]) -> Cell:
-    """Train, or continue. The times are those of all steps at the pace of those done now."""
-    url, collection = place()
+def trained(options: Options, strategy: Strategy, seed: int, place: Callable[[], Place]) -> Cell:
     config = PretrainConfig.of(strategy, batch_size=_BATCH, seed=seed, max_steps=options.steps, bf16=options.bf16)
-    local, records = default_cache(options.work / "cache"), list[Record]()
-    with OnlineSource(url, collection, config.draws, partial(features, workers=_WORKERS), local) as source:
-        source.corpus()  # featurised once for all runs
-        stopwatch = Stopwatch()
-        pretrain(
-            config,
-            source,
-            options.run(strategy, seed),
-            resume=True,
-            checkpoint_steps=_CHECKPOINT,
-            report=lambda told: records.extend(told.records),
-        )
-    return stopwatch.read(options.steps / len(records) if records else float("nan"))
+    local = default_cache(options.work / "cache")
+    source = OnlineSource(*place(), config.draws, partial(features, workers=_WORKERS), local)
+    return pretrained(config, source, options.run(strategy, seed), _CHECKPOINT)
 
 
 @cache
@@ -179,7 +166,7 @@ def measure(options: Options, seeds: list[int]) -> Results:
         place = cache(lambda: stack.enter_context(served(options)))
         for seed in seeds:
             for arm in PRETRAINED:
-                make = partial(pretrained, options, arm, seed, place)
+                make = partial(trained, options, arm, seed, place)
                 results.pretraining[arm, seed] = finished(options.cell("pretraining", arm, seed), make)
             _score(options, seed, results)
     return results

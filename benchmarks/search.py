@@ -91,17 +91,15 @@ def main() -> None:
         store.open(options.collection) as generation,
     ):
         ids = np.random.default_rng(0).choice(generation.size, options.queries, replace=False)
-        queries = [text for batch in generation.scan(ids.astype(np.int32)) for text in batch["smiles"].to_pylist()]
+        queries = list(generation.structures(ids.astype(np.int32)))
         print(f"{generation.size:,} molecules, {len(queries)} queries: median, 99th percentile")
         report("in process", in_process(generation), queries)
         over_http(options.store, options.collection, Path(folder), queries)
         if options.no_fpsim2 or not find_spec("FPSim2"):
             print("  FPSim2 is left out" + ("" if options.no_fpsim2 else ": it is not installed"))
             return
-        smiles = (text for batch in generation.scan() for text in batch["smiles"].to_pylist())
-        report(
-            "FPSim2", fpsim2(smiles, MoleculeRecipe.model_validate(generation.manifest.recipe), Path(folder)), queries
-        )
+        recipe = MoleculeRecipe.model_validate(generation.manifest.recipe)
+        report("FPSim2", fpsim2(generation.structures(), recipe, Path(folder)), queries)
 
 
 if __name__ == "__main__":

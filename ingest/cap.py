@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ingest.join import Pairs
+from store.kernels import kernel
 from store.records import Float64, Int32, Int64, UInt64
 
 UInt32: TypeAlias = NDArray[np.uint32]
@@ -78,7 +78,7 @@ class Cap:
         return Pairs(pairs.left[stays], pairs.right[stays], pairs.similarity[stays])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _mixed(a: np.uint64, b: np.uint64) -> np.uint64:
     """One symmetric 64-bit hash of two content hashes (the SplitMix64 finaliser over their sum)."""
     mixed = a + b
@@ -87,14 +87,14 @@ def _mixed(a: np.uint64, b: np.uint64) -> np.uint64:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _count_ends(left: Int32, right: Int32, degrees: Int32 | Int64) -> None:
     for pair in range(len(left)):
         degrees[left[pair]] += 1
         degrees[right[pair]] += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _passes(
     left: Int32, right: Int32, similarity: Float64, tie: UInt64, bar_similarity: Float64, bar_mixed: UInt64
 ) -> Bool:
@@ -109,7 +109,7 @@ def _passes(
     return stays
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _raise_bars(
     left: Int32, right: Int32, similarity: Float64, tie: UInt64, top_k: int, bar_similarity: Float64, bar_mixed: UInt64
 ) -> None:
@@ -135,7 +135,7 @@ def _raise_bars(
         bar_mixed[item] = _ranked(mixed, equal, top_k - 1 - better)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _ranked(values: Float64 | UInt64, count: int, rank: int) -> float | int:
     """What has this rank, from 0, among the first `count` values in ascending order; reorders them (Hoare's FIND)."""
     low, high = 0, count - 1
@@ -157,7 +157,7 @@ def _ranked(values: Float64 | UInt64, count: int, rank: int) -> float | int:
     return values[rank]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _of_full_items(left: Int32, right: Int32, items: int, top_k: int) -> tuple[Int64, UInt32]:
     """The pairs of each item that has top_k or more, in order: item i has own[starts[i] : starts[i + 1]]."""
     counts = np.zeros(items, np.int64)

@@ -24,7 +24,7 @@ Arrays = dict[str, NDArray[Any]]
 class Collector(ABC):
     """Takes what the tasks of a join find, in their order, from task `begin` on: the others are there already.
 
-    `made_from` is all that decides what the tasks find.
+    `made_from` is all that decides what the tasks find, and what of it is kept.
     """
 
     begin: int
@@ -60,7 +60,7 @@ class CappedCollector(Collector):
     """Holds what may still stay, and saves it now and then."""
 
     def __init__(self, tie: UInt64, top_k: int, workspace: Workspace, *made_from: Content) -> None:
-        super().__init__(workspace, *made_from, tie, str(top_k).encode())
+        super().__init__(workspace, *made_from)
         saved = self._load("cap")
         self._cap = Cap(tie, top_k) if saved is None else Cap.restored(tie, top_k, saved)
         self._next = self.begin = 0 if saved is None else int(saved["next"])
@@ -83,7 +83,7 @@ class UncappedCollector(Collector):
     """Leaves all pairs in files, so that they need not fit into memory."""
 
     def __init__(self, items: int, workspace: Workspace, *made_from: Content) -> None:
-        super().__init__(workspace, *made_from, b"all")
+        super().__init__(workspace, *made_from)
         self._items = items
         self._files = 0
         self._next = self.begin = 0
@@ -118,7 +118,9 @@ class UncappedCollector(Collector):
 
 
 def collector(tie: UInt64, top_k: int, workspace: Workspace, *made_from: Content) -> Collector:
-    """For items with these content hashes; `top_k` 0 is no cap."""
+    """For items with these content hashes, which rank equals in the join too; `top_k` 0 is no cap. `made_from` is all
+    else that decides what the tasks find."""
+    made_from = (*made_from, tie, str(top_k).encode())
     if top_k:
         return CappedCollector(tie, top_k, workspace, *made_from)
     return UncappedCollector(len(tie), workspace, *made_from)

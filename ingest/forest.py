@@ -1,9 +1,10 @@
 """The maximum spanning forest: single linkage at every threshold, in N - 1 edges or fewer."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from store.components import root
+from store.kernels import kernel
 from store.records import Edges, Float32, Int32, Int64
 
 _EDGES_AT_ONCE = 1 << 23
@@ -42,7 +43,7 @@ class SpanningForest:
         return forest.take(np.lexsort((forest.target, forest.source, -forest.similarity)))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _boruvka(source: Int32, target: Int32, similarity: Float32, nodes: int) -> NDArray[np.bool_]:
     """(E,) which edges are the forest's: again and again, every component takes the best edge that leaves it."""
     component = np.arange(nodes).astype(np.int32)
@@ -69,29 +70,21 @@ def _boruvka(source: Int32, target: Int32, similarity: Float32, nodes: int) -> N
     return chosen
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _precedes(edge: int, other: int, source: Int32, target: Int32) -> bool:
     if source[edge] != source[other]:
         return bool(source[edge] < source[other])
     return bool(target[edge] < target[other])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _join(component: Int32, best: Int64, source: Int32, target: Int32, chosen: NDArray[np.bool_]) -> None:
     """Choose the best edge of every component that has one, and name each component by its lowest node."""
     for node in range(len(best)):
         edge = best[node]
         if edge >= 0:
             chosen[edge] = True
-            a, b = _root(component, source[edge]), _root(component, target[edge])
+            a, b = root(component, source[edge]), root(component, target[edge])
             component[max(a, b)] = min(a, b)
     for node in range(len(component)):
-        component[node] = _root(component, node)
-
-
-@njit(nogil=True, cache=True)
-def _root(component: Int32, node: int) -> int:
-    while component[node] != node:
-        component[node] = component[component[node]]
-        node = component[node]
-    return node
+        component[node] = root(component, node)

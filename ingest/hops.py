@@ -7,7 +7,6 @@ import numpy as np
 from ingest.kind import Search
 from store import traverse
 from store.base import Generation, rounded
-from store.records import Float64
 
 _EACH = 50  # items of a hop that are compared with a target
 
@@ -31,19 +30,18 @@ def by_hop(
     Hops are exact: the fewest edges between two items. Those that nothing lies at are left out.
     """
     random = np.random.default_rng(seed)
-    found: list[list[Float64]] = [[] for _ in range(max_hops)]
-    graph = generation.graph()
+    graph, hops = generation.graph(), range(1, max_hops + 1)
+    distances, similarities = [np.empty(0, np.int32)], [np.empty(0)]
     for target in random.choice(generation.size, min(targets, generation.size), replace=False).tolist():
-        hops = traverse.hops(graph, target, max_hops, rounded(min_similarity))
-        if not (hops > 0).any():
-            continue
-        similarity = search.similarities(target)
-        for hop in range(1, max_hops + 1):
-            there = np.flatnonzero(hops == hop)
-            found[hop - 1].append(similarity[random.permutation(there)[:_EACH]])
-    joined = [np.concatenate([np.empty(0), *parts]) for parts in found]
+        distance = traverse.hops(graph, target, max_hops, rounded(min_similarity))
+        layers = (np.flatnonzero(distance == hop) for hop in hops)
+        drawn = np.concatenate([random.choice(layer, min(_EACH, len(layer)), replace=False) for layer in layers])
+        if len(drawn):
+            distances.append(distance[drawn])
+            similarities.append(search.similarities(target, drawn))
+    distance, similarity = np.concatenate(distances), np.concatenate(similarities)
     return [
         Hop(hop, len(values), float(values.mean()), float(values.std()))
-        for hop, values in enumerate(joined, 1)
-        if len(values)
+        for hop in hops
+        if len(values := similarity[distance == hop])
     ]

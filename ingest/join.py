@@ -1,14 +1,16 @@
 """Exact similarity join: every pair of fingerprints with Tanimoto similarity ≥ τ."""
 
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
 from ingest.planes import TILE, BitLists, BitPlanes
 from ingest.popcount import minimum_common
+from ingest.threads import in_order
 from ingest.tiles import similar_in_tiles
 from store.records import Float64, Int32, Int64, UInt64
 
@@ -68,33 +70,18 @@ class JoinPlan:
 
         `advance` is told how many items a task amounts to. A few blocks are computed ahead of the one being read.
         """
-        with ThreadPoolExecutor(threads) as pool:
-            ahead: deque[Future[Pairs]] = deque()
-            try:
-                for task in range(first, self.tasks):
-                    if task == first or self._tasks[task, 0] != self._tasks[task - 1, 0]:
-                        lists = self._lists(task)
-                    ahead.append(pool.submit(self._run, task, lists))
-                    if len(ahead) > threads + 1:
-                        yield self._next(ahead, task + 1, advance)
-                while ahead:
-                    yield self._next(ahead, self.tasks, advance)
-            finally:
-                for block in ahead:
-                    block.cancel()
+        for task, pairs in enumerate(in_order(self._calls(first), threads), first):
+            advance(self.done(task + 1) - self.done(task))
+            yield pairs
 
-    def _next(self, ahead: "deque[Future[Pairs]]", submitted: int, advance: Callable[[int], object]) -> Pairs:
-        task = submitted - len(ahead)
-        pairs = ahead.popleft().result()
-        advance(self.done(task + 1) - self.done(task))
-        return pairs
+    def _calls(self, first: int) -> Iterator[Callable[[], Pairs]]:
+        """The tasks from `first` on; those of the same rows share their lists."""
+        for start, tasks in groupby(self._tasks[first:].tolist(), itemgetter(0)):
+            lists = BitLists.of(self._planes, self._words, start, min(start + _ROWS, len(self._words)))
+            for task in tasks:
+                yield partial(self._run, lists, *task)
 
-    def _lists(self, task: int) -> BitLists:
-        start = self._tasks[task, 0]
-        return BitLists.of(self._planes, self._words, start, min(start + _ROWS, len(self._words)))
-
-    def _run(self, task: int, lists: BitLists) -> Pairs:
-        start, first_tile, stop_tile = self._tasks[task]
+    def _run(self, lists: BitLists, start: int, first_tile: int, stop_tile: int) -> Pairs:
         rows, right, shared = similar_in_tiles(lists, self._planes, self._least, start, first_tile, stop_tile)
         left = rows + np.int32(start)
         popcounts, order = self._planes.popcounts, self._planes.order

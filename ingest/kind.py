@@ -17,7 +17,7 @@ from ingest.recipe import Recipe
 from ingest.workspace import Content
 from store import records
 from store.base import Generation
-from store.records import Edges, Float64, UInt64
+from store.records import Edges, Float64, Int64, UInt64
 
 Advance: TypeAlias = Callable[[int], object]
 
@@ -38,7 +38,7 @@ class Descriptors(ABC):
     @property
     @abstractmethod
     def content(self) -> Sequence[Content]:
-        """Everything that, with the recipe, decides what `pairs` finds."""
+        """Everything that, with `tie` and the recipe, decides what `pairs` finds."""
 
     @abstractmethod
     def index(self) -> Mapping[str, NDArray[Any]]:
@@ -75,14 +75,15 @@ class Search(ABC):
         """The lowest id of the items with the same structure."""
 
     @abstractmethod
-    def similarities(self, id: int) -> Float64:
-        """(N,) of one item with every item; with itself 0."""
+    def similarities(self, id: int, others: Int64 | slice = slice(None)) -> Float64:
+        """(n,) of one item with others, by default (N,) with all, itself among them."""
 
 
 class Kind(ABC):
     """One kind of item."""
 
     name: ClassVar[records.Kind]
+    recipe_type: ClassVar[type[Recipe]]
     describer: ClassVar[type[Describer]]
     plural: ClassVar[str]
     computed: ClassVar[Sequence[str]]
@@ -92,9 +93,9 @@ class Kind(ABC):
     max_size: ClassVar[int]
     """Atoms or nodes of the largest item that is kept, unless told otherwise."""
 
-    @abstractmethod
-    def recipe(self, values: Mapping[str, Any]) -> Recipe:
+    def recipe(self, values: Mapping[str, Any]) -> Any:
         """The recipe of a manifest."""
+        return self.recipe_type.model_validate(values)
 
     @abstractmethod
     def open(self, file: str, options: ReadOptions) -> Source:

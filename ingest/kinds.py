@@ -3,13 +3,13 @@
 from ingest.graphs.kind import GraphKind
 from ingest.kind import Kind
 from ingest.molecules.kind import MoleculeKind
-from ingest.recipe import GraphRecipe, MoleculeRecipe, Recipe
+from ingest.recipe import Recipe
 from store import records
 from store.base import Generation
 from store.errors import Conflict
 
 _KINDS: dict[records.Kind, Kind] = {kind.name: kind for kind in (MoleculeKind(), GraphKind())}
-_OF_RECIPES: dict[type[Recipe], records.Kind] = {MoleculeRecipe: "molecule", GraphRecipe: "graph"}
+_OF_RECIPES = {kind.recipe_type: kind for kind in _KINDS.values()}
 
 
 def kind_of(generation: Generation) -> Kind:
@@ -22,4 +22,9 @@ def kind_of(generation: Generation) -> Kind:
 
 def kind_of_recipe(recipe: Recipe) -> Kind:
     """The kind of items that a recipe is for."""
-    return _KINDS[_OF_RECIPES[type(recipe)]]
+    return _OF_RECIPES[type(recipe)]
+
+
+def recipe_of(generation: Generation) -> Recipe:
+    """What decided a generation's edges. Raises as `kind_of` does."""
+    return kind_of(generation).recipe(generation.manifest.recipe)

@@ -3,11 +3,11 @@
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ingest import lanes
 from ingest.popcount import popcount
+from store.kernels import kernel
 from store.records import Int32, Int64, UInt64
 
 UInt16: TypeAlias = NDArray[np.uint16]
@@ -93,7 +93,7 @@ def _aligned(rows: int, words: int) -> UInt64:
     return spare[first : first + rows * words].reshape(rows, words)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _frequency(words: UInt64) -> Int64:
     counts = np.zeros(64 * words.shape[1], np.int64)
     for row in range(len(words)):
@@ -105,7 +105,7 @@ def _frequency(words: UInt64) -> Int64:
     return counts
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _clear_present(words: UInt64, order: Int32, rank: UInt16, lacking: UInt64) -> None:
     for position in range(len(order)):
         tile, column = lacking[position // TILE], position % TILE
@@ -117,7 +117,7 @@ def _clear_present(words: UInt64, order: Int32, rank: UInt16, lacking: UInt64) -
                 rest &= rest - np.uint64(1)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _ranks(words: UInt64, rows: Int32, rank: UInt16, starts: Int64) -> UInt16:
     ranks = np.full(starts[-1], len(rank), np.uint16)
     ranked = np.zeros(words.shape[1], np.uint64)
@@ -139,7 +139,7 @@ def _ranks(words: UInt64, rows: Int32, rank: UInt16, starts: Int64) -> UInt16:
     return ranks
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _lowest(word: int) -> int:
     """Place of the lowest set bit of a uint64 that has one."""
     return popcount(~word & (word - np.uint64(1)))  # type: ignore[call-arg]

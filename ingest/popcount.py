@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from store.kernels import kernel
 from store.records import Int32, Int64, UInt64
 
 
@@ -21,7 +22,7 @@ def popcount(typing_context: Any, value: Any) -> Any:  # noqa: ARG001 - the sign
     return types.int64(types.uint64), generate
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def common(words: UInt64, left: int, right: int) -> int:
     """Number of bits set in both rows."""
     count = 0
@@ -30,7 +31,7 @@ def common(words: UInt64, left: int, right: int) -> int:
     return count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def common_with(words: UInt64, query: UInt64) -> Int32:
     """(N,) number of bits each row shares with the query (W,)."""
     counts = np.empty(len(words), np.int32)
@@ -42,7 +43,7 @@ def common_with(words: UInt64, query: UInt64) -> Int32:
     return counts
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def common_pairs(words: UInt64, left: Int32, right: Int32) -> Int32:
     """(P,) number of bits shared by each pair of rows."""
     counts = np.empty(len(left), np.int32)

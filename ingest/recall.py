@@ -64,7 +64,7 @@ def measure(
 
 def _exact_degrees(generation: Generation, ids: Int64, threshold: float) -> Int64:
     search = kind_of(generation).search(generation)
-    found = (search.similarities(id) for id in ids.tolist())
+    found = (np.delete(search.similarities(id), id) for id in ids.tolist())
     return np.array([((each >= threshold) & (each > 0)).sum() for each in found], np.int64)
 
 

@@ -7,11 +7,11 @@ column that is left holds its exact count.
 """
 
 import numpy as np
-from numba import njit
 
 from ingest.lanes import WORDS, Vector, all_set, load, spread, store
 from ingest.planes import STEP, TILE, BitLists, BitPlanes, UInt16
 from ingest.popcount import popcount
+from store.kernels import inlined, kernel
 from store.records import Int32, Int64, UInt64
 
 Found = tuple[Int32, Int32, Int32, np.int64]
@@ -21,7 +21,7 @@ _REGISTERS = 5  # binary places of the counters kept in registers; a sixth and u
 _EARLY, _LATE, _LEFT = 0, 1, 2  # when a tile was out: at the first look, later, never
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def similar_in_tiles(
     lists: BitLists, planes: BitPlanes, least: Int64, first_row: int, first_tile: int, stop_tile: int
 ) -> tuple[Int32, Int32, Int32]:
@@ -47,7 +47,7 @@ def similar_in_tiles(
     return rows[:count].copy(), positions[:count].copy(), shared[:count].copy()
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _adapted(margin: int, late: int, rows: int) -> int:
     """Planes beyond the allowed ones to count before the first look: more if many rows need a second, else fewer."""
     if 5 * late > 2 * rows:
@@ -55,7 +55,7 @@ def _adapted(margin: int, late: int, rows: int) -> int:
     return max(margin - STEP, STEP) if 20 * late < rows else margin
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _run(
     lists: BitLists, planes: BitPlanes, least: Int64, found: Found, first_row: int, tile: int, start: int, stop: int,
     allowed: int, margin: int,
@@ -77,7 +77,7 @@ def _run(
         row += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _next_left(
     vectors: UInt64, ranks: UInt16, starts: Int64, row: int, stop: int, prefix: int, allowed: int, places: int,
     counters: UInt64,
@@ -99,7 +99,7 @@ def _next_left(
     return row, late
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@inlined
 def _count(
     vectors: UInt64,
     ranks: UInt16,
@@ -141,23 +141,23 @@ def _count(
     return _LEFT
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _place(value: int, place: int) -> Vector:
     return spread(np.uint64((value >> place) & 1))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _plane(vectors: UInt64, ranks: UInt16, at: np.uint64) -> Vector:
     return load(vectors, np.uint64(ranks[at]) * np.uint64(WORDS))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sum(a: Vector, b: Vector, c: Vector) -> tuple[Vector, Vector]:
     """Sum and carry of three bits in each lane."""
     return a ^ b ^ c, (a & b) | (c & (a | b))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _add_eight(
     vectors: UInt64, ranks: UInt16, at: np.uint64, one: Vector, two: Vector, four: Vector
 ) -> tuple[Vector, Vector, Vector, Vector]:
@@ -176,7 +176,7 @@ def _add_eight(
     return one, two, four, eight
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _emit(
     found: Found, counters: UInt64, places: int, allowed: int, row: int, row_position: int, tile: int, size: int,
     popcounts: Int64, least: Int64,
@@ -201,7 +201,7 @@ def _emit(
     return rows, positions, shared, count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _doubled(array: Int32) -> Int32:
     larger = np.empty(2 * len(array), np.int32)
     for place in range(len(array)):

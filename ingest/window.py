@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
-from numba import njit
 
 from ingest.join import Pairs
+from store.kernels import kernel
 from store.records import Float64, Int32, Int64, UInt64
 
 MOST = 70  # candidates per target
@@ -92,7 +92,7 @@ def _once(pairs: Pairs, items: int) -> Pairs:
     return Pairs(pairs.left[first], pairs.right[first], pairs.similarity[first])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _accepts(others: Int64, allowed: Int64, a: int, b: int) -> bool:
     for column in range(others.shape[1]):  # noqa: SIM110 - numba compiles no generator into a loop
         if abs(others[b, column] - others[a, column]) > allowed[a, column]:
@@ -100,7 +100,7 @@ def _accepts(others: Int64, allowed: Int64, a: int, b: int) -> bool:
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _candidates(
     key: Float64, reach: Float64, others: Int64, allowed: Int64, start: int, stop: int, most: int
 ) -> tuple[Int32, Int32]:
@@ -130,7 +130,7 @@ def _candidates(
     return target[:found], candidate[:found]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _accepted(
     key: Float64, reach: Float64, others: Int64, allowed: Int64, start: int, stop: int
 ) -> tuple[Int32, Int32]:

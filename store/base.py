@@ -17,7 +17,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from store.errors import Conflict, InvalidInput, NotFound, StoreFormat
-from store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, Kind, Manifest, Provenance, UInt64
+from store.records import (
+    STRUCTURE,
+    Edges,
+    Fingerprints,
+    Float32,
+    Float64,
+    Graph,
+    Int32,
+    Item,
+    Kind,
+    Manifest,
+    Provenance,
+    UInt64,
+)
 
 Field = Literal["smiles", "name", "inchikey"]
 
@@ -238,6 +251,11 @@ class Generation(ABC):
     @abstractmethod
     def scan(self, ids: Int32 | None = None) -> Iterator[pa.RecordBatch]:
         """Items in id order (or the given ids, in their order) as batches of `ITEM_SCHEMA` with int32 `id` first."""
+
+    def structures(self, ids: Int32 | None = None) -> Iterator[str]:
+        """What the items are, as SMILES or graphs as JSON, in the order of `scan`."""
+        column = STRUCTURE[self.manifest.kind]
+        return (text for batch in self.scan(ids) for text in batch[column].to_pylist())
 
     @abstractmethod
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
+from store.kernels import kernel
 from store.records import Edges, Float32, Graph, Int32, Int64
 
 
@@ -68,29 +68,30 @@ def children(parent: Components, id: int) -> tuple[Components, Int32]:
     return raised, ids[np.argsort(-raised.sizes[ids], kind="stable")]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _joined(source: Int32, target: Int32, similarity: Float32, nodes: int) -> tuple[Int32, Float32]:
     label = np.arange(nodes).astype(np.int32)
     weakest = np.full(nodes, np.inf, np.float32)
     for edge in range(len(source)):  # most similar first, so the last to join is the weakest
-        a, b = _root(label, source[edge]), _root(label, target[edge])
+        a, b = root(label, source[edge]), root(label, target[edge])
         low, high = min(a, b), max(a, b)
         label[high] = low
         weakest[low] = similarity[edge]
     for node in range(nodes):
-        label[node] = _root(label, node)
+        label[node] = root(label, node)
     return label, weakest
 
 
-@njit(nogil=True, cache=True)
-def _root(label: Int32, node: int) -> int:
+@kernel
+def root(label: Int32, node: int) -> int:
+    """The node at which the labels that lead on from `node` end; the way there is halved."""
     while label[node] != node:
         label[node] = label[label[node]]
         node = label[node]
     return node
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _medoids(indptr: Int64, indices: Int32, similarity: Float32, label: Int32) -> Int32:
     """(N,) the medoid of the component that each item names."""
     medoid = np.full(len(label), -1, np.int32)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 
+from store.kernels import kernel
 from store.records import Edges, Float32, Graph, Int32, Int64
 
 _EDGE_BLOCK = 1 << 20
@@ -21,7 +21,7 @@ def build(edges: Edges, nodes: int) -> Graph:
     return Graph(indptr, indices, similarity)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _fill(source: Int32, target: Int32, weight: Float32, indptr: Int64, indices: Int32, similarity: Float32) -> None:
     place = indptr[:-1].copy()
     for edge in range(len(source)):

@@ -7,13 +7,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from store.records import ITEM_SCHEMA
+from store.records import ITEM_SCHEMA, UInt64
 
 
 def content_digest(content: str, seed: int) -> bytes:
     """A seeded 128-bit hash of an item: its identity while duplicates collapse, its rank among equals."""
     return hashlib.blake2b(content.encode(), digest_size=16, salt=seed.to_bytes(16, "little")).digest()
+
+
+def tie_of(digests: bytes | NDArray[Any]) -> UInt64:
+    """(N,) what ranks items among equals: the first half of each of their digests, given one after the other."""
+    return np.frombuffer(digests, "<u8")[::2].copy()
 
 
 class ContentHash:

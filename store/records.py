@@ -20,9 +20,7 @@ Kind = Literal["molecule", "graph", "node"]
 ITEM_SCHEMA = pa.schema(
     [
         pa.field("smiles", pa.string()),  # canonical; null for graphs
-        pa.field(
-            "structure", pa.string()
-        ),  # a graph as JSON: num_nodes, edges [[u, v], ...], labels; null for molecules
+        pa.field("structure", pa.string()),  # a graph as JSON (num_nodes, edges [[u, v], ...], labels); else null
         pa.field("inchikey", pa.string()),  # null unless the recipe asked for it
         pa.field("names", pa.list_(pa.string()), nullable=False),  # distinct, in order of appearance
         pa.field("properties", pa.string(), nullable=False),  # one JSON object, keys sorted

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 
 from store.base import Neighbors, Path, Subgraph
+from store.kernels import kernel
 from store.records import Edges, Float32, Graph, Int32, Int64
 
 Rows: TypeAlias = Callable[[Int32, np.float32], tuple[Int32, Int32, Float32]]
@@ -77,7 +77,7 @@ def hops(graph: Graph, id: int, most: int, threshold: np.float32) -> Int32:
     return level
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _path(
     indptr: Int64, indices: Int32, similarity: Float32, source: int, target: int, max_hops: int, threshold: float
 ) -> tuple[Int32, Float32]:
@@ -98,7 +98,7 @@ def _path(
     return ids, steps
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _levels(
     indptr: Int64, indices: Int32, similarity: Float32, source: int, target: int, max_hops: int, threshold: float
 ) -> tuple[Int32, Float32]:

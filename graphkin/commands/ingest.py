@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ingest.recipe import Recipe
 
 
+_preset = click.option(
+    "--preset", type=click.Choice(["default", "paper", "rc"]), default="default", help="Recipe to start from."
+)
 _RUNNING = ("files", "store_location", "collection", "workers", "max_rejected", "rejections_file", "as_json")
 
 
@@ -48,9 +51,7 @@ def ingest() -> None:
 
 
 @ingest.command()
-@click.option(
-    "--preset", type=click.Choice(["default", "paper", "rc"]), default="default", help="Recipe to start from."
-)
+@_preset
 @click.option(
     "--fingerprint",
     type=click.Choice(["morgan", "rdkit", "maccs", "atompair", "torsion"]),
@@ -111,9 +112,7 @@ def molecules(
 
 
 @ingest.command()
-@click.option(
-    "--preset", type=click.Choice(["default", "paper", "rc"]), default="default", help="Recipe to start from."
-)
+@_preset
 @click.option(
     "--labels",
     type=click.Choice(["degree", "uniform", "index", "given"]),

@@ -132,7 +132,7 @@ def neighbors(
 
 def _the_item(opened: "Generation", smiles: str | None, name: str | None, id: int | None) -> int:
     """The id of the one item asked for. Raises `NotFound`, and `InvalidInput` for a name that several items share."""
-    from ingest.kinds import kind_of
+    from ingest.kinds import recipe_of
     from ingest.query import read_structure
     from store.errors import InvalidInput, NotFound
 
@@ -141,7 +141,7 @@ def _the_item(opened: "Generation", smiles: str | None, name: str | None, id: in
     if id is not None:
         return id
     if smiles is not None:
-        canonical = read_structure(kind_of(opened).recipe(opened.manifest.recipe), smiles=smiles).text
+        canonical = read_structure(recipe_of(opened), smiles=smiles).text
         found = opened.find("smiles", canonical)
         hint = "`graphkin search` finds what is similar to any structure"
     else:
@@ -185,14 +185,14 @@ def search(
     standard input.
     """
     from graphkin.answers import hits_of
-    from ingest.kinds import kind_of
+    from ingest.kinds import kind_of, recipe_of
     from ingest.query import read_structure
     from store import open_store
 
     text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
     with open_store(store_location) as store, store.open(collection, generation) as opened:
         kind = kind_of(opened)
-        query = read_structure(kind.recipe(opened.manifest.recipe), **{kind.writings[0]: text})
+        query = read_structure(recipe_of(opened), **{kind.writings[0]: text})
         answer = hits_of(opened, kind.search(opened), query, min_similarity, limit)
     if as_json:
         _print_json(answer)

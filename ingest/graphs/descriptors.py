@@ -1,16 +1,15 @@
 """Graphs as the join sees them."""
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from ingest.columns import fixed_width, lists
 from ingest.graphs.index import SubtreeIndex
 from ingest.graphs.reference import Reference
 from ingest.graphs.structure import Structure
@@ -18,8 +17,10 @@ from ingest.graphs.wl import Features
 from ingest.join import Pairs
 from ingest.kind import Advance, Descriptors
 from ingest.recipe import GraphRecipe
+from ingest.threads import in_order
 from ingest.window import Similarity, Window
 from ingest.workspace import Content
+from store.identity import tie_of
 from store.records import Int32, UInt64
 
 _TARGETS = 256  # of a task
@@ -37,6 +38,19 @@ class GraphDescriptors(Descriptors):
     tie: UInt64
     structures: Sequence[str]
 
+    @classmethod
+    def of(cls, items: pa.Table, recipe: GraphRecipe) -> Self:
+        """Of graphs as their describer describes them."""
+        lengths, subtree = lists(items["subtree"])
+        return cls(
+            recipe=recipe,
+            features=Features(np.append(0, np.cumsum(lengths)), subtree, lists(items["count"])[1]),
+            nodes=np.asarray(items["nodes"]),
+            edges=np.asarray(items["edges"]),
+            tie=tie_of(fixed_width(items["digest"], "<u8")),
+            structures=items["structure"].to_pylist() if recipe.kernel != "wl" else (),
+        )
+
     @property
     def words(self) -> UInt64:
         return np.empty((len(self), 0), np.uint64)
@@ -45,7 +59,7 @@ class GraphDescriptors(Descriptors):
     def content(self) -> Sequence[Content]:
         compared = "".join(self.structures).encode()  # by other kernels than ours
         features = self.features
-        return features.indptr, features.subtree, features.count, self.nodes, self.edges, self.tie, compared
+        return features.indptr, features.subtree, features.count, self.nodes, self.edges, compared
 
     def index(self) -> Mapping[str, NDArray[Any]]:
         return SubtreeIndex.of(self.features)._asdict()
@@ -75,17 +89,13 @@ class GraphDescriptors(Descriptors):
         window, similarity, none = self.window, self._similarity, np.empty(0, np.int32)
         similarity(none, none)  # what all comparisons need is made now, not by every thread for itself
 
-        def task(targets: range) -> tuple[int, Pairs]:
-            found = window.accepted(targets.start, targets.stop)
-            return len(targets), window.similar(*found, similarity, self.recipe.threshold)
+        def found(targets: range) -> Pairs:
+            accepted = window.accepted(targets.start, targets.stop)
+            return window.similar(*accepted, similarity, self.recipe.threshold)
 
         tasks = [range(len(self))[start : start + _TARGETS] for start in range(0, len(self), _TARGETS)]
         advance(sum(map(len, tasks[:begin])))
-        rest = iter(tasks[begin:])
-        with ThreadPoolExecutor(threads) as pool:
-            ahead = deque(pool.submit(task, targets) for targets in islice(rest, threads + 1))
-            while ahead:
-                done, pairs = ahead.popleft().result()
-                ahead.extend(pool.submit(task, targets) for targets in islice(rest, 1))
-                yield pairs
-                advance(done)
+        calls = (partial(found, targets) for targets in tasks[begin:])
+        for targets, pairs in zip(tasks[begin:], in_order(calls, threads), strict=True):
+            yield pairs
+            advance(len(targets))

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ingest.graphs.wl import Features
+from store.kernels import kernel
 from store.records import Float64, Int32, Int64, UInt64
 
 
@@ -38,7 +38,7 @@ class SubtreeIndex(NamedTuple):
         return products
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _add(starts: Int64, graph: Int32, times: Int32, places: Int64, counts: Int32, products: Float64) -> None:
     for row in range(len(places)):
         for entry in range(starts[places[row]], starts[places[row] + 1]):

@@ -5,14 +5,14 @@ import numpy as np
 from ingest.describer import Rejected
 from ingest.graphs.describer import read_structure
 from ingest.graphs.index import SubtreeIndex
-from ingest.graphs.structure import Structure
+from ingest.graphs.stored import described
 from ingest.graphs.wl import Features, normalised
 from ingest.hits import Hits
 from ingest.kind import Query, Search
 from ingest.recipe import GraphRecipe
 from store.base import Generation, rounded
 from store.errors import Conflict, InvalidInput
-from store.records import Float64
+from store.records import Float64, Int64
 
 _SEARCHED = ("wl", "grakel")  # kernels with the same numbers
 
@@ -29,8 +29,7 @@ class GraphSearch(Search):
                 given=f"kernel {self._recipe.kernel}",
                 expected=f"kernel {' or '.join(_SEARCHED)}",
             )
-        index = generation.index()
-        self._index = SubtreeIndex(**index) if index else SubtreeIndex.of(described(generation, self._recipe))
+        self._index = SubtreeIndex(**(generation.index() or described(generation, self._recipe).index()))
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         similarity = self._similarities(query.described).astype(np.float32)
@@ -46,14 +45,12 @@ class GraphSearch(Search):
 
     def stored(self, query: Query) -> int | None:
         equal = self.search(query, 1.0, self._generation.size).ids
-        structures = (row for batch in self._generation.scan(equal) for row in batch.to_pylist())
-        return next((row["id"] for row in structures if row["structure"] == query.text), None)
+        structures = zip(equal.tolist(), self._generation.structures(equal), strict=True)
+        return next((id for id, text in structures if text == query.text), None)
 
-    def similarities(self, id: int) -> Float64:
-        (row,) = (row for batch in self._generation.scan(np.array([id], np.int32)) for row in batch.to_pylist())
-        similarity = self._similarities(read_graph(self._recipe, row["structure"]).described)
-        similarity[id] = 0
-        return similarity
+    def similarities(self, id: int, others: Int64 | slice = slice(None)) -> Float64:
+        (text,) = self._generation.structures(np.array([id], np.int32))
+        return self._similarities(read_graph(self._recipe, text).described)[others]
 
 
 def read_graph(recipe: GraphRecipe, text: str) -> Query:
@@ -64,12 +61,3 @@ def read_graph(recipe: GraphRecipe, text: str) -> Query:
         given = text[:200].encode(errors="backslashreplace").decode()
         raise InvalidInput(f"not a graph: {reason}", given=given, expected='{"edges": [[0, 1], ...]}') from reason
     return Query(structure.text, Features.of([structure], recipe))
-
-
-def described(generation: Generation, recipe: GraphRecipe) -> Features:
-    """The features of all items of a generation, from their structures."""
-    parts = [
-        Features.of([Structure.read(text) for text in batch["structure"].to_pylist()], recipe)
-        for batch in generation.scan()
-    ]
-    return Features.concatenate(parts)

@@ -111,9 +111,6 @@ class Graphs:
     indptr: Int64
     neighbors: Int32
 
-    def __len__(self) -> int:
-        return len(self.node_offsets) - 1
-
     @classmethod
     def of(cls, structures: Sequence[Structure]) -> Self:
         node_offsets = np.cumsum([0, *(structure.nodes for structure in structures)])
@@ -123,8 +120,3 @@ class Graphs:
         order = np.lexsort((target, source))
         indptr = np.append(0, np.cumsum(np.bincount(source, minlength=node_offsets[-1])))
         return cls(node_offsets, indptr, target[order].astype(np.int32))
-
-    @property
-    def nodes(self) -> Int64:
-        """(N,) nodes of each graph."""
-        return np.diff(self.node_offsets)

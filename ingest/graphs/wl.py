@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numba import njit
 
 from ingest.graphs.structure import Graphs, Structure
 from ingest.recipe import GraphRecipe
+from store.kernels import inlined, kernel
 from store.records import Float64, Int32, Int64, UInt64
 
 _NEIGHBOR, _OWN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
@@ -43,13 +43,6 @@ class Features:
         levels[0] = _initial(graphs, structures, recipe)
         _refine(levels, graphs.indptr, graphs.neighbors)
         return cls(*_histograms(levels, graphs.node_offsets))
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """One after the other; at least one."""
-        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
-        subtree, count = (np.concatenate([getattr(part, name) for part in parts]) for name in ("subtree", "count"))
-        return cls(np.append(0, np.cumsum(lengths)), subtree, count)
 
     @cached_property
     def square(self) -> Float64:
@@ -100,7 +93,7 @@ def _numbers(labels: Sequence[str] | Sequence[int]) -> Int64:
     return np.fromiter(hashed, np.int64, count=len(labels))
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def _mixed(value: np.uint64) -> np.uint64:
     """The finaliser of SplitMix64 (Steele et al., 2014): one to one, and every bit of it depends on every bit."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -108,7 +101,7 @@ def _mixed(value: np.uint64) -> np.uint64:
     return value ^ (value >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _refine(levels: UInt64, indptr: Int64, neighbors: Int32) -> None:
     """Fill in the levels after the first. The neighbours' part is a sum, so their order does not matter."""
     for level in range(len(levels)):
@@ -122,7 +115,7 @@ def _refine(levels: UInt64, indptr: Int64, neighbors: Int32) -> None:
             levels[level, v] = _mixed(levels[level - 1, v] * _OWN + _mixed(around))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _histograms(levels: UInt64, node_offsets: Int64) -> tuple[Int64, UInt64, Int32]:
     height, nodes = levels.shape
     indptr = np.zeros(len(node_offsets), np.int64)
@@ -140,7 +133,7 @@ def _histograms(levels: UInt64, node_offsets: Int64) -> tuple[Int64, UInt64, Int
     return indptr, subtree[:found].copy(), count[:found].copy()
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _products(indptr: Int64, subtree: UInt64, count: Int32, a: Int32, b: Int32) -> Float64:
     product = np.zeros(len(a), np.float64)
     for pair in range(len(a)):

@@ -1,8 +1,5 @@
 """Molecules as one kind of item."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 from rdkit import rdBase
@@ -18,7 +15,7 @@ from ingest.molecules.stored import recomputed_fingerprints, recomputed_similari
 from ingest.readers import ReadOptions, Source, open_source
 from ingest.recipe import MoleculeRecipe
 from store.base import Generation
-from store.identity import content_digest
+from store.identity import content_digest, tie_of
 from store.records import Edges, Float64
 
 
@@ -26,14 +23,12 @@ class MoleculeKind(Kind):
     """Structures that RDKit reads, compared by fingerprints."""
 
     name = "molecule"
+    recipe_type = MoleculeRecipe
     describer = MoleculeDescriber
     plural = "molecules"
     computed = ("molwt", "rings", "heavy_atoms")
     writings = ("smiles", "inchi", "molblock")
     max_size = MAX_ATOMS
-
-    def recipe(self, values: Mapping[str, Any]) -> MoleculeRecipe:
-        return MoleculeRecipe.model_validate(values)
 
     def open(self, file: str, options: ReadOptions) -> Source:
         return open_source(file, options)
@@ -45,19 +40,18 @@ class MoleculeKind(Kind):
             molwt=np.asarray(items["molwt"]),
             rings=np.asarray(items["rings"]),
             heavy_atoms=np.asarray(items["heavy_atoms"]),
-            tie=fixed_width(items["digest"], "<u8").reshape(-1, 2)[:, 0].copy(),
+            tie=tie_of(fixed_width(items["digest"], "<u8")),
         )
 
     def described(self, generation: Generation, recipe: MoleculeRecipe) -> MoleculeDescriptors:
-        smiles = (text for batch in generation.scan() for text in batch["smiles"].to_pylist())
-        digests = b"".join(content_digest(text, recipe.tie_seed) for text in smiles)
+        digests = (content_digest(smiles, recipe.tie_seed) for smiles in generation.structures())
         return MoleculeDescriptors(
             recipe=recipe,
             bits=generation.fingerprints().words,
             molwt=generation.column("molwt"),
             rings=generation.column("rings").astype(np.int32),
             heavy_atoms=generation.column("heavy_atoms").astype(np.int32),
-            tie=np.frombuffer(digests, "<u8").reshape(-1, 2)[:, 0].copy(),
+            tie=tie_of(b"".join(digests)),
         )
 
     def specimen(self, recipe: MoleculeRecipe) -> MoleculeDescriptors:

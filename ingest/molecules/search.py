@@ -14,7 +14,7 @@ from ingest.recipe import MoleculeRecipe
 from ingest.tiles import similar_in_tiles
 from store.base import Generation, rounded
 from store.errors import Conflict
-from store.records import Float64, UInt64
+from store.records import Float64, Int64, UInt64
 
 _SAMPLED = 16
 _LEAST = 1e-6  # below any similarity of fingerprints that share a bit
@@ -96,12 +96,10 @@ class MoleculeSearch(Search):
         similarity = self._similarities(query.described).astype(np.float32)
         return Hits(np.arange(len(similarity), dtype=np.int32), similarity)
 
-    def _similarities(self, bits: UInt64) -> Float64:
-        shared = common_with(self._fingerprints.words, bits)
-        union = self._fingerprints.popcounts + np.bitwise_count(bits).sum(dtype=np.int32) - shared
+    def _similarities(self, bits: UInt64, others: Int64 | slice = slice(None)) -> Float64:
+        shared = common_with(self._fingerprints.words[others], bits)
+        union = self._fingerprints.popcounts[others] + np.bitwise_count(bits).sum(dtype=np.int32) - shared
         return shared / np.maximum(union, 1)
 
-    def similarities(self, id: int) -> Float64:
-        similarity = self._similarities(self._fingerprints.words[id])
-        similarity[id] = 0
-        return similarity
+    def similarities(self, id: int, others: Int64 | slice = slice(None)) -> Float64:
+        return self._similarities(self._fingerprints.words[id], others)

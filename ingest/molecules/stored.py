@@ -26,4 +26,4 @@ def recomputed_similarities(generation: Generation, recipe: MoleculeRecipe, edge
 
 
 def _molecules(generation: Generation, ids: Int32) -> list[Chem.Mol]:
-    return [Chem.MolFromSmiles(item["smiles"]) for item in generation.items(ids)]
+    return [Chem.MolFromSmiles(smiles) for smiles in generation.structures(ids)]

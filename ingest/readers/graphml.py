@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from typing import IO, Any
-from xml.etree.ElementTree import ParseError
+from xml.etree.ElementTree import ParseError, fromstring
 
 from networkx import NetworkXError
 from networkx.readwrite.graphml import GraphMLReader
@@ -45,8 +45,6 @@ class _Reader(GraphMLReader):  # type: ignore[misc]
     """NetworkX's reader, one graph at a time, so that one that is malformed costs no other."""
 
     def elements(self, data: bytes) -> list[Any]:
-        from xml.etree.ElementTree import fromstring
-
         self.xml = fromstring(data)  # noqa: S314 - expat refuses entities that grow
         self.keys, self.defaults = self.find_graphml_keys(self.xml)
         return list(self.xml.findall(f"{{{self.NS_GRAPHML}}}graph"))

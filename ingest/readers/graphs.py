@@ -1,7 +1,6 @@
 """Sources of graphs: TUDataset collections, GraphML and JSON Lines."""
 
 import io
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import IO, Any, BinaryIO
 from ingest.readers.jsonl import read_jsonl
 from ingest.readers.lines import read_lines
 from ingest.readers.records import Record, batches
-from ingest.readers.source import STDIN, ReadOptions, Source, open_file, size_of, told_format
-from ingest.readers.stored import Stored, inflate, readable, skip_bom
+from ingest.readers.source import STDIN, ReadOptions, Source, opened, told_format
+from ingest.readers.stored import Stored, inflate, readable
 from ingest.readers.tu import read_tu
 from store.errors import InvalidInput
 
@@ -37,18 +36,13 @@ def open_graphs(path: str, options: ReadOptions, stdin: BinaryIO | None = None) 
     with ExitStack() as resources:
         if folder:
             files = sorted(entry for entry in Path(path).rglob("*") if entry.is_file())
-            file: IO[bytes] = resources.enter_context(io.BufferedReader(_Joined(files)))
+            stored, bytes_total = Stored(resources.enter_context(io.BufferedReader(_Joined(files)))), None
         else:
-            file = (stdin or sys.stdin.buffer) if path == STDIN else resources.enter_context(open_file(path))
-        bytes_total = None if folder or path == STDIN else size_of(file)
-        stored = Stored(file)
+            stored, bytes_total = opened(path, stdin, resources)
         if format == "tu":
             return Source(path, "graph", bytes_total, batches(read_tu(path)), stored, resources.pop_all())
         with readable(path, stored):
-            stream, _ = inflate(stored)
-            skip_bom(stream)
-            if not stream.peek(1):
-                raise InvalidInput(f"{path} is empty", expected="at least one graph")
+            stream, _ = inflate(path, stored, "at least one graph")
         return Source(path, "graph", bytes_total, batches(_records(path, format, stream)), stored, resources.pop_all())
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import IO, TypeAlias
 
-from ingest.readers.records import MAX_RECORD, decoded
+from ingest.readers.records import MAX_RECORD, decoded, too_long
 
 Line: TypeAlias = tuple[int, str, str | None]
 """(1-based number, text with its line end, fault). The text of a line that is too long is its beginning."""
@@ -20,7 +20,7 @@ def read_lines(stream: IO[bytes], longest: int = MAX_RECORD) -> Iterator[Line]:
             return
         text, fault = decoded(data)
         if len(data) > longest and not _fits(data, stream, longest):
-            fault = f"is longer than {longest:,} bytes"
+            fault = too_long(longest)
         yield number, text, fault
 
 

@@ -12,9 +12,7 @@ RECORD_SCHEMA = pa.schema(
         pa.field("line", pa.int64()),  # 1-based line (row for Parquet) where the record starts
         pa.field("text", pa.string()),  # the SMILES, the whole SD record, or a graph as JSON; "" for an empty record
         pa.field("name", pa.string()),
-        pa.field(
-            "properties", pa.map_(pa.string(), pa.string())
-        ),  # the other columns or data items, empty ones left out
+        pa.field("properties", pa.map_(pa.string(), pa.string())),  # other columns or data items, empty ones left out
         pa.field("fault", pa.string()),  # why the reader itself rejects the record; `text` is then an excerpt of it
     ]
 )
@@ -22,7 +20,6 @@ RECORD_SCHEMA = pa.schema(
 MAX_RECORD = 1_000_000
 """Bytes of the longest record that is read."""
 
-TOO_LONG = f"is longer than {MAX_RECORD:,} bytes"
 NOT_UTF8 = "is not UTF-8"
 NOT_UNICODE = "is not Unicode text"
 HAS_NUL = "contains a NUL byte"
@@ -33,6 +30,14 @@ Record: TypeAlias = tuple[int, str, str | None, Sequence[str], Sequence[str], st
 _EXCERPT = 4096
 _BATCH_RECORDS = 1000
 _BATCH_SIZE = 4_000_000
+
+
+def too_long(limit: int) -> str:
+    """The fault of a record of more bytes."""
+    return f"is longer than {limit:,} bytes"
+
+
+TOO_LONG = too_long(MAX_RECORD)
 
 
 def faulted(line: int, text: str, fault: str) -> Record:

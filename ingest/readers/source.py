@@ -17,7 +17,7 @@ from ingest.readers.parquet import ParquetRecords
 from ingest.readers.records import Record, batches
 from ingest.readers.sdf import read_sdf
 from ingest.readers.smi import read_smi
-from ingest.readers.stored import Stored, inflate, readable, skip_bom, spooled
+from ingest.readers.stored import Stored, inflate, readable, spooled
 from store.errors import InvalidInput
 from store.records import Input
 
@@ -101,14 +101,9 @@ def open_source(path: str, options: ReadOptions, stdin: BinaryIO | None = None) 
     """
     format = told_format(path, options.format, FORMATS, EXTENSIONS)
     with ExitStack() as resources:
-        file = (stdin or sys.stdin.buffer) if path == STDIN else resources.enter_context(open_file(path))
-        bytes_total = None if path == STDIN else size_of(file)
-        stored = Stored(file)
+        stored, bytes_total = opened(path, stdin, resources)
         with readable(path, stored):
-            stream, gzipped = inflate(stored)
-            skip_bom(stream)
-            if not stream.peek(1):
-                raise InvalidInput(f"{path} is empty", expected="at least one record or a header")
+            stream, gzipped = inflate(path, stored, "at least one record or a header")
             if format == "parquet":
                 seekable = bytes_total is not None and not gzipped
                 content = resources.enter_context(pa.OSFile(path)) if seekable else spooled(stream, resources)
@@ -136,18 +131,19 @@ def told_format(path: str, given: str | None, formats: Sequence[str], extensions
     return format
 
 
-def open_file(path: str) -> BinaryIO:
-    """Raises `InvalidInput`."""
+def opened(path: str, stdin: BinaryIO | None, resources: ExitStack) -> tuple[Stored, int | None]:
+    """A file, which `resources` will close, or standard input; and its bytes, None for what is no regular file.
+
+    Raises `InvalidInput`.
+    """
+    if path == STDIN:
+        return Stored(stdin or sys.stdin.buffer), None
     try:
-        return Path(path).open("rb")
+        file = resources.enter_context(Path(path).open("rb"))  # noqa: SIM115 - `resources` closes it
     except OSError as error:
         raise InvalidInput(f"cannot open {path}", given=error.strerror, expected="a readable file") from error
-
-
-def size_of(file: IO[bytes]) -> int | None:
-    """Its bytes, or None for what is no regular file."""
     status = os.fstat(file.fileno())
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
+    return Stored(file), status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def _followed(

@@ -49,17 +49,19 @@ class Stored(io.RawIOBase):
         return Input(name=name, bytes=self.count, sha256=self._hash.hexdigest())
 
 
-def inflate(stored: Stored) -> "tuple[io.BufferedReader[Any], bool]":
-    """The content of a file that may be gzipped, told by its first bytes, and whether it is."""
-    stream = io.BufferedReader(stored, _BUFFER)
-    if stream.peek(2)[:2] != _GZIP:
-        return stream, False
-    return io.BufferedReader(gzip.GzipFile(fileobj=stream), _BUFFER), True
+def inflate(name: str, stored: Stored, expected: str) -> tuple[IO[bytes], bool]:
+    """The content of a file that may be gzipped, told by its first bytes, after a byte order mark; and whether it is.
 
-
-def skip_bom(stream: "io.BufferedReader[Any]") -> None:
+    Raises `InvalidInput` where there is none.
+    """
+    stream: io.BufferedReader[Any] = io.BufferedReader(stored, _BUFFER)
+    if gzipped := stream.peek(2)[:2] == _GZIP:
+        stream = io.BufferedReader(gzip.GzipFile(fileobj=stream), _BUFFER)
     if stream.peek(3)[:3] == _BOM:
         stream.read(3)
+    if not stream.peek(1):
+        raise InvalidInput(f"{name} is empty", expected=expected)
+    return stream, gzipped
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """k-connectivity: loop-free paths of exactly k edges (method.md B)."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from store.kernels import kernel
 from store.records import Graph, Int32, Int64
 
 
@@ -30,7 +30,7 @@ def _extended(graph: Graph, path: list[int], target: int, edges: int) -> list[in
     return None
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _ends_of_walks(indptr: Int64, indices: Int32, avoided: Int32, target: int, edges: int) -> NDArray[np.bool_]:
     """(N,) from where a walk of exactly `edges` edges reaches `target` for the first time without an avoided vertex."""
     blocked = np.zeros(len(indptr) - 1, np.bool_)

@@ -1,15 +1,15 @@
 """First-order positives: neighbours, proportional to similarity, without replacement (method.md B, FO)."""
 
 import numpy as np
-from numba import njit
 
+from store.kernels import kernel
 from store.records import Int32
 from store.sampling.philox import PAD, uniforms
 from store.sampling.race import arrival, enter
 from store.sampling.transitions import Transitions, pick
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: bool, positives: Int32) -> None:
     """Fill positives (B, k), which comes as -1 and stays so for isolated anchors.
 
@@ -34,7 +34,7 @@ def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: boo
                 positives[row, slot] = transitions.indices[edge]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def take(ends: Int32, degrees: Int32, anchors: Int32, pad_self: bool, positives: Int32) -> None:
     """Fill positives (B, k), open where -1, from independent draws of one neighbour: ends (B, any number).
 

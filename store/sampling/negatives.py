@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from store.kernels import kernel
 from store.records import Float64, Graph, Int32
 from store.sampling.philox import NEGATIVE, uniforms
 from store.sampling.race import arrival, enter
@@ -30,7 +30,7 @@ def of(graph: Graph) -> Popularity:
     return Popularity(ids, weights, np.cumsum(weights))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def draw(popularity: Popularity, key: np.uint64, first: int, negatives: Int32) -> None:
     """Fill negatives (batches, count), each row by successive draws; count must not exceed the eligible vertices.
 
@@ -57,7 +57,7 @@ def draw(popularity: Popularity, key: np.uint64, first: int, negatives: Int32) -
             _race(popularity, key, batch, table, times[drawn:], negatives[row, drawn:])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _race(popularity: Popularity, key: np.uint64, batch: int, table: Int32, times: Float64, winners: Int32) -> None:
     entered = 0
     for candidate in range(len(popularity.ids)):

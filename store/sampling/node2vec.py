@@ -7,8 +7,8 @@ too, and no p or q can make a step run for ever.
 """
 
 import numpy as np
-from numba import njit
 
+from store.kernels import kernel
 from store.records import Float64
 from store.sampling.philox import STEP, uniforms
 from store.sampling.transitions import Transitions, bisect, find, pick
@@ -18,7 +18,7 @@ DRAWS = _ATTEMPTS + 1
 """Draw numbers that one step may use up."""
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def step(
     transitions: Transitions,
     previous: int,
@@ -42,7 +42,7 @@ def step(
     return transitions.indptr[here] + bisect(sums, 0, len(sums), uniform * sums[-1])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _divisor(transitions: Transitions, previous: int, candidate: int, p: float, q: float) -> float:
     if candidate == previous:
         return p
@@ -51,7 +51,7 @@ def _divisor(transitions: Transitions, previous: int, candidate: int, p: float, 
     return q
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _weighed(transitions: Transitions, previous: int, here: int, p: float, q: float) -> Float64:
     """Running sums of the weighed row, its largest weight scaled to 1 so that they neither vanish nor overflow."""
     begin, end = transitions.indptr[here], transitions.indptr[here + 1]

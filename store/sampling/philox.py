@@ -8,9 +8,9 @@ import hashlib
 import json
 
 import numpy as np
-from numba import njit
 
 from store.errors import InvalidInput
+from store.kernels import kernel
 from store.sampling.policy import MAX_SEED
 
 # The last word of the counter: what the draw decides.
@@ -36,7 +36,7 @@ def replay_key(seed: int, generation: str, stream: str, epoch: int) -> np.uint64
     return np.uint64(int.from_bytes(hashlib.blake2b(request.encode(), digest_size=8).digest(), "little"))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def block(
     key: np.uint64, a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
@@ -49,7 +49,7 @@ def block(
     return a, b, c, d
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def uniforms(key: np.uint64, subject: int, stream: int, draw: int, purpose: int) -> tuple[float, float]:
     """Two independent uniforms in [0, 1) with 53 random bits each. Every part of the counter is below 2^32."""
     a, b, c, d = block(key, np.uint64(subject), np.uint64(stream), np.uint64(draw), np.uint64(purpose))

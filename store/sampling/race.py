@@ -7,20 +7,20 @@ Spirakis, "Weighted random sampling with a reservoir", 2006), whatever the order
 import math
 
 import numpy as np
-from numba import njit
 
+from store.kernels import kernel
 from store.records import Float64, Int32
 from store.sampling.philox import RACE, uniforms
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def arrival(key: np.uint64, subject: int, candidate: int, weight: float) -> float:
     """When a candidate arrives: exponential with rate `weight`, keyed by (subject, candidate)."""
     uniform, _ = uniforms(key, subject, candidate, 0, RACE)
     return -math.log1p(-uniform) / weight
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def enter(time: float, candidate: int, times: Float64, winners: Int32, entered: int) -> int:
     """Let a candidate into the first places, kept in order of arrival; returns how many places are taken now.
 

@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from store.kernels import kernel
 from store.records import Int32
 from store.sampling.philox import RANK, TIE, uniforms
 from store.sampling.race import enter
@@ -14,7 +14,7 @@ from store.sampling.transitions import bisect
 TOP, COUNT, EXP = range(3)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def choose(
     key: np.uint64,
     anchor: int,
@@ -33,7 +33,7 @@ def choose(
         by_visits(key, anchor, rank == EXP, ids[:distinct], counts[:distinct], positives, visits)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def tally(trails: Int32, anchor: int, ids: Int32, counts: Int32) -> int:
     """Count visits with multiplicity over all walks, the anchor's own left out; -1 in trails is no visit.
 
@@ -55,7 +55,7 @@ def tally(trails: Int32, anchor: int, ids: Int32, counts: Int32) -> int:
     return distinct
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def most_visited(
     key: np.uint64, anchor: int, pad_self: bool, ids: Int32, counts: Int32, positives: Int32, visits: NDArray[np.uint16]
 ) -> None:
@@ -73,7 +73,7 @@ def most_visited(
             positives[slot] = anchor
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def by_visits(
     key: np.uint64,
     anchor: int,

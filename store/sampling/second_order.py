@@ -1,8 +1,8 @@
 """Second-order positives: P2_i(j) = P_i(j) + Σ_k P_i(k) P_k(j), j ≠ i, without replacement (method.md B)."""
 
 import numpy as np
-from numba import njit
 
+from store.kernels import kernel
 from store.records import Float64, Int32, Int64
 from store.sampling.philox import PAD, uniforms
 from store.sampling.race import arrival, enter
@@ -10,7 +10,7 @@ from store.sampling.transitions import Transitions, find, total
 from store.sampling.vertex_table import empty_table, slot
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: bool, positives: Int32) -> None:
     """Fill positives (B, k), which comes as -1 and stays so for isolated anchors; padded as in first order, with P2."""
     capacity = 0
@@ -39,7 +39,7 @@ def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: boo
             table[place], mass[place] = -1, 0.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _reach(transitions: Transitions, anchor: int) -> int:
     """An upper bound on the number of vertices within two edges."""
     indptr = transitions.indptr
@@ -49,7 +49,7 @@ def _reach(transitions: Transitions, anchor: int) -> int:
     return min(bound, len(indptr) - 1)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _spread(transitions: Transitions, anchor: int, table: Int32, mass: Float64, taken: Int64) -> int:
     """Put P2 (not normalised: the race does not mind) into the table; returns how many of its places are taken."""
     indptr, indices, similarity = transitions.indptr, transitions.indices, transitions.similarity
@@ -65,7 +65,7 @@ def _spread(transitions: Transitions, anchor: int, table: Int32, mass: Float64, 
     return reached
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _add(vertex: int, share: float, table: Int32, mass: Float64, taken: Int64, reached: int) -> int:
     place = slot(table, vertex)
     if table[place] < 0:
@@ -76,7 +76,7 @@ def _add(vertex: int, share: float, table: Int32, mass: Float64, taken: Int64, r
     return reached
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _pick(mass: Float64, places: Int64, uniform: float) -> int:
     """One place, proportional to its mass."""
     level = uniform * mass[places].sum()
@@ -87,7 +87,7 @@ def _pick(mass: Float64, places: Int64, uniform: float) -> int:
     return places[-1]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def between(transitions: Transitions, source: int, target: int) -> int:
     """The vertex joined to both ends whose weaker edge is the most similar, then the lowest id; -1 if there is none."""
     best, strength = -1, np.float32(0.0)

@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from store.kernels import kernel
 from store.records import Float32, Float64, Graph, Int32, Int64
 
 _Array = TypeVar("_Array", bound=NDArray[Any])
@@ -35,7 +35,7 @@ def _read_only(array: _Array) -> _Array:
     return view
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _running_sums(indptr: Int64, similarity: Float32) -> Float64:
     sums = np.empty(len(similarity), np.float64)
     for row in range(len(indptr) - 1):
@@ -46,7 +46,7 @@ def _running_sums(indptr: Int64, similarity: Float32) -> Float64:
     return sums
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def bisect(cumulative: Float64, begin: int, end: int, level: float) -> int:
     """The first place in [begin, end) whose running sum exceeds `level`; the last place if none does."""
     end -= 1
@@ -59,20 +59,20 @@ def bisect(cumulative: Float64, begin: int, end: int, level: float) -> int:
     return begin
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def total(transitions: Transitions, vertex: int) -> float:
     """Σ_k sim_ik of a vertex that has neighbours."""
     return transitions.cumulative[transitions.indptr[vertex + 1] - 1]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def pick(transitions: Transitions, vertex: int, uniform: float) -> int:
     """The edge (its place in the arrays) by which a uniform in [0, 1) leaves a vertex that has neighbours."""
     begin, end = transitions.indptr[vertex], transitions.indptr[vertex + 1]
     return bisect(transitions.cumulative, begin, end, uniform * transitions.cumulative[end - 1])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def find(transitions: Transitions, source: int, target: int) -> int:
     """The place of the edge from source to target, -1 if there is none."""
     begin, end = transitions.indptr[source], transitions.indptr[source + 1]

@@ -1,15 +1,15 @@
 """A set of vertices as an open-addressing table, for kernels that must not touch an array of all N."""
 
 import numpy as np
-from numba import njit
 
+from store.kernels import kernel
 from store.records import Int32
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HIGH = np.uint64(32)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def empty_table(capacity: int) -> Int32:
     """A table with room for `capacity` vertices: a power of two at most half full, free places are -1."""
     size = 2
@@ -18,7 +18,7 @@ def empty_table(capacity: int) -> Int32:
     return np.full(size, -1, np.int32)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def slot(table: Int32, vertex: int) -> np.int64:
     """Where `vertex` is, or the free place where it belongs."""
     last = len(table) - 1

@@ -3,9 +3,9 @@
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from store.kernels import kernel
 from store.records import Int32
 from store.sampling import node2vec, ranking
 from store.sampling.philox import END, STEP, uniforms
@@ -32,7 +32,7 @@ def of(policy: Policy) -> Walk:
     return Walk(policy.walks, policy.length, policy.p, policy.q, policy.p_end, rank, pad_self)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def draw(
     transitions: Transitions, anchors: Int32, key: np.uint64, walk: Walk, positives: Int32, visits: NDArray[np.uint16]
 ) -> None:
@@ -46,7 +46,7 @@ def draw(
         ranking.choose(key, anchor, walk.rank, walk.pad_self, trails, positives[row], visits[row])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def draw_from(
     trails: Int32, anchors: Int32, key: np.uint64, walk: Walk, positives: Int32, visits: NDArray[np.uint16]
 ) -> None:
@@ -63,13 +63,13 @@ def draw_from(
         ranking.choose(key, anchors[row], walk.rank, walk.pad_self, trails[row], positives[row], visits[row])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _ends(key: np.uint64, anchor: int, number: int, step: int, p_end: float) -> bool:
     """Whether walk `number` ends before its step `step`, 1 or later."""
     return p_end > 0.0 and uniforms(key, anchor, number, step, END)[0] < p_end
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def wander(transitions: Transitions, anchor: int, key: np.uint64, walk: Walk, trails: Int32) -> None:
     """Take all walks of an anchor that has neighbours: trails (walks, length), -1 from where a walk has ended.
 

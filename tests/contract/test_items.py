@@ -91,6 +91,7 @@ def test_scan_of_some_ids_keeps_their_order(published: Generation, molecules: An
     ids = np.array([4, 9, 0, 4], np.int32)
     rows = [row for batch in published.scan(ids) for row in batch.to_pylist()]
     assert rows == [{"id": id, **molecules.rows[id]} for id in ids.tolist()]
+    assert list(published.structures(ids)) == [row["smiles"] for row in rows]
     assert [batch for batch in published.scan(np.empty(0, np.int32)) if batch.num_rows] == []
 
 
@@ -162,10 +163,8 @@ def test_rejections_in_input_order(published: Generation, molecules: Any) -> Non
 def test_structures_come_back_as_they_were_given(published_graphs: Generation, graphs: Any) -> None:
     rows = [row for batch in published_graphs.scan() for row in batch.to_pylist()]
     assert rows == [{"id": id, **row} for id, row in enumerate(graphs.rows)]
-    some = [
-        row["structure"] for batch in published_graphs.scan(np.array([2, 0], np.int32)) for row in batch.to_pylist()
-    ]
-    assert some == [graphs.rows[2]["structure"], graphs.rows[0]["structure"]]
+    some = published_graphs.structures(np.array([2, 0], np.int32))
+    assert list(some) == [graphs.rows[2]["structure"], graphs.rows[0]["structure"]]
     assert published_graphs.column("size").tolist() == [3, 4, 3]
     assert published_graphs.fingerprints().words.shape == (3, 0)
     assert published_graphs.fingerprints().popcounts.tolist() == [0, 0, 0]
@@ -177,7 +176,7 @@ def test_a_large_structure(store: Store, hierarchy: Any) -> None:
     rows = [{"structure": large, "names": ["large"], "properties": "{}"}] * 2
     hierarchy(rows, {(0, 1): 1.0}, kind="graph", rdkit=None).publish(store, "large")
     with store.open("large") as generation:
-        assert [row for batch in generation.scan() for row in batch["structure"].to_pylist()] == [large, large]
+        assert list(generation.structures()) == [large, large]
         assert generation.check() == []
 
 

@@ -34,7 +34,8 @@ def publish(store, batch):
     edges = Edges(source[inside], (source + step)[inside], (1 - step / 10).astype(np.float32)[inside])
     with open_store(store, create=True) as opened, opened.draft(COLLECTION, "molecule") as draft:
         names = [[f"{text}-{copy}" for copy in range(8)] for text in smiles]
-        draft.append_items(pa.record_batch([smiles, [None] * size, names, ["{}"] * size], schema=ITEM_SCHEMA))
+        none = [None] * size
+        draft.append_items(pa.record_batch([smiles, none, none, names, ["{}"] * size], schema=ITEM_SCHEMA))
         draft.append_rejections(pa.record_batch([["-"], [9], ["x"], ["no molecule"]], schema=REJECTION_SCHEMA))
         draft.append_fingerprints(np.random.default_rng(batch).integers(0, 2**63, (size, 32), np.uint64))
         draft.append_edges(edges)

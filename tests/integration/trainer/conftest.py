@@ -39,6 +39,7 @@ def publish_ring(store: Store, collection: str, size: int, kind: Kind = "graph")
     """Items of which each is similar to the next two, the last of them isolated; gives the generation id."""
     columns = {
         "smiles": [None] * size,
+        "structure": ['{"num_nodes":1,"edges":[]}'] * size,
         "inchikey": [None] * size,
         "names": [[]] * size,
         "properties": ["{}"] * size,

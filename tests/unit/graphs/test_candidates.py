@@ -225,10 +225,6 @@ def test_what_was_found_before_is_only_used_again_for_the_same_graphs() -> None:
         [bytes(memoryview(part)) for part in _of([Structure.read(text)] * 2, recipe).content] for text in texts
     )
     assert path != star
-    by_tie = [
-        [bytes(memoryview(part)) for part in _described([(3, 2)] * 2, recipe, tie).content] for tie in ([1, 2], [2, 1])
-    ]
-    assert by_tie[0] != by_tie[1]
 
 
 def _classes(seed: int) -> tuple[list[Structure], np.ndarray]:

@@ -2,9 +2,7 @@
 
 import json
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ import pytest
 from networkx.readwrite.graphml import write_graphml_xml
 
 from ingest.pipeline import IngestOptions, ingest
-from ingest.progress import Progress
 from ingest.recipe import resolve, resolve_graphs
 from ingest.verify import verify
 from store.base import Generation, Store
@@ -132,36 +129,22 @@ def test_workers_and_repetition_change_nothing(
             assert np.array_equal(array, two.index()[name])
 
 
-@dataclass
-class Recorder(Progress):
-    """Remembers each stage, its total and how far it got; raises in the stage it shall fail in."""
-
-    failing: str = ""
-    stages: list[tuple[str, int | None, str, int]] = field(default_factory=list)
-
-    @contextmanager
-    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
-        done: list[int] = []
-        yield done.append
-        self.stages.append((name, total, unit, sum(done)))
-        if name == self.failing:
-            raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("stage", ["parse", "index", "join", "cap", "write"])
 def test_what_was_interrupted_goes_on_to_the_same_generation(
-    store: Store, write: Callable[..., str], various: Any, stage: str
+    store: Store, write: Callable[..., str], various: Any, recorder: Any, stage: str
 ) -> None:
     path, recipe = write(various()), resolve_graphs(top_k=3)
     with pytest.raises(KeyboardInterrupt):
-        ingest(store, "c", [path], recipe, QUICK, Recorder(stage))
+        ingest(store, "c", [path], recipe, QUICK, recorder(stage))
     assert store.collections() == []
     assert ingest(store, "c", [path], recipe, QUICK).generation == ingest(store, "d", [path], recipe, QUICK).generation
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
-def test_progress_reaches_its_totals(store: Store, write: Callable[..., str], various: Any, preset: str) -> None:
-    progress, path = Recorder(), write(various() * 12)
+def test_progress_reaches_its_totals(
+    store: Store, write: Callable[..., str], various: Any, recorder: Any, preset: str
+) -> None:
+    progress, path = recorder(), write(various() * 12)
     manifest = ingest(store, "c", [path], resolve_graphs(preset), QUICK, progress)
     stages = {name: (total, unit, done) for name, total, unit, done in progress.stages}
     size = Path(path).stat().st_size

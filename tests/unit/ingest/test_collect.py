@@ -95,7 +95,7 @@ def test_another_input_begins_anew_and_so_does_what_is_damaged(workspace: Worksp
         collected.add(pairs)
     assert collector(TIE, top_k, workspace, WORDS[1:]).begin == 0
     assert collector(TIE, top_k + 1, workspace, WORDS).begin == 0
-    assert collector(TIE[::-1].copy(), 3, workspace, WORDS).begin == 0
+    assert collector(TIE[::-1].copy(), top_k, workspace, WORDS).begin == 0
     assert collector(TIE, top_k, workspace, WORDS).begin == len(BLOCKS)
     for piece in workspace.folder.iterdir():
         content = piece.read_bytes()

@@ -2,8 +2,6 @@
 
 import csv
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ import pytest
 from rdkit import Chem, rdBase
 
 from ingest.pipeline import IngestOptions, ingest
-from ingest.progress import Progress
 from ingest.readers import ReadOptions
 from ingest.recipe import resolve
 from ingest.verify import verify
@@ -209,22 +206,9 @@ def test_options_of_the_reader_and_the_cap_on_atoms(store: Store, write: Callabl
         assert generation.items([0])[0]["names"] == ["ethanol"]
 
 
-@dataclass
-class Recorder(Progress):
-    """Remembers each stage, its total and how far it got."""
-
-    stages: list[tuple[str, int | None, str, int]] = field(default_factory=list)
-
-    @contextmanager
-    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
-        done: list[int] = []
-        yield done.append
-        self.stages.append((name, total, unit, sum(done)))
-
-
 @pytest.mark.parametrize("preset", ["default", "paper"])
-def test_progress_reaches_its_totals(store: Store, nci: str, preset: str) -> None:
-    progress = Recorder()
+def test_progress_reaches_its_totals(store: Store, nci: str, recorder: Any, preset: str) -> None:
+    progress = recorder()
     manifest = ingest(store, "c", [nci], resolve(preset), QUICK, progress)
     size = Path(nci).stat().st_size
     stages = {name: (total, unit, done) for name, total, unit, done in progress.stages}

@@ -1,14 +1,24 @@
 """Writing small source files and reading them back as rows."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ingest.readers import RECORD_SCHEMA, ReadOptions, open_graphs, open_source
+from ingest.readers import RECORD_SCHEMA, ReadOptions, Source, open_graphs, open_source
 
 Rows = list[dict[str, Any]]
+
+
+def _rows(open: Callable[[str, ReadOptions], Source], path: str, **options: Any) -> Rows:
+    found: Rows = []
+    for batch in open(path, ReadOptions(**options)):
+        assert batch.schema == RECORD_SCHEMA
+        batch.validate(full=True)
+        found += [{**row, "properties": dict(row["properties"])} for row in batch.to_pylist()]
+    return found
 
 
 @pytest.fixture
@@ -26,16 +36,7 @@ def write(tmp_path: Path) -> Callable[[str, bytes], str]:
 @pytest.fixture
 def rows() -> Callable[..., Rows]:
     """rows(path, **options) -> every record as a dict, its properties as a dict."""
-
-    def rows(path: str, **options: Any) -> Rows:
-        found: Rows = []
-        for batch in open_source(path, ReadOptions(**options)):
-            assert batch.schema == RECORD_SCHEMA
-            batch.validate(full=True)
-            found += [{**row, "properties": dict(row["properties"])} for row in batch.to_pylist()]
-        return found
-
-    return rows
+    return partial(_rows, open_source)
 
 
 @pytest.fixture
@@ -47,16 +48,7 @@ def read(write: Callable[[str, bytes], str], rows: Callable[..., Rows]) -> Calla
 @pytest.fixture
 def graph_rows() -> Callable[..., Rows]:
     """graph_rows(path, **options) -> every graph as a dict, its properties as a dict."""
-
-    def rows(path: str, **options: Any) -> Rows:
-        found: Rows = []
-        for batch in open_graphs(path, ReadOptions(**options)):
-            assert batch.schema == RECORD_SCHEMA
-            batch.validate(full=True)
-            found += [{**row, "properties": dict(row["properties"])} for row in batch.to_pylist()]
-        return found
-
-    return rows
+    return partial(_rows, open_graphs)
 
 
 @pytest.fixture

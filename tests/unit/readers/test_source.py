@@ -102,7 +102,9 @@ def test_a_named_pipe(tmp_path: Path, format: str) -> None:
     writer.join()
 
 
-@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", gzip.compress(b"")])
+@pytest.mark.parametrize(
+    "content", [b"", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)], ids=["nothing", "mark", "gzip"]
+)
 @pytest.mark.parametrize("format", [*CONTENT, "parquet"])
 def test_an_empty_file(write: Callable, content: bytes, format: str) -> None:
     path = write(f"a.{format}", content)

@@ -1,0 +1,26 @@
+"""A pre-training run that is timed, and goes on where it was killed."""
+
+from pathlib import Path
+
+from benchmarks.cells import Cell, Stopwatch
+from trainer.config import PretrainConfig
+from trainer.metrics_log import Record
+from trainer.online import OnlineSource
+from trainer.pretrain import pretrain
+
+
+def pretrained(config: PretrainConfig, source: OnlineSource, run: Path, checkpoint_steps: int) -> Cell:
+    """Train, or continue, `config.max_steps` in all; the times are theirs at the pace of those done now."""
+    records: list[Record] = []
+    with source:
+        source.corpus()  # featurised once for all runs
+        stopwatch = Stopwatch()
+        pretrain(
+            config,
+            source,
+            run,
+            resume=True,
+            checkpoint_steps=checkpoint_steps,
+            report=lambda told: records.extend(told.records),
+        )
+    return stopwatch.read((config.max_steps or 0) / len(records) if records else float("nan"))
