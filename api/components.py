@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from api.openapi import problems
 from api.queries import ComponentId, ComponentQuery, ComponentsQuery
-from api.reading import JsonReading
+from api.reading import JsonReading, Reading
 from api.reply import array, similarity_texts
 from api.schemas import ComponentReply, ComponentsPage
 from store.components import Components, children
@@ -16,6 +16,7 @@ from store.errors import NotFound
 from store.records import Int32
 
 _MOST_CHILDREN = 1000
+_NAMED_CHILDREN = 10
 
 router = APIRouter(
     prefix="/v1/collections/{c}", tags=["components"], responses=problems(400, 404, 406, 410, 422, 500, 503)
@@ -26,7 +27,8 @@ router = APIRouter(
 def components(read: JsonReading, query: Annotated[ComponentsQuery, Query()]) -> Response:
     """The connected components of the hierarchy at a threshold: size descending, then id, which is the lowest member's.
 
-    The medoid is the member with the largest sum of stored similarities inside the component.
+    The medoid is the member with the largest sum of stored similarities inside the component. `named` are the lowest
+    members and the medoids, by id.
     """
     found = read.opened.components(read.threshold(query.min_similarity))
     ranked, begin = found.ranked(query.min_size), read.position
@@ -34,27 +36,38 @@ def components(read: JsonReading, query: Annotated[ComponentsQuery, Query()]) ->
     return read.json(
         {"singletons": found.singletons, "next_cursor": read.cursor_at(end) if end < len(ranked) else None},
         components=_texts(found, ranked[begin:end]),
+        named=_named(read, _lowest_and_medoids(found, ranked[begin:end])),
     )
 
 
 @router.get("/components/{id}", response_model=ComponentReply)
 def component(read: JsonReading, id: ComponentId, query: Annotated[ComponentQuery, Query()]) -> Response:
     """One component: its members by id, and what it falls into when the threshold rises above its own similarity: the
-    1,000 largest parts."""
+    1,000 largest parts. `named` are the lowest members and the medoids of it and its 10 largest parts, by id."""
     found = read.opened.components(read.threshold(query.min_similarity))
     if id >= len(found.label) or found.label[id] != id:
         raise NotFound(f"no component {id} at this threshold", given=id, expected="the id of one, its lowest member's")
     members, begin = found.members(id), read.position
     parts, ids = children(found, id)
     end = begin + query.limit
-    (own,) = _each(found, np.array([id], np.int32))
+    own = np.array([id], np.int32)
+    shown = _lowest_and_medoids(found, own), _lowest_and_medoids(parts, ids[:_NAMED_CHILDREN])
     texts = read.opened.item_texts(members[begin:end].tolist())
     return read.json(
         {"children_total": len(ids), "next_cursor": read.cursor_at(end) if end < len(members) else None},
-        component=own,
+        component=b"".join(_each(found, own)),
         items=array(texts),
         children=_texts(parts, ids[:_MOST_CHILDREN]),
+        named=_named(read, np.concatenate(shown)),
     )
+
+
+def _lowest_and_medoids(found: Components, ids: Int32) -> Int32:
+    return np.concatenate([ids, found.medoids(ids)])
+
+
+def _named(read: Reading, ids: Int32) -> bytes:
+    return array(read.opened.item_texts(np.unique(ids).tolist()))
 
 
 def _texts(found: Components, ids: Int32) -> bytes:

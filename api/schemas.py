@@ -227,19 +227,22 @@ class Component(Schema):
 
 
 class ComponentsPage(FromGeneration):
-    """`singletons`: how many items are alone."""
+    """`singletons`: how many items are alone; `named`: the lowest members and the medoids."""
 
     components: list[Component]
+    named: list[Item]
     singletons: int
     next_cursor: NextCursor
 
 
 class ComponentReply(FromGeneration):
-    """`children`: what it falls into when the threshold rises above its similarity, largest first."""
+    """`children`: what it falls into when the threshold rises above its similarity, largest first; `named`: the lowest
+    members and the medoids of it and of its 10 largest children."""
 
     component: Component
     items: list[Item]
     children: list[Component]
+    named: list[Item]
     children_total: int
     next_cursor: NextCursor
 

@@ -10,7 +10,8 @@ from ingest.planes import BitLists, BitPlanes
 from ingest.popcount import common_with, minimum_common
 from ingest.tiles import similar_in_tiles
 from store import traverse
-from store.records import Graph
+from store.components import Components
+from store.records import Edges, Graph
 from store.sampling.policy import Policy
 from store.sampling.snapshot import SnapshotSampler
 
@@ -44,6 +45,8 @@ def _compile_kernels() -> None:
         common_with(some, words[0])
     planes = BitPlanes(*(_read_only(array.tolist(), array.dtype) for array in BitPlanes.of(words)))
     similar_in_tiles(BitLists.of_one(planes, words[0]), planes, minimum_common(0.5, 2), -1, 0, 1)
+    forest = Edges(_read_only([0, 0], np.int32), _read_only([1, 2], np.int32), _read_only([0.5] * 2, np.float32))
+    Components.at(graph, forest, np.float32(0.5)).medoids(np.array([0], np.int32))
 
 
 def _read_only(values: list[Any], dtype: DTypeLike) -> NDArray[Any]:

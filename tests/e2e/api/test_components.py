@@ -36,6 +36,12 @@ def _all(client: httpx.Client, path: str, field: str, **parameters: Any) -> list
             return found
 
 
+def _named(client: httpx.Client, components: list[dict[str, Any]]) -> list[Any]:
+    """Their lowest members and their medoids, as items."""
+    ids = {each[end] for each in components for end in ("id", "medoid")}
+    return [item for item in _all(client, "items", "items", limit=1000) if item["id"] in ids]
+
+
 @pytest.mark.parametrize("threshold", [0.4, 0.6, 0.85])
 @pytest.mark.parametrize("limit", [7, 1000])
 def test_components_are_those_of_the_exported_edges(
@@ -45,6 +51,7 @@ def test_components_are_those_of_the_exported_edges(
     found = _all(client, "components", "components", min_similarity=threshold, limit=limit)
     assert [(each["id"], each["size"]) for each in found] == [(each[0], len(each)) for each in expected if each[1:]]
     reply = client.get(f"{URL}/components", params={"min_similarity": threshold}).json()
+    assert reply["named"] == _named(client, reply["components"])
     assert reply["singletons"] == sum(len(each) == 1 for each in expected)
     everything = _all(client, "components", "components", min_similarity=threshold, min_size=1, limit=1000)
     assert [each["id"] for each in everything] == [each[0] for each in expected]
@@ -72,6 +79,7 @@ def test_a_component_its_members_and_what_it_falls_into(client: httpx.Client, ne
     expected = sorted(map(sorted, nx.connected_components(parts)), key=lambda each: (-len(each), each[0]))
     assert [(each["id"], each["size"]) for each in reply["children"]] == [(each[0], len(each)) for each in expected]
     assert reply["children_total"] == len(expected)
+    assert reply["named"] == _named(client, [reply["component"], *reply["children"][:10]])
     child = reply["children"][0]
     held = client.get(f"{URL}/components/{child['id']}", params={"min_similarity": child["similarity"]}).json()
     assert held["component"] == child

@@ -138,16 +138,20 @@ export interface Component {
   similarity: number | null;
 }
 
+/** `named`: the lowest members and the medoids. */
 export interface ComponentsPage extends FromGeneration {
   components: Component[];
+  named: Item[];
   singletons: number;
   next_cursor: string | null;
 }
 
+/** `named`: the lowest members and the medoids of it and of its 10 largest children. */
 export interface ComponentReply extends FromGeneration {
   component: Component;
   items: Item[];
   children: Component[];
+  named: Item[];
   children_total: number;
   next_cursor: string | null;
 }

@@ -1,7 +1,7 @@
 import cytoscape, { type Core, type NodeSingular, type StylesheetJson } from "cytoscape";
 import type { Point } from "./layout";
 import type { Neighbourhood } from "./neighbourhood";
-import { type Drawn, FADED, HEIGHT, LARGER, RIM, Underlay, WIDTH } from "./underlay";
+import { type Drawing, FADED, HEIGHT, LARGER, RIM, Underlay, WIDTH } from "./underlay";
 
 const LEGIBLE = 32; // pixels on the screen, from which on a node shows its picture
 const PAUSE = 80; // ms without a move, before pictures are asked for
@@ -23,11 +23,13 @@ export class Canvas {
   private readonly cy: Core;
   private readonly dark = matchMedia("(prefers-color-scheme: dark)");
   private readonly underlay: Underlay;
-  private readonly drawn: Drawn;
+  private readonly drawing: Drawing;
   private nodes: NodeSingular[] = [];
   private component: Int32Array = new Int32Array();
   private chosen: number | null = null;
   private legible = false;
+  private width: number;
+  private height: number;
   private timer = 0;
 
   constructor(
@@ -42,9 +44,10 @@ export class Canvas {
       autounselectify: true,
       textureOnViewport: true,
     });
+    [this.width, this.height] = [this.cy.width(), this.cy.height()];
     const edges = { source: new Int32Array(), target: new Int32Array(), similarity: new Float64Array() };
-    this.drawn = { edges, held: 0, path: [], colours: [], faded: this.faded };
-    this.underlay = new Underlay(this.cy, () => this.nodes.map((node) => node.position()), this.drawn);
+    this.drawing = { edges, held: 0, path: [], colours: [], faded: this.faded };
+    this.underlay = new Underlay(this.cy, () => this.nodes.map((node) => node.position()), this.drawing);
     this.restyle();
     this.cy.on("tap", (event) => {
       if (event.target === this.cy) listener.picked(null);
@@ -53,7 +56,8 @@ export class Canvas {
     this.cy.on("mouseover", "node", (event) => listener.over(event.target.data("place") as number));
     this.cy.on("mouseout", "node", () => listener.over(null));
     this.cy.on("viewport", this.moved);
-    this.cy.on("resize", () => this.fit());
+    this.cy.on("resize", this.resized);
+    container.addEventListener("pointerenter", () => this.cy.resize()); // or it would believe that it is where it was
     this.dark.addEventListener("change", this.restyle);
   }
 
@@ -149,14 +153,14 @@ export class Canvas {
     this.cy.destroy();
   }
 
-  private draw(change: Partial<Drawn>): void {
-    Object.assign(this.drawn, change);
+  private draw(change: Partial<Drawing>): void {
+    Object.assign(this.drawing, change);
     this.underlay.changed();
     if (this.legible) this.cy.batch(() => this.nodes.forEach((node, place) => toggled(node, "faded", this.faded(place))));
   }
 
   private readonly faded = (place: number): boolean =>
-    this.component[place] === -1 && place > 0 && place !== this.chosen && !this.drawn.path.includes(place);
+    this.component[place] === -1 && place > 0 && place !== this.chosen && !this.drawing.path.includes(place);
 
   private readonly restyle = (): void => {
     const container = this.cy.container()!;
@@ -165,6 +169,13 @@ export class Canvas {
     this.underlay.lines = [colour("edge"), colour("accent")];
     this.underlay.changed();
     this.cy.style(style(colour));
+  };
+
+  /** Cytoscape.js says so whenever an attribute changes, too: then nobody's view is to be lost. */
+  private readonly resized = (): void => {
+    const [width, height] = [this.cy.width(), this.cy.height()];
+    if (width !== this.width || height !== this.height) this.fit();
+    [this.width, this.height] = [width, height];
   };
 
   private readonly moved = (): void => {

@@ -17,7 +17,7 @@ describe("the graph as SVG", () => {
   it("holds everything, with a margin", () => {
     const text = svg([node(0), node(100)], [[0, 1, 0.5]]);
     expect(text).toContain('viewBox="-76 -67 252 134"');
-    expect(text).toContain('<line x1="0" y1="0" x2="100" y2="0" stroke-width="2"/>');
+    expect(text).toContain('<line x1="0" y1="0" x2="100" y2="0" stroke-width="1.3"/>');
   });
 
   it("takes pictures in as drawings", () => {

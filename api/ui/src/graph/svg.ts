@@ -1,4 +1,5 @@
 import type { Point } from "./layout";
+import { thickness } from "./underlay";
 
 /** A node as it is drawn in a file. */
 export interface Drawn extends Point {
@@ -37,7 +38,7 @@ function line(nodes: Drawn[], [source, target, similarity]: Joined): string {
   const [one, other] = [nodes[source], nodes[target]];
   if (!one || !other) return "";
   const ends = `x1="${rounded(one.x)}" y1="${rounded(one.y)}" x2="${rounded(other.x)}" y2="${rounded(other.y)}"`;
-  return `<line ${ends} stroke-width="${rounded(0.5 + 6 * similarity ** 2)}"/>\n`;
+  return `<line ${ends} stroke-width="${rounded(thickness(similarity))}"/>\n`;
 }
 
 function shape({ x, y, width, height, title, colour, faded, picture }: Drawn): string {

@@ -18,12 +18,11 @@ describe("edges in strokes", () => {
     const found = strokes(similarity, similarity.length);
     expect(found.length).toBeLessThan(15);
     for (const { width, from, to } of found)
-      for (let edge = from; edge < to; edge++) expect(Math.abs(width - thickness(similarity[edge]!))).toBeLessThan(0.3);
+      for (let edge = from; edge < to; edge++) expect(Math.abs(width - thickness(similarity[edge]!))).toBeLessThan(0.5);
   });
 
   it("are wider where similarity is higher", () => {
     const widths = strokes(similarity, similarity.length).map(({ width }) => width);
     expect(widths).toEqual([...new Set(widths)].sort((one, other) => other - one));
-    expect(thickness(0.2)).toBe(thickness(0.4));
   });
 });

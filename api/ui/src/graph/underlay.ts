@@ -23,7 +23,7 @@ export interface Stroke {
 
 /** How wide an edge is, in the nodes' unit. */
 export function thickness(similarity: number): number {
-  return 0.5 + 6.5 * Math.max(0, (similarity - 0.4) / 0.6);
+  return 0.5 + 6.5 * similarity ** 3;
 }
 
 /** The first so many edges in few strokes, the widest first. */
@@ -38,7 +38,7 @@ export function strokes(similarity: Float64Array, held: number): Stroke[] {
 }
 
 /** What is drawn, by place. */
-export interface Drawn {
+export interface Drawing {
   edges: Edges;
   /** How many of the edges hold: the first so many. */
   held: number;
@@ -59,7 +59,7 @@ export class Underlay {
   constructor(
     private readonly cy: Core,
     private readonly points: () => Point[],
-    private readonly drawn: Drawn,
+    private readonly drawing: Drawing,
   ) {
     cy.container()!.prepend(this.canvas);
     cy.on("viewport resize position", this.changed);
@@ -95,10 +95,10 @@ export class Underlay {
   }
 
   private edges(context: Context, box: BoundingBox12, points: Point[]): void {
-    const { source, target, similarity } = this.drawn.edges;
+    const { source, target, similarity } = this.drawing.edges;
     [context.strokeStyle] = this.lines;
     context.globalAlpha = FAINT;
-    for (const { width, from, to } of strokes(similarity, Math.min(this.drawn.held, MOST_EDGES))) {
+    for (const { width, from, to } of strokes(similarity, Math.min(this.drawing.held, MOST_EDGES))) {
       context.lineWidth = Math.max(width, LEAST / context.getTransform().a);
       context.beginPath();
       for (let edge = from; edge < to; edge++) {
@@ -117,12 +117,12 @@ export class Underlay {
     context.globalAlpha = 1;
     context.lineWidth = PATH;
     context.beginPath();
-    for (const place of this.drawn.path) context.lineTo(points[place]!.x, points[place]!.y);
+    for (const place of this.drawing.path) context.lineTo(points[place]!.x, points[place]!.y);
     context.stroke();
   }
 
   private plates(context: Context, box: BoundingBox12, points: Point[]): void {
-    const { colours, faded } = this.drawn;
+    const { colours, faded } = this.drawing;
     points.forEach(({ x, y }, place) => {
       const [width, height] = [WIDTH, HEIGHT].map((size) => (place === 0 ? LARGER : 1) * size + 2 * RIM) as [number, number];
       if (x + width < box.x1 || x - width > box.x2 || y + height < box.y1 || y - height > box.y2) return;

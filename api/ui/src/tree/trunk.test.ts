@@ -16,14 +16,14 @@ const client = {
   async component(id: number, similarity: number) {
     const children = CHILDREN[similarity] ?? [];
     const size = children.reduce((sum, child) => sum + child.size, 0);
-    return { component: cluster(id, size, similarity), children, children_total: children.length + 5 };
+    return { component: cluster(id, size, similarity), children, children_total: children.length + 5, named: [{ id }] };
   },
 } as unknown as Client;
 const signal = new AbortController().signal;
 
 describe("a trunk", () => {
   it("goes on with the largest part, and gathers what crumbles off", async () => {
-    const { splits, top } = await climb(client, { splits: [], top: cluster(0, 10, 0.4) }, signal);
+    const { splits, top, items } = await climb(client, { splits: [], top: cluster(0, 10, 0.4), items: new Map() }, signal);
     expect(splits.map(({ cluster, until, branches }) => [cluster.size, until, branches.map(({ id }) => id)])).toEqual([
       [10, 0.5, [9, 8]],
       [8, 0.6, [4]],
@@ -31,11 +31,12 @@ describe("a trunk", () => {
     ]);
     expect(splits[0]?.unnamed).toBe(10);
     expect(top?.size).toBe(1);
+    expect([...items.keys()]).toEqual([0]);
   });
 
   it("of a single item, or past the top, is nothing", async () => {
     for (const top of [null, cluster(3, 1, null)]) {
-      const trunk: Trunk = { splits: [], top };
+      const trunk: Trunk = { splits: [], top, items: new Map() };
       expect(await climb(client, trunk, signal)).toEqual(trunk);
     }
   });

@@ -1,7 +1,8 @@
 import type { Client } from "../api/client";
-import type { Component } from "../api/replies";
+import type { Component, Item } from "../api/replies";
 
-const STEPS = 24; // asked for at a time
+const STEPS = 24; // asked for at a time, at most
+const SPLITS = 8; // wanted at a time
 
 /** What comes off a cluster as the threshold rises; the largest part is the trunk, which goes on. */
 export interface Split {
@@ -18,14 +19,19 @@ export interface Split {
 export interface Trunk {
   splits: Split[];
   top: Component | null;
+  /** Medoids and lowest members of the clusters, and of the 10 largest branches of each. */
+  items: ReadonlyMap<number, Item>;
 }
 
 /** The next few steps up. */
 export async function climb(client: Client, from: Trunk, signal: AbortSignal): Promise<Trunk> {
   const splits = [...from.splits];
+  const items = new Map(from.items);
   let top = from.top;
-  for (let step = 0; step < STEPS && top !== null && top.similarity !== null; step++) {
-    const { component, children, children_total } = await client.component(top.id, top.similarity, signal);
+  for (let step = 0; step < STEPS && splits.length < from.splits.length + SPLITS; step++) {
+    if (top === null || top.similarity === null) break;
+    const { component, children, children_total, named } = await client.component(top.id, top.similarity, signal);
+    for (const item of named) items.set(item.id, item);
     const [next = null, ...branches] = children;
     const last = splits.at(-1);
     const split = { cluster: component, until: top.similarity, branches, unnamed: children_total - children.length };
@@ -33,7 +39,7 @@ export async function climb(client: Client, from: Trunk, signal: AbortSignal): P
     else splits.push(split);
     top = next;
   }
-  return { splits, top };
+  return { splits, top, items };
 }
 
 /** Whether nothing but single items comes off. */

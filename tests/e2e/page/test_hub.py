@@ -1,0 +1,104 @@
+"""An item with 10,000 stored neighbours: the page shows the most similar of them, and the next when asked."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from itertools import islice, pairwise, product
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from rdkit import Chem
+
+from store import open_store
+
+Look = Callable[[Page, str], None]
+Serve = Callable[[Path], AbstractContextManager[httpx.Client]]
+
+NEIGHBOURS = 10_000
+FROZEN = 2000  # ms without an answer to anything
+BLOCKED = """
+    window.longest = 0;
+    const longer = (list) => list.getEntries().forEach(({ duration }) => { longest = Math.max(longest, duration); });
+    new PerformanceObserver(longer).observe({ type: "longtask", buffered: true });
+"""
+
+
+def molecules() -> Iterator[str]:
+    """Chains as canonical SMILES, each once."""
+    seen = set()
+    for atoms in product("CNOS", repeat=8):
+        smiles = Chem.MolToSmiles(Chem.MolFromSmiles("".join(atoms)))
+        if smiles not in seen:
+            seen.add(smiles)
+            yield smiles
+
+
+@pytest.fixture(scope="module")
+def hub(hierarchy: Any, serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server of one collection: methane, and what is similar to it; some of that to each other."""
+    rest = list(islice(molecules(), NEIGHBOURS))
+    none = {"structure": None, "inchikey": None, "names": [], "properties": "{}"}
+    spokes = {(0, place): 0.99 - 0.5 * (place - 0.5) / NEIGHBOURS for place in range(1, NEIGHBOURS + 1)}
+    ring = dict.fromkeys(pairwise(range(1, NEIGHBOURS + 1)), 0.45)
+    folder = tmp_path_factory.mktemp("hub") / "store"
+    with open_store(folder, create=True) as store:
+        rows = [{"smiles": smiles, **none} for smiles in ["C", *rest]]
+        hierarchy(rows=rows, pairs={**spokes, **ring}).publish(store, "hub")
+    with serve(folder) as api:
+        yield f"{api.base_url}?collection=hub&q=C"
+
+
+def members(page: Page, number: int) -> Locator:
+    """Items of the graph, once there are so many."""
+    found = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
+    expect(found).to_have_count(number, timeout=60_000)
+    return found
+
+
+@pytest.fixture
+def longest(page: Page) -> Callable[[], float]:
+    """For how many ms the page of this moment has been unable to answer, at worst."""
+    page.add_init_script(BLOCKED)
+    return lambda: float(page.evaluate("longest"))
+
+
+def test_the_table_goes_through_a_hub_page_by_page(page: Page, hub: str) -> None:
+    page.goto(f"{hub}&view=table")
+    rows = page.locator("section tbody tr")
+    for shown in (100, 200, 300):
+        expect(rows).to_have_count(shown)
+        expect(page.get_by_text(f"{shown} of 10,000 similar, ≥ 0.40")).to_be_visible()
+        page.get_by_role("button", name="Show more").click()
+
+
+def test_the_graph_of_a_hub_begins_with_the_most_similar(
+    page: Page, hub: str, longest: Callable[[], float], look: Look
+) -> None:
+    begin = perf_counter()
+    page.goto(f"{hub}&view=graph")
+    members(page, 101)
+    print(f"graph of a hub: {perf_counter() - begin:.1f} s, {longest():.0f} ms frozen")
+    expect(page.get_by_text("101 items in 1 component, 199 edges")).to_be_visible()
+    look(page, "hub")
+    page.get_by_role("button", name="C: 9,900 more neighbours").click()
+    members(page, 201)
+    page.get_by_role("button", name="C: 9,800 more neighbours").click()
+    members(page, 301)
+    assert longest() < FROZEN
+    page.go_back()
+    members(page, 201)
+
+
+def test_the_graph_of_a_hub_ends_at_1000(page: Page, hub: str, longest: Callable[[], float]) -> None:
+    begin = perf_counter()
+    page.goto(f"{hub}&view=graph{'&expand=C' * 20}")
+    members(page, 1000)
+    print(f"a thousand around a hub: {perf_counter() - begin:.1f} s, {longest():.0f} ms frozen")
+    expect(page.get_by_text("More than 1,000 items are not shown at once.")).to_be_visible()
+    expect(page.get_by_role("button", name="C: 9,001 more neighbours")).to_be_disabled()
+    page.get_by_role("slider").fill("0.97")
+    members(page, 401)
+    assert longest() < FROZEN
