@@ -1,5 +1,6 @@
 """Talking to the server: credentials from the environment, and its errors in words of the store."""
 
+import errno
 import logging
 import os
 import time
@@ -101,14 +102,26 @@ class Connection:
             execute = session.execute_read if mode == "READ" else session.execute_write
             while True:
                 try:
-                    return execute(work)
-                except IncompleteCommit:  # the driver, which tries everything else again, leaves this one to its caller
+                    with _cut_as_away():
+                        return execute(work)
+                except (IncompleteCommit, ServiceUnavailable):  # the driver has tried again for as long, or not at all
                     if time.monotonic() > end:
                         raise
 
     def close(self) -> None:
         for driver in self._drivers.values():
             driver.close()
+
+
+@contextmanager
+def _cut_as_away() -> Iterator[None]:
+    """The driver lets the system's own error through for a connection that is cut just when it is made."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENOTCONN:
+            raise
+        raise ServiceUnavailable(str(error)) from error
 
 
 def _said(error: Exception) -> str:

@@ -8,8 +8,8 @@ import pytest
 from api.serve import Server
 from api.settings import Settings
 from graphkin.cli import run
-from store.errors import InvalidInput, StoreError, StoreFormat
-from store.neo4j import cypher
+from store.errors import InvalidInput, StoreBusy, StoreError, StoreFormat
+from store.neo4j import connection, cypher
 
 PASSWORD = "GRAPHKIN_NEO4J_PASSWORD"
 SECRET = "hidden-from-everybody"
@@ -48,6 +48,16 @@ def test_a_wrong_password(server, source, load, settings, monkeypatch, capfd, ca
     assert SECRET not in said.err + str(refused.value) + caplog.text
     assert run(["info", "--store", server.url]) == 0
     assert source.first not in capfd.readouterr().out
+
+
+def test_a_server_that_hangs_up(hanging_up, server, monkeypatch):
+    """Where the driver only lets the system's error through. Which error it is depends on who is quicker: 20 tries."""
+    monkeypatch.setattr(connection, "_PATIENCE", {"short": 0, "long": 0})
+    talking = connection.Connection(hanging_up)
+    for _ in range(20):
+        with pytest.raises(StoreBusy, match="Neo4j does not answer"):
+            talking.read("RETURN 1")
+    talking.close()
 
 
 @pytest.mark.parametrize("given", [{PASSWORD: ""}, {}])
