@@ -79,13 +79,16 @@ def publish(tmp_path: Path) -> Callable[[Path, str, list[str]], None]:
 
 @pytest.fixture(scope="session")
 def api(store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Client]]) -> Iterator[httpx.Client]:
-    """Talks to the server that the page talks to."""
+    """Talks to the server that the page talks to, once it has compiled what it needs."""
     with serve(store_folder) as client:
+        while client.get("/readyz").status_code == 503:
+            pass
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(require_tools: Callable[..., None]) -> Iterator[Browser]:
+    """Not for the whole session: while Playwright runs, no other test of this process can run an event loop."""
     require_tools("chromium")
     assert AXE.is_file(), "run `make test-page`"
     with sync_playwright() as playwright:
