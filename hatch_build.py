@@ -30,7 +30,9 @@ class Page:
         return self._stamp.is_file() and self._stamp.read_text() == self._fingerprint()
 
     def build(self) -> None:
-        """By npm and Vite, in Node of a wheel. Raises `RuntimeError` with what they said."""
+        """By npm and Vite, in Node of a wheel, unless it is fresh. Raises `RuntimeError` with what they said."""
+        if self.fresh():
+            return
         self._npm("ci")
         self._npm("run", "build")
         self._stamp.write_text(self._fingerprint())
@@ -79,11 +81,8 @@ class PageHook(BuildHookInterface[BuilderConfig]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's signature
         """Raises what building does; an editable installation goes on without the page and says so."""
-        page = self._page()
-        if page.fresh():
-            return
         try:
-            page.build()
+            self._page().build()
         except (ImportError, OSError, RuntimeError) as failure:
             if version != "editable":
                 raise
@@ -91,6 +90,4 @@ class PageHook(BuildHookInterface[BuilderConfig]):
 
 
 if __name__ == "__main__":
-    page = Page(Path(__file__).parent / "api" / "ui")
-    if not page.fresh():
-        page.build()
+    Page(Path(__file__).parent / "api" / "ui").build()

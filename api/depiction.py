@@ -34,8 +34,7 @@ async def depiction(
     item, *other = await run_in_threadpool(_rows, read.generation, ids)
     shared_with = other[0][STRUCTURE[kind]] if other else None
     if query.highlight_smiles is not None:
-        text = query.highlight_smiles.replace(" ", "+")
-        shared_with = (await run_in_threadpool(read.opened.read, smiles=text)).text
+        shared_with = (await run_in_threadpool(read.opened.read, smiles=query.highlight_smiles)).text
     svg = await state_of(request)["artist"].draw(
         kind=kind,
         structure=item[STRUCTURE[kind]],

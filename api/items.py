@@ -41,7 +41,7 @@ def items(read: JsonReading, query: Annotated[ItemsQuery, Query()]) -> Response:
 def _wanted(read: Reading, query: ItemsQuery) -> tuple[Field, str] | None:
     """What items are looked up by; SMILES as the collection writes them."""
     if query.smiles is not None:
-        return "smiles", read.opened.read(smiles=query.smiles.replace(" ", "+")).text
+        return "smiles", read.opened.read(smiles=query.smiles).text
     if query.name is not None:
         return "name", query.name
     if query.inchikey is not None:

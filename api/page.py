@@ -8,7 +8,7 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from api.reading import NotModified
+from api.reading import require_news
 from api.reply import entity_tag
 from store.errors import NotFound
 
@@ -97,8 +97,7 @@ def _reply(request: Request, file: _File, caching: str) -> Response:
     compressed = "gzip" in request.headers.get("accept-encoding", "")
     content = file.compressed if compressed else file.plain
     headers = {**_HEADERS, "Cache-Control": caching, "ETag": content.tag}
-    if content.tag in request.headers.get("if-none-match", ""):
-        raise NotModified(headers)
+    require_news(request, headers)
     if compressed:
         headers["Content-Encoding"] = "gzip"
     return Response(content.body, headers=headers, media_type=file.media_type)

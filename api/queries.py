@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from fastapi import Path
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from store.sampling.policy import MAX_SEED, Policy
 
@@ -17,6 +17,8 @@ Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 NodeNumber = Annotated[int, Field(ge=0, le=MAX_ID)]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch.")]
 EpochInPath = Annotated[int, Path(ge=0, le=MAX_SEED, description="Epoch.", examples=[0])]
+SmilesInQuery = Annotated[str, AfterValidator(lambda smiles: smiles.replace(" ", "+"))]
+"""A `+` that was not escaped arrives as a space, which no SMILES holds."""
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED, description="Seed of the random draws.")]
 Similarity = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 MinSimilarity = Annotated[
@@ -58,7 +60,7 @@ class ItemsQuery(PageQuery):
     """At most one of smiles, name and inchikey."""
 
     smiles: Annotated[
-        str | None,
+        SmilesInQuery | None,
         Field(description="Read as the recipe says; a space reads as `+`.", examples=["CCO"]),
     ] = None
     name: Annotated[str | None, Field(description="A name as the source had it.")] = None
@@ -134,14 +136,19 @@ class PathQuery(GenerationQuery):
     min_similarity: MinSimilarity = None
 
 
-class DepictionQuery(GenerationQuery):
-    """The size of a drawing in pixels, and whose shared substructure to highlight."""
+class DrawingQuery(GenerationQuery):
+    """The size of a drawing in pixels."""
 
     width: Annotated[int, Field(ge=50, le=1000)] = 250
     height: Annotated[int, Field(ge=50, le=1000)] = 250
+
+
+class DepictionQuery(DrawingQuery):
+    """The size of a drawing in pixels, and whose shared substructure to highlight."""
+
     highlight: Annotated[Id | None, Field(description="Another item: what both share is highlighted.")] = None
     highlight_smiles: Annotated[
-        str | None, Field(description="The same for any structure; a space reads as `+`.", examples=["CCO"])
+        SmilesInQuery | None, Field(description="The same for any structure; a space reads as `+`.", examples=["CCO"])
     ] = None
 
     @model_validator(mode="after")
@@ -155,7 +162,7 @@ class StructureQuery(GenerationQuery):
     """Exactly one of smiles and inchi (10 kB each); at most 1,000 atoms."""
 
     smiles: Annotated[
-        str | None,
+        SmilesInQuery | None,
         Field(description="Read as the recipe says; a space reads as `+`.", examples=["CC(=O)Oc1ccccc1C(=O)O"]),
     ] = None
     inchi: Annotated[str | None, Field(description="Read as the recipe says.")] = None
@@ -167,11 +174,8 @@ class StructureQuery(GenerationQuery):
         return self
 
 
-class StructureDepictionQuery(StructureQuery):
-    """The size of the drawing in pixels."""
-
-    width: Annotated[int, Field(ge=50, le=1000)] = 250
-    height: Annotated[int, Field(ge=50, le=1000)] = 250
+class StructureDepictionQuery(StructureQuery, DrawingQuery):
+    """A structure, and the size of its drawing."""
 
 
 class PolicyFields(Closed):

@@ -36,12 +36,17 @@ async def on_not_modified(_: Request, error: NotModified) -> Response:
     return Response(status_code=304, headers=error.headers)
 
 
+def require_news(request: Request, headers: dict[str, str]) -> None:
+    """Raises `NotModified` for a client that has the reply with this `ETag`."""
+    if headers["ETag"] in request.headers.get("if-none-match", ""):
+        raise NotModified(headers)
+
+
 def reply_by_content(request: Request, body: bytes) -> Response:
     """A JSON reply that changes with the catalogue: its entity tag is of its bytes."""
     negotiate((JSON,), request.headers.get("accept", "*/*"))
     headers = {"Vary": "Accept", "Cache-Control": "no-cache", "ETag": entity_tag(JSON, body.decode())}
-    if headers["ETag"] in request.headers.get("if-none-match", ""):
-        raise NotModified(headers)
+    require_news(request, headers)
     return Response(body, headers=headers, media_type=JSON)
 
 
@@ -63,10 +68,8 @@ class Reading:
 
     def _tag(self, request: Request) -> None:
         query = request.scope["query_string"].decode("latin-1")
-        tag = entity_tag(_VERSION, self.generation.id, request.scope["path"], query, self.media_type)
-        self._headers["ETag"] = tag
-        if tag in request.headers.get("if-none-match", ""):
-            raise NotModified(self._headers)
+        self._headers["ETag"] = entity_tag(_VERSION, self.generation.id, request.scope["path"], query, self.media_type)
+        require_news(request, self._headers)
 
     @property
     def generation(self) -> Generation:

@@ -1,7 +1,7 @@
 """GET rejections: the records of the input that were not kept, and why."""
 
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
@@ -10,7 +10,6 @@ from api.openapi import problems
 from api.queries import RejectionsQuery
 from api.reading import JsonReading
 from api.schemas import RejectionsPage
-from store.base import Generation
 
 router = APIRouter(
     prefix="/v1/collections/{c}", tags=["collections"], responses=problems(400, 404, 406, 410, 422, 500, 503)
@@ -20,16 +19,12 @@ router = APIRouter(
 @router.get("/rejections", response_model=RejectionsPage)
 def rejections(read: JsonReading, query: Annotated[RejectionsQuery, Query()]) -> Response:
     """Records that were not kept, in input order: where each stood, its text (at most 4,096 characters), and why."""
-    begin, end = read.position, read.position + query.limit
+    end = read.position + query.limit
     rest = end < read.generation.manifest.counts.rejected
+    rows = (row for batch in read.generation.rejections(read.position) for row in batch.to_pylist())
     return read.json(
         {
-            "rejections": _rows(read.generation, begin, end),
+            "rejections": list(islice(rows, query.limit)),
             "next_cursor": read.cursor_at(end) if rest else None,
         }
     )
-
-
-def _rows(generation: Generation, begin: int, end: int) -> list[dict[str, Any]]:
-    rows = (row for batch in generation.rejections() for row in batch.to_pylist())
-    return list(islice(rows, begin, end))

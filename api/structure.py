@@ -40,5 +40,4 @@ async def structure_depiction(
 
 
 def _standardised(read: Reading, query: StructureQuery) -> str:
-    smiles = None if query.smiles is None else query.smiles.replace(" ", "+")
-    return read.opened.read(smiles=smiles, inchi=query.inchi).text
+    return read.opened.read(smiles=query.smiles, inchi=query.inchi).text

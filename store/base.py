@@ -273,8 +273,8 @@ class Generation(ABC):
         return np.fromiter((np.nan if value is None else value for value in values), np.float64, count=self.size)
 
     @abstractmethod
-    def rejections(self) -> Iterator[pa.RecordBatch]:
-        """The records that were not kept, in input order (`REJECTION_SCHEMA`)."""
+    def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
+        """The records that were not kept, but for the first `begin`, in input order (`REJECTION_SCHEMA`)."""
 
     @abstractmethod
     def neighbors(

@@ -91,8 +91,8 @@ class EmbeddedGeneration(Generation):
         self._require_field(field, value)
         return self._items.find(field, value, after, limit)
 
-    def rejections(self) -> Iterator[pa.RecordBatch]:
-        return self._items.rejections()
+    def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
+        return self._items.rejections(begin)
 
     def neighbors(
         self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None

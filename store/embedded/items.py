@@ -120,8 +120,8 @@ class ItemReader:
         sql = f"SELECT id FROM {table} WHERE {column} = ? AND id > ? ORDER BY id LIMIT ?"  # noqa: S608
         return [id for (id,) in self._query(sql, (value, after, limit))]
 
-    def rejections(self) -> Iterator[pa.RecordBatch]:
-        last = 0
+    def rejections(self, begin: int) -> Iterator[pa.RecordBatch]:
+        last = begin  # rows count from 1
         sql = f"SELECT rowid, source, line, input, reason FROM rejections WHERE rowid > ? ORDER BY rowid LIMIT {_PAGE}"  # noqa: S608
         while rows := self._query(sql, (last,)):
             last = rows[-1][0]

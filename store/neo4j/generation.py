@@ -84,8 +84,8 @@ class Neo4jGeneration(Generation):
         rows = self._read(statement, value=value, digest=digest(value), after=after, limit=limit)
         return [row["id"] for row in rows]
 
-    def rejections(self) -> Iterator[pa.RecordBatch]:
-        for start in range(0, self.manifest.counts.rejected, _PAGE):
+    def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
+        for start in range(begin, self.manifest.counts.rejected, _PAGE):
             rows = self._read(cypher.REJECTIONS, start=start, stop=start + _PAGE)
             yield pa.RecordBatch.from_pylist([row.data() for row in rows], schema=REJECTION_SCHEMA)
 

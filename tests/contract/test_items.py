@@ -231,6 +231,8 @@ def test_many_items_at_once(many: Generation) -> None:
     assert [row["smiles"] for row in scanned] == [f"C{id}" for id in ids.tolist()]
     assert many.column("x").tolist() == list(range(5000))
     assert [line for batch in many.rejections() for line in batch["line"].to_pylist()] == list(range(4500))
+    assert [line for batch in many.rejections(4321) for line in batch["line"].to_pylist()] == list(range(4321, 4500))
+    assert not list(many.rejections(4500))
     assert many.find("name", "n3") == list(range(3, 5000, 7))
     assert many.find("name", "n3", limit=5) == [3, 10, 17, 24, 31]
     assert list(many.edges()) == []
