@@ -40,10 +40,9 @@ def take(url: str, path: Path) -> None:
 
 
 def _settle(page: Page) -> None:
-    """Until everything is drawn; the graph's pictures, inside a canvas, tell nobody when they are there."""
     page.get_by_role("list", name="Items of the graph").get_by_role("listitem").first.wait_for()
     page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(2000)
+    page.locator("[data-drawing]").wait_for(state="detached")
 
 
 def main() -> None:

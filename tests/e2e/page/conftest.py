@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 AXE = ROOT / "api" / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 ARTEFACTS = Path(os.environ.get("GRAPHKIN_ARTEFACTS", ROOT / ".artifacts")) / "page"
 
-PICTURES_SHOWN = """() => [...document.images].every(
+PICTURES_SHOWN = """() => document.querySelector("[data-drawing]") === null && [...document.images].every(
     image => image.complete || image.getBoundingClientRect().top > innerHeight
 )"""
 

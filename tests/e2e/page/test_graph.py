@@ -66,7 +66,6 @@ def test_the_graph_is_what_the_hierarchy_says(page: Page, subgraph: dict[str, An
     expect(page.get_by_text(f"{len(subgraph['edges'])} edges")).to_be_visible()
     picture = page.get_by_role("img", name=re.compile("^Graph of "))
     expect(picture).to_have_attribute("aria-label", re.compile(f"{len(subgraph['nodes'])} items in 1 component"))
-    page.wait_for_timeout(500)  # pictures inside a canvas tell nobody when they are there
     look(page, "graph")
 
 
@@ -102,7 +101,6 @@ def test_an_item_brings_its_neighbours(page: Page, api: httpx.Client, subgraph: 
     fresh = [each["item"]["id"] for each in found if each["item"]["id"] not in before]
     expect(members).to_have_count(len(before) + min(len(fresh), 100))
     assert said(page, "expand") == [most["item"]["smiles"]]
-    page.wait_for_timeout(500)
     look(page, "graph expanded")
     page.reload()
     expect(members).to_have_count(len(before) + min(len(fresh), 100))
@@ -131,7 +129,6 @@ def test_views_share_one_selection(page: Page, subgraph: dict[str, Any]) -> None
 
 def test_a_node_is_chosen_by_a_click(page: Page) -> None:
     members = opened(page)
-    page.wait_for_timeout(500)
     box = page.get_by_role("img", name=re.compile("^Graph of ")).bounding_box()
     assert box is not None
     for place in range(0, 400, 20):
@@ -150,7 +147,6 @@ def test_a_path_shows_each_step(page: Page, api: httpx.Client, query: dict[str, 
     expect(steps).to_have_count(2 * len(expected) - 1)
     shown = [float(text.split()[0]) for text in page.locator("li.step").all_inner_texts()]
     assert shown == pytest.approx([step["similarity"] for step in expected[1:]], abs=0.001)
-    page.wait_for_timeout(500)
     look(page, "path")
     page.get_by_role("link", name="Clear the path").click()
     expect(steps).to_have_count(0)
@@ -187,7 +183,6 @@ def test_a_new_structure_has_a_graph_too(page: Page, api: httpx.Client, look: Lo
     members = opened(page, f"/?collection=chembl&q={NEW}&view=graph")
     assert hits
     expect(members).to_have_count(len(hits) + 1)
-    page.wait_for_timeout(500)
     look(page, "graph of a new structure")
 
 

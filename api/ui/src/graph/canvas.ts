@@ -1,9 +1,9 @@
-import cytoscape, { type Core, type NodeSingular, type StylesheetJson } from "cytoscape";
+import cytoscape, { type BoundingBox12, type Core, type NodeSingular, type StylesheetJson } from "cytoscape";
 import type { Point } from "./layout";
 import type { Neighbourhood } from "./neighbourhood";
 import { type Drawing, FADED, HEIGHT, LARGER, RIM, Underlay, WIDTH } from "./underlay";
 
-const LEGIBLE = 32; // pixels on the screen, from which on a node shows its picture
+const LEGIBLE = 26; // pixels on the screen, from which on a node shows its picture
 const PAUSE = 80; // ms without a move, before pictures are asked for
 const MARGIN = 30;
 const CLOSE = 1.6; // zoom, at most, where little is to be seen
@@ -28,12 +28,14 @@ export class Canvas {
   private component: Int32Array = new Int32Array();
   private chosen: number | null = null;
   private legible = false;
+  private readonly loaded = new Set<string>(); // pictures that have come
+  private awaited = new Set<string>(); // pictures in view that have not
   private width: number;
   private height: number;
   private timer = 0;
 
   constructor(
-    container: HTMLElement,
+    private readonly container: HTMLElement,
     private readonly listener: Listener,
   ) {
     this.cy = cytoscape({
@@ -57,6 +59,7 @@ export class Canvas {
     this.cy.on("mouseout", "node", () => listener.over(null));
     this.cy.on("viewport", this.moved);
     this.cy.on("resize", this.resized);
+    this.cy.on("background", "node", (event) => this.arrived(event.target.data("picture") as string));
     container.addEventListener("pointerenter", () => this.cy.resize()); // or it would believe that it is where it was
     this.dark.addEventListener("change", this.restyle);
   }
@@ -101,8 +104,8 @@ export class Canvas {
   reveal(place: number): void {
     const node = this.nodes[place];
     if (node === undefined) return;
-    const [{ x, y }, box] = [node.position(), this.cy.extent()];
-    if (x < box.x1 || x > box.x2 || y < box.y1 || y > box.y2) this.cy.center(node);
+    const { x, y } = node.position();
+    if (beyond(this.cy.extent(), x, y, 0)) this.cy.center(node);
   }
 
   /** Mark the way from place to place. */
@@ -163,8 +166,7 @@ export class Canvas {
     this.component[place] === -1 && place > 0 && place !== this.chosen && !this.drawing.path.includes(place);
 
   private readonly restyle = (): void => {
-    const container = this.cy.container()!;
-    const variables = getComputedStyle(container);
+    const variables = getComputedStyle(this.container);
     const colour = (name: string) => variables.getPropertyValue(`--${name}`).trim();
     this.underlay.lines = [colour("edge"), colour("accent")];
     this.underlay.changed();
@@ -178,7 +180,9 @@ export class Canvas {
     [this.width, this.height] = [width, height];
   };
 
+  /** `data-drawing` tells, until all that is in view has been drawn. */
   private readonly moved = (): void => {
+    this.container.dataset.drawing = "";
     clearTimeout(this.timer);
     this.timer = setTimeout(this.pictures, PAUSE);
   };
@@ -187,17 +191,33 @@ export class Canvas {
   private readonly pictures = (): void => {
     this.legible = this.cy.zoom() * WIDTH >= LEGIBLE;
     const box = this.cy.extent();
+    this.awaited.clear();
     this.cy.batch(() => {
       this.nodes.forEach((node, place) => {
         toggled(node, "legible", this.legible);
         const { x, y } = node.position();
-        const inView = x > box.x1 - WIDTH && x < box.x2 + WIDTH && y > box.y1 - HEIGHT && y < box.y2 + HEIGHT;
-        if (this.legible && inView && node.data("picture") === undefined)
-          node.data("picture", this.listener.picture(place));
+        if (!this.legible || beyond(box, x, y, WIDTH)) return;
+        const picture = this.listener.picture(place);
+        if (node.data("picture") === undefined) node.data("picture", picture);
+        if (!beyond(box, x, y, 0) && !this.loaded.has(picture)) this.awaited.add(picture);
       });
     });
     this.draw({});
+    this.settle();
   };
+
+  private arrived(picture: string): void {
+    this.loaded.add(picture);
+    if (this.awaited.delete(picture)) this.settle();
+  }
+
+  private settle(): void {
+    if (this.awaited.size === 0) delete this.container.dataset.drawing;
+  }
+}
+
+function beyond({ x1, x2, y1, y2 }: BoundingBox12, x: number, y: number, margin: number): boolean {
+  return x < x1 - margin || x > x2 + margin || y < y1 - margin || y > y2 + margin;
 }
 
 /** Classes are compared first: setting one anew costs a restyling. */

@@ -2,7 +2,12 @@ import type { Item } from "../api/replies";
 
 /** What to call an item: its first name, its SMILES, or its id. */
 export function title(item: Item): string {
-  return item.names.find((name) => name.trim()) ?? item.smiles ?? `item ${item.id}`;
+  return nameOf(item) ?? item.smiles ?? `item ${item.id}`;
+}
+
+/** Its first name, if it has any. */
+export function nameOf(item: Item): string | null {
+  return item.names.find((name) => name.trim()) ?? null;
 }
 
 /** Its SMILES, unless that is what it is called. */
