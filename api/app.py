@@ -28,6 +28,7 @@ from api.errors import HANDLERS, Bugs
 from api.guard import Guard
 from api.metrics import Meter, Metrics
 from api.reading import NotModified, on_not_modified
+from api.security import NoSniff
 from api.settings import Settings
 from api.state import State, opened
 
@@ -70,6 +71,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         middleware=[
             Middleware(Meter, metrics=metrics),
+            Middleware(NoSniff),
             Middleware(Guard, allowed_hosts=settings.allowed_hosts),
             Middleware(Bugs),
         ],

@@ -11,7 +11,7 @@ from api.queries import ComponentId, ComponentQuery, ComponentsQuery
 from api.reading import JsonReading, Reading
 from api.reply import array, similarity_texts
 from api.schemas import ComponentReply, ComponentsPage
-from store.components import Components, children
+from store.components import Components
 from store.errors import NotFound
 from store.records import Int32
 
@@ -33,10 +33,16 @@ def components(read: JsonReading, query: Annotated[ComponentsQuery, Query()]) ->
     found = read.opened.components(read.threshold(query.min_similarity))
     ranked, begin = found.ranked(query.min_size), read.position
     end = begin + query.limit
+    shown = ranked[begin:end]
+    medoids = found.medoids(shown)
     return read.json(
-        {"singletons": found.singletons, "next_cursor": read.cursor_at(end) if end < len(ranked) else None},
-        components=_texts(found, ranked[begin:end]),
-        named=_named(read, _lowest_and_medoids(found, ranked[begin:end])),
+        {
+            "total": len(ranked),
+            "singletons": found.singletons,
+            "next_cursor": read.cursor_at(end) if end < len(ranked) else None,
+        },
+        components=array(_texts(found, shown, medoids)),
+        named=_named(read, shown, medoids),
     )
 
 
@@ -48,34 +54,26 @@ def component(read: JsonReading, id: ComponentId, query: Annotated[ComponentQuer
     if id >= len(found.label) or found.label[id] != id:
         raise NotFound(f"no component {id} at this threshold", given=id, expected="the id of one, its lowest member's")
     members, begin = found.members(id), read.position
-    parts, ids = children(found, id)
+    parts, ids = found.children(id)
     end = begin + query.limit
-    own = np.array([id], np.int32)
-    shown = _lowest_and_medoids(found, own), _lowest_and_medoids(parts, ids[:_NAMED_CHILDREN])
+    own, shown = np.array([id], np.int32), ids[:_MOST_CHILDREN]
+    medoid, medoids = found.medoids(own), parts.medoids(shown)
     texts = read.opened.item_texts(members[begin:end].tolist())
     return read.json(
         {"children_total": len(ids), "next_cursor": read.cursor_at(end) if end < len(members) else None},
-        component=b"".join(_each(found, own)),
+        component=b"".join(_texts(found, own, medoid)),
         items=array(texts),
-        children=_texts(parts, ids[:_MOST_CHILDREN]),
-        named=_named(read, np.concatenate(shown)),
+        children=array(_texts(parts, shown, medoids)),
+        named=_named(read, own, medoid, shown[:_NAMED_CHILDREN], medoids[:_NAMED_CHILDREN]),
     )
 
 
-def _lowest_and_medoids(found: Components, ids: Int32) -> Int32:
-    return np.concatenate([ids, found.medoids(ids)])
+def _named(read: Reading, *ids: Int32) -> bytes:
+    return array(read.opened.item_texts(np.unique(np.concatenate(ids)).tolist()))
 
 
-def _named(read: Reading, ids: Int32) -> bytes:
-    return array(read.opened.item_texts(np.unique(ids).tolist()))
-
-
-def _texts(found: Components, ids: Int32) -> bytes:
-    return array(_each(found, ids))
-
-
-def _each(found: Components, ids: Int32) -> list[bytes]:
+def _texts(found: Components, ids: Int32, medoids: Int32) -> list[bytes]:
     weakest = found.weakest[ids]
     texts = [b"null" if np.isinf(each) else text for each, text in zip(weakest, similarity_texts(weakest), strict=True)]
-    columns = (ids.tolist(), found.sizes[ids].tolist(), found.medoids(ids).tolist(), texts)
+    columns = (ids.tolist(), found.sizes[ids].tolist(), medoids.tolist(), texts)
     return [b'{"id":%d,"size":%d,"medoid":%d,"similarity":%b}' % row for row in zip(*columns, strict=True)]

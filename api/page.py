@@ -10,29 +10,12 @@ from starlette.responses import Response
 
 from api.reading import require_news
 from api.reply import entity_tag
+from api.security import PAGE
 from store.errors import NotFound
 
 _BUILT = Path(__file__).parent / "ui" / "dist"
 
-_CONTENT_SECURITY_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' blob: data:",  # the structure editor's cursors are data:, saved pictures blob:
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
-)
-_HEADERS = {
-    "Content-Security-Policy": _CONTENT_SECURITY_POLICY,
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",  # the address holds structures
-    "X-Content-Type-Options": "nosniff",
-    "Vary": "Accept-Encoding",
-}
+_HEADERS = {**PAGE, "Vary": "Accept-Encoding"}
 _MEDIA_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _FOR_EVER = "public, max-age=31536000, immutable"  # an asset's name holds the hash of its content
 

@@ -21,8 +21,10 @@ SmilesInQuery = Annotated[str, AfterValidator(lambda smiles: smiles.replace(" ",
 """A `+` that was not escaped arrives as a space, which no SMILES holds."""
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED, description="Seed of the random draws.")]
 Similarity = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+StoredSimilarity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+"""Thresholds of stored edges; that of a whole collection may be 0."""
 MinSimilarity = Annotated[
-    Similarity | None, Field(description="Smallest similarity, from the stored threshold (the default) to 1.")
+    StoredSimilarity | None, Field(description="Smallest similarity, from the stored threshold (the default) to 1.")
 ]
 
 
@@ -274,7 +276,17 @@ class ExportBody(Body):
     ids: Annotated[list[Id], Field(min_length=1, max_length=10_000, fail_fast=True, examples=[[0, 1, 2]])]
     what: Annotated[Literal["items", "edges"], Field(examples=["items"])]
     format: Annotated[Literal["csv", "parquet", "sdf", "graphml", "arrow"], Field(examples=["sdf"])]
-    min_similarity: Annotated[Similarity | None, Field(description="Smallest similarity of exported edges.")] = None
+    min_similarity: Annotated[StoredSimilarity | None, Field(description="Smallest similarity of exported edges.")] = (
+        None
+    )
+    query_smiles: Annotated[
+        str | None,
+        Field(
+            description="A molecule, read as the recipe says: items get their similarity to it; GraphML also a node "
+            "`query`. Edges in other formats refuse it.",
+            examples=[None],
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _edges_only(self) -> "ExportBody":

@@ -15,6 +15,7 @@ from api.cursor import Cursor, query_key
 from api.errors import BadRequest
 from api.library import Opened
 from api.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
+from api.security import DRAWING
 from api.state import state_of
 from store.base import Generation, require_stored_threshold
 
@@ -63,6 +64,8 @@ class Reading:
         self.position = position  # where the page asked for begins
         self._request = request
         self._headers = {"Vary": "Accept", "Cache-Control": "no-cache", "Graphkin-Generation": self.generation.id}
+        if media_type == SVG:
+            self._headers.update(DRAWING)
         if request.method == "GET":
             self._tag(request)
 

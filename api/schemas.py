@@ -227,10 +227,12 @@ class Component(Schema):
 
 
 class ComponentsPage(FromGeneration):
-    """`singletons`: how many items are alone; `named`: the lowest members and the medoids."""
+    """`total`: how many components there are; `singletons`: how many items are alone; `named`: the lowest members and
+    the medoids."""
 
     components: list[Component]
     named: list[Item]
+    total: int
     singletons: int
     next_cursor: NextCursor
 

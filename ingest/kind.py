@@ -17,7 +17,7 @@ from ingest.recipe import Recipe
 from ingest.workspace import Content
 from store import records
 from store.base import Generation
-from store.records import Edges, Float64, Int64, UInt64
+from store.records import Edges, Float64, Int32, Int64, UInt64
 
 Advance: TypeAlias = Callable[[int], object]
 
@@ -75,8 +75,8 @@ class Search(ABC):
         """The lowest id of the items with the same structure."""
 
     @abstractmethod
-    def similarities(self, id: int, others: Int64 | slice = slice(None)) -> Float64:
-        """(n,) of one item with others, by default (N,) with all, itself among them."""
+    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        """(n,) of one item, or of any structure, with others, by default (N,) with all, itself among them."""
 
 
 class Kind(ABC):

@@ -101,6 +101,13 @@ class Hierarchy:
         chosen = [(min(a, b), max(a, b), d["weight"]) for a, b, d in nx.maximum_spanning_edges(graph)]
         return _edges(sorted(chosen, key=lambda edge: (-edge[2], edge[0], edge[1])))
 
+    @property
+    def _degrees(self) -> Histogram:
+        edges = self.edges
+        degrees = np.bincount(np.concatenate([edges.source, edges.target]), minlength=len(self.rows))
+        counts = np.bincount(degrees).tolist()
+        return Histogram(edges=list(range(len(counts) + 1)), counts=counts)
+
     def provenance(self, seconds: float = 1.0) -> Provenance:
         return Provenance(
             kind=self.kind,
@@ -116,7 +123,7 @@ class Hierarchy:
             edges=len(self.pairs),
             dropped=None if self.dropped is None else sum(self.dropped) // 2,
             properties=dict(self.properties),
-            histograms={"similarity": Histogram(edges=[0.4, 1.0], counts=[len(self.pairs)])},
+            histograms={"degree": self._degrees, "similarity": Histogram(edges=[0.4, 1.0], counts=[len(self.pairs)])},
             times={"all": seconds},
         )
 

@@ -6,7 +6,10 @@ What is asked for is checked at once; what is returned then yields bytes in boun
 from collections.abc import Iterator
 from typing import Literal
 
-from store.base import Generation
+import numpy as np
+
+from api.export.table import Comparison, ItemTable
+from store.base import Generation, rounded
 from store.errors import Conflict, InvalidInput, NotFound
 from store.records import EDGE_SCHEMA, STRUCTURE, Int32
 
@@ -35,18 +38,21 @@ def media_type(what: str, format: str) -> str:
     return MEDIA_TYPES[what][format]
 
 
-def export_items(generation: Generation, format: ItemFormat, ids: Int32 | None = None) -> Iterator[bytes]:
+def export_items(
+    generation: Generation, format: ItemFormat, ids: Int32 | None = None, comparison: Comparison | None = None
+) -> Iterator[bytes]:
     """The items in id order, or the given ones in the given order.
 
-    Columns (in SD files data items): id, smiles (of graphs: structure, as JSON), names (a JSON array where there are no
-    lists), inchikey if the recipe asked for it, then the properties by name; one that is called like a column before it
-    gets `property.` in front. CSV lines end with a line feed; text and headers that a spreadsheet would run get a ' in
-    front, structures do not.
+    Columns (in SD files data items): id, smiles (of graphs: structure, as JSON), names, inchikey if the recipe asked
+    for it, similarity if they are compared, then the properties by name; one that is called like a column before it
+    gets `property.` in front. Names are a list in Parquet and Arrow, one a line in SD files, else joined by `; `. CSV
+    lines end with a line feed; text and headers that a spreadsheet would run get a ' in front, structures do not.
     Raises `InvalidInput` for a format that is not offered, `NotFound` for an id out of range, and `Conflict` for an SD
     file of a collection without molecules.
     """
     media_type("items", format)
     _require(generation, ids)
+    table = ItemTable(generation, ids, comparison)
     if format == "sdf":
         from api.export import sdf
 
@@ -56,31 +62,46 @@ def export_items(generation: Generation, format: ItemFormat, ids: Int32 | None =
                 given=format,
                 expected="one of csv, parquet, arrow",
             )
-        return sdf.items(generation, ids)
+        return sdf.items(table)
     from api.export import columnar, items
 
     if format == "csv":
-        return items.csv_lines(generation, ids)
+        return items.csv_lines(table)
     write = columnar.parquet if format == "parquet" else columnar.arrow
-    return write(items.schema(generation.manifest), items.typed(generation, ids))
+    return write(items.schema(table), items.typed(table))
 
 
 def export_edges(
-    generation: Generation, format: EdgeFormat, min_similarity: float | None = None, ids: Int32 | None = None
+    generation: Generation,
+    format: EdgeFormat,
+    min_similarity: float | None = None,
+    ids: Int32 | None = None,
+    comparison: Comparison | None = None,
 ) -> Iterator[bytes]:
     """The edges with similarity ≥ `min_similarity` (default: all), source < target, ordered by source then target.
 
     With `ids` only those with both ends among them. Similarities in text are the shortest float32 text. GraphML holds
-    the items too (those of `ids`), with their columns as in `export_items`.
-    Raises `InvalidInput` for a format that is not offered and `NotFound` for an id out of range.
+    the items too (those of `ids`), with their columns as in `export_items`, and what they are compared with, unless it
+    is one of them: as node `query`, joined to each that reaches `min_similarity` (default: the stored threshold).
+    Raises `InvalidInput` for a format that is not offered, or that has no place for a comparison, and `NotFound` for an
+    id out of range.
     """
     media_type("edges", format)
+    if comparison is not None and format != "graphml":
+        raise InvalidInput(
+            "no edge can name the structure to compare with, for it has no id",
+            given=format,
+            expected="graphml",
+            hint="export items in this format: they get a column similarity",
+        )
     _require(generation, ids)
     from api.export import columnar, edges, graphml
 
     selected = generation.edges(min_similarity, ids)
     if format == "graphml":
-        return graphml.document(generation, selected, ids)
+        threshold = rounded(generation.manifest.threshold if min_similarity is None else min_similarity)
+        table = ItemTable(generation, None if ids is None else np.unique(ids), comparison)
+        return graphml.document(table, selected, threshold)
     if format == "csv":
         return edges.csv_lines(selected)
     write = columnar.parquet if format == "parquet" else columnar.arrow

@@ -1,74 +1,29 @@
-"""Items as rows and as typed columns."""
+"""Items as typed columns and as CSV."""
 
 import csv
-import json
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
-from store.base import Generation
-from store.records import STRUCTURE, Int32, Manifest
+from api.export.table import ItemTable, text
 
-_RESERVED = ("id", "smiles", "structure", "names", "inchikey")
-_JSON = json.JSONEncoder(ensure_ascii=False)
 _RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r")
 
 
-class Column(NamedTuple):
-    """One exported property: `title` is what it is called in the export, `name` in the store."""
-
-    title: str
-    name: str
-    kind: Literal["number", "text"]
-
-
-def property_columns(manifest: Manifest) -> list[Column]:
-    """The properties by name, each with a title of its own."""
-    taken = set(_RESERVED)
-    columns = []
-    for name, kind in sorted(manifest.properties.items()):
-        title = name or "unnamed"
-        while title in taken:
-            title = f"property.{title}"
-        taken.add(title)
-        columns.append(Column(title, name, kind))
-    return columns
-
-
-def fixed_titles(manifest: Manifest) -> list[str]:
-    """The columns before the properties."""
-    return ["id", STRUCTURE[manifest.kind], "names", *(["inchikey"] if manifest.recipe.get("inchikey") else [])]
-
-
-def rows(generation: Generation, ids: Int32 | None) -> Iterator[list[list[Any]]]:
-    """Batches of rows: the values of `fixed_titles` and `property_columns`, None where an item has none."""
-    fixed = fixed_titles(generation.manifest)
-    names = [column.name for column in property_columns(generation.manifest)]
-    for batch in generation.scan(ids):
-        columns = [batch[title].to_pylist() for title in fixed]
-        properties = map(json.loads, batch["properties"].to_pylist())
-        yield [[*row, *map(own.get, names)] for *row, own in zip(*columns, properties, strict=True)]
-
-
-def text(value: Any) -> str:
-    """A value as text: strings as they are, numbers and lists as JSON."""
-    return value if isinstance(value, str) else _JSON.encode(value)
-
-
-def schema(manifest: Manifest) -> pa.Schema:
-    """The typed columns: names a list, numeric properties float64."""
-    types = {"id": pa.int32(), "names": pa.list_(pa.string())}
-    fixed = [(title, types.get(title, pa.string())) for title in fixed_titles(manifest)]
+def schema(table: ItemTable) -> pa.Schema:
+    """The typed columns: names a list, similarity float32, numeric properties float64."""
+    types = {"id": pa.int32(), "names": pa.list_(pa.string()), "similarity": pa.float32()}
+    fixed = [(title, types.get(title, pa.string())) for title in table.titles]
     kinds = {"number": pa.float64(), "text": pa.string()}
-    return pa.schema([*fixed, *((column.title, kinds[column.kind]) for column in property_columns(manifest))])
+    return pa.schema([*fixed, *((column.title, kinds[column.kind]) for column in table.properties)])
 
 
-def typed(generation: Generation, ids: Int32 | None) -> Iterator[pa.RecordBatch]:
+def typed(table: ItemTable) -> Iterator[pa.RecordBatch]:
     """Batches of `schema`."""
-    of = schema(generation.manifest)
-    fixed = len(fixed_titles(generation.manifest))
-    for batch in rows(generation, ids):
+    of = schema(table)
+    fixed = len(table.titles)
+    for batch in table.rows():
         columns = [list(column) for column in zip(*batch, strict=True)]
         for at in range(fixed, len(of)):
             convert = float if pa.types.is_floating(of.field(at).type) else text
@@ -76,21 +31,20 @@ def typed(generation: Generation, ids: Int32 | None) -> Iterator[pa.RecordBatch]
         yield pa.record_batch(columns, schema=of)
 
 
-def csv_lines(generation: Generation, ids: Int32 | None) -> Iterator[bytes]:
+def csv_lines(table: ItemTable) -> Iterator[bytes]:
     """A header and one line an item, a piece per batch."""
     lines = _Lines()
     writer = csv.writer(lines, lineterminator="\r\n")
-    fixed = fixed_titles(generation.manifest)
-    writer.writerow([*fixed, *(_unrun(column.title) for column in property_columns(generation.manifest))])
+    writer.writerow([*table.titles, *(_unrun(column.title) for column in table.properties)])
     yield lines.drain()
-    for batch in rows(generation, ids):
+    for batch in table.rows():
         for id, structure, *others in batch:
             writer.writerow([id, structure, *("" if value is None else _cell(value) for value in others)])
         yield lines.drain()
 
 
 def _cell(value: Any) -> str:
-    return _unrun(value) if isinstance(value, str) else text(value)
+    return text(value) if isinstance(value, int | float) else _unrun(text(value))
 
 
 def _unrun(value: str) -> str:

@@ -7,21 +7,19 @@ from typing import Any
 from rdkit import Chem, rdBase
 from rdkit.Chem import rdDepictor
 
-from api.export.items import fixed_titles, property_columns, rows, text
-from store.base import Generation
-from store.records import Int32
+from api.export.table import ItemTable, text
 
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
 
-def items(generation: Generation, ids: Int32 | None) -> Iterator[bytes]:
+def items(table: ItemTable) -> Iterator[bytes]:
     """One record an item, titled with its first name, or its id if it has none.
 
-    Data items are the columns of `export_items`. Blank lines of a value, which would end it, are left out.
+    Data items are the columns of `export_items`, those without a value left out. So are blank lines of a value, which
+    would end it.
     """
-    manifest = generation.manifest
-    titles = [*fixed_titles(manifest), *(column.title for column in property_columns(manifest))]
-    for batch in rows(generation, ids):
+    titles = [*table.titles, *(column.title for column in table.properties)]
+    for batch in table.rows():
         with rdBase.BlockLogs():
             records = [_record(titles, row) for row in batch]
         yield "".join(records).encode()
@@ -32,7 +30,7 @@ def _record(titles: list[str], row: list[Any]) -> str:
     data = "".join(
         f">  <{_LINE_ENDS.sub(' ', title)}>\n{value}\n\n"
         for title, cell in zip(titles, row, strict=True)
-        if cell is not None and (value := _value(text(cell)))
+        if cell is not None and (value := _value(cell))
     )
     return f"{_molblock(smiles, names[0] if names else str(id))}{data}$$$$\n"
 
@@ -44,8 +42,9 @@ def _molblock(smiles: str, title: str) -> str:
     return str(Chem.MolToMolBlock(molecule))
 
 
-def _value(value: str) -> str:
-    return "\n".join(_kept_apart(line) for line in _LINE_ENDS.split(value) if line.strip())
+def _value(cell: Any) -> str:
+    lines = [_LINE_ENDS.sub(" ", name) for name in cell] if isinstance(cell, list) else _LINE_ENDS.split(text(cell))
+    return "\n".join(_kept_apart(line) for line in lines if line.strip())
 
 
 def _kept_apart(line: str) -> str:

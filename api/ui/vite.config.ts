@@ -1,5 +1,6 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
-import { defineConfig, type Plugin } from "vite";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
 
 /** OpenChemLib's tables for conformers and properties, 1.3 MB: drawing does not need them. */
 const withoutTables: Plugin = {
@@ -16,5 +17,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1200, // kB: the structure editor, which is loaded on demand
   },
+  test: { environment: "./vitest.environment.ts" },
   server: { proxy: { "/v1": "http://127.0.0.1:8000" } },
 });

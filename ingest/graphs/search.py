@@ -12,7 +12,7 @@ from ingest.kind import Query, Search
 from ingest.recipe import GraphRecipe
 from store.base import Generation, rounded
 from store.errors import Conflict, InvalidInput
-from store.records import Float64, Int64
+from store.records import Float64, Int32, Int64
 
 _SEARCHED = ("wl", "grakel")  # kernels with the same numbers
 
@@ -32,7 +32,7 @@ class GraphSearch(Search):
         self._index = SubtreeIndex(**(generation.index() or described(generation, self._recipe).index()))
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
-        similarity = self._similarities(query.described).astype(np.float32)
+        similarity = self.similarities(query).astype(np.float32)
         passing = similarity > 0
         if min_similarity is None:
             return Hits(np.flatnonzero(passing).astype(np.int32), similarity[passing]).best(limit)
@@ -40,17 +40,19 @@ class GraphSearch(Search):
         found = Hits(np.flatnonzero(passing).astype(np.int32), similarity[passing])
         return found.best(limit, total=len(found.ids))
 
-    def _similarities(self, query: Features) -> Float64:
-        return normalised(self._index.products(query), self._index.square, query.square[0])
-
     def stored(self, query: Query) -> int | None:
         equal = self.search(query, 1.0, self._generation.size).ids
         structures = zip(equal.tolist(), self._generation.structures(equal), strict=True)
         return next((id for id, text in structures if text == query.text), None)
 
-    def similarities(self, id: int, others: Int64 | slice = slice(None)) -> Float64:
+    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        query = of if isinstance(of, Query) else self._read(of)
+        features: Features = query.described
+        return normalised(self._index.products(features), self._index.square, features.square[0])[others]
+
+    def _read(self, id: int) -> Query:
         (text,) = self._generation.structures(np.array([id], np.int32))
-        return self._similarities(read_graph(self._recipe, text).described)[others]
+        return read_graph(self._recipe, text)
 
 
 def read_graph(recipe: GraphRecipe, text: str) -> Query:

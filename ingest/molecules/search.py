@@ -14,7 +14,7 @@ from ingest.recipe import MoleculeRecipe
 from ingest.tiles import similar_in_tiles
 from store.base import Generation, rounded
 from store.errors import Conflict
-from store.records import Float64, Int64, UInt64
+from store.records import Float64, Int32, Int64, UInt64
 
 _SAMPLED = 16
 _LEAST = 1e-6  # below any similarity of fingerprints that share a bit
@@ -93,13 +93,11 @@ class MoleculeSearch(Search):
         return Hits(self._planes.order[positions[passing]], similarity[passing])
 
     def _everything(self, query: Query) -> Hits:
-        similarity = self._similarities(query.described).astype(np.float32)
+        similarity = self.similarities(query).astype(np.float32)
         return Hits(np.arange(len(similarity), dtype=np.int32), similarity)
 
-    def _similarities(self, bits: UInt64, others: Int64 | slice = slice(None)) -> Float64:
+    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        bits: UInt64 = of.described if isinstance(of, Query) else self._fingerprints.words[of]
         shared = common_with(self._fingerprints.words[others], bits)
         union = self._fingerprints.popcounts[others] + np.bitwise_count(bits).sum(dtype=np.int32) - shared
         return shared / np.maximum(union, 1)
-
-    def similarities(self, id: int, others: Int64 | slice = slice(None)) -> Float64:
-        return self._similarities(self._fingerprints.words[id], others)

@@ -198,7 +198,7 @@ def test_reading_commands(graphkin: Callable[..., Any], where: tuple[str, ...], 
 def test_exported_items_can_be_ingested_again(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
     exported = graphkin("export", "items", *where, "--format", "csv", "--output", "-").out
     told = [
-        {"name": json.loads(row["names"])[0], "source": row["source"], **json.loads(row["structure"])}
+        {"name": row["names"], "source": row["source"], **json.loads(row["structure"])}
         for row in csv.DictReader(io.StringIO(exported))
     ]
     again = "".join(f"{json.dumps(each)}\n" for each in told).encode()

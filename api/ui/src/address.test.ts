@@ -11,6 +11,7 @@ const FULL: Address = {
   view: "tiles",
   sort: "-property:log P",
   columns: ["log P", "a,b", "%"],
+  pages: 3,
   shared: false,
   expanded: ["CCO", "#7", "CCO"],
   cluster: "c1ccccc1",
@@ -34,8 +35,15 @@ describe("the address", () => {
 
   it("takes what was around a query along, but not to another one", () => {
     expect(changed(FULL, { colour: null })).toEqual({ ...FULL, colour: null });
-    const nothing = { part: "find", expanded: [], cluster: null, chosen: null, seed: 0, from: null, to: null };
+    const nothing = { part: "find", pages: 1, expanded: [], cluster: null, chosen: null, seed: 0, from: null, to: null };
     expect(changed(FULL, { q: "C" })).toEqual({ ...FULL, q: "C", ...nothing });
+  });
+
+  it("begins another list at its first page", () => {
+    const lists = [{ minSimilarity: 0.7 }, { exact: false }, { cluster: null }, { part: "find" }, { q: "C" }] as const;
+    expect(lists.map((list) => changed(FULL, list).pages)).toEqual([1, 1, 1, 1, 1]);
+    expect(changed(FULL, { minSimilarity: 0.65, chosen: null, sort: null }).pages).toBe(3);
+    expect(parse("?pages=1000000").pages).toBe(50);
   });
 
   it("keeps lists that say the same", () => {

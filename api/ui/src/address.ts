@@ -15,6 +15,8 @@ export interface Address {
   sort: string | null;
   /** Columns of properties; null is the first few. */
   columns: string[] | null;
+  /** How often more was asked for, and once. */
+  pages: number;
   /** Whether pictures show what they share with the query. */
   shared: boolean;
   /** Items whose neighbours the graph shows too, in the order in which they were asked for. */
@@ -34,7 +36,10 @@ export interface Address {
   to: string | null;
 }
 
-export const PARTS = ["find", "tree", "collection"] as const;
+const MOST_PAGES = 50; // that an address brings at once
+const MOST_EXPANDED = 1000;
+
+const PARTS = ["find", "tree", "collection"] as const;
 export type Part = (typeof PARTS)[number];
 
 export const VIEWS = ["table", "tiles", "graph", "positives"] as const;
@@ -53,6 +58,7 @@ export const START: Address = {
   view: "table",
   sort: null,
   columns: null,
+  pages: 1,
   shared: true,
   expanded: [],
   cluster: null,
@@ -64,11 +70,22 @@ export const START: Address = {
   to: null,
 };
 
-/** Another query takes nothing along of what was looked at around the one before. */
+/** Another query takes nothing along of what was looked at around the one before, another list none of its pages. */
 export function changed(address: Address, change: Partial<Address>): Address {
-  const elsewhere = change.q !== undefined && change.q !== address.q;
-  const { part, expanded, cluster, chosen, seed, from, to } = START;
-  return { ...address, ...(elsewhere ? { part, expanded, cluster, chosen, seed, from, to } : {}), ...change };
+  const { part, expanded, cluster, chosen, seed, from, to, pages } = START;
+  const next = { ...address, ...change };
+  const relisted = elsewhere(address, next) || differ(address, next, "minSimilarity", "exact");
+  const around = differ(address, next, "q") ? { part, expanded, cluster, chosen, seed, from, to } : {};
+  return { ...address, ...around, ...(relisted ? { pages } : {}), ...change };
+}
+
+/** Whether it is about something else. */
+export function elsewhere(one: Address, other: Address): boolean {
+  return differ(one, other, "collection", "q", "part", "cluster");
+}
+
+function differ(one: Address, other: Address, ...names: (keyof Address)[]): boolean {
+  return names.some((name) => one[name] !== other[name]);
 }
 
 /** `next` with the very lists of `before` where they say the same: who goes by one then sees that it did not change. */
@@ -90,12 +107,13 @@ export function parse(search: string): Address {
     view: VIEWS.find((view) => view === given.get("view")) ?? START.view,
     sort: given.get("sort") || null,
     columns: given.has("column") ? given.getAll("column").filter(Boolean) : null,
+    pages: Math.min(natural(given.get("pages")) || START.pages, MOST_PAGES),
     shared: given.get("shared") !== "0",
-    expanded: given.getAll("expand").filter(Boolean),
+    expanded: given.getAll("expand").filter(Boolean).slice(0, MOST_EXPANDED),
     cluster: given.get("cluster") || null,
     chosen: given.get("chosen") || null,
     policy: POLICIES.find((policy) => policy === given.get("policy")) ?? START.policy,
-    seed: /^\d{1,15}$/.test(given.get("seed") ?? "") ? Number(given.get("seed")) : START.seed,
+    seed: natural(given.get("seed")) ?? START.seed,
     colour: given.get("colour") || null,
     from: given.get("from") || null,
     to: given.get("to") || null,
@@ -114,6 +132,7 @@ export function format(address: Address): string {
   if (address.sort) said.set("sort", address.sort);
   if (address.columns?.length === 0) said.set("column", "");
   address.columns?.forEach((column) => said.append("column", column));
+  if (address.pages !== START.pages) said.set("pages", String(address.pages));
   if (!address.shared) said.set("shared", "0");
   address.expanded.forEach((item) => said.append("expand", item));
   if (address.cluster) said.set("cluster", address.cluster);
@@ -126,6 +145,10 @@ export function format(address: Address): string {
   if (address.generation) said.set("generation", address.generation);
   const text = said.toString();
   return text ? `?${text}` : "";
+}
+
+function natural(text: string | null): number | null {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
 function similarity(text: string | null): number | null {

@@ -8,7 +8,6 @@ export function to(change: Partial<Address>): { href: string; onclick: (event: M
     onclick: (event) => {
       if (event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      event.stopPropagation();
       navigation.go(change);
     },
   };

@@ -170,10 +170,25 @@ def test_invalid_batches(client: httpx.Client, body: dict[str, Any], status: int
         ({"what": "items", "format": "csv", "ids": [0], "min_similarity": 0.5}, 422),
         ({"what": "items", "format": "graphml", "ids": [0]}, 422),
         ({"what": "items", "format": "csv", "ids": [400_000]}, 404),
+        ({"what": "items", "format": "csv", "ids": [400_000], "query_smiles": "C"}, 404),
+        ({"what": "items", "format": "csv", "ids": [0], "query_smiles": 5}, 422),
+        ({"what": "edges", "format": "csv", "ids": [0], "query_smiles": "C"}, 422),
+        ({"what": "edges", "format": "graphml", "ids": [0], "query_smiles": "C", "min_similarity": 0.3}, 422),
     ],
 )
 def test_invalid_exports(client: httpx.Client, body: dict[str, Any], status: int) -> None:
     require_problem(client.post(f"{URL}/export", json=body), status)
+
+
+@pytest.mark.parametrize(
+    ("smiles", "named"), [("", "empty"), ("C((", "C(("), ("C" * 5_000, "5000 atoms"), ("C" * 100_000, "100000 bytes")]
+)
+def test_an_export_reads_its_query_as_a_search_does(client: httpx.Client, smiles: str, named: str) -> None:
+    body = {"what": "items", "format": "csv", "ids": [0], "query_smiles": smiles}
+    problem = require_problem(client.post(f"{URL}/export", json=body), 422)
+    assert named in f"{problem['detail']} {problem['given']}"
+    searched = require_problem(client.post(f"{URL}/search", json={"smiles": smiles}), 422)
+    assert {**problem, "instance": None} == {**searched, "instance": None}
 
 
 @pytest.mark.parametrize(
@@ -268,6 +283,11 @@ def test_cursors_of_another_query(client: httpx.Client) -> None:
         ("GET", "/v1/collections/graphs/items?smiles=C", None),
         ("GET", "/v1/collections/graphs/items/0/depiction.svg?highlight=1", None),
         ("GET", "/v1/collections/graphs/export?what=items&format=sdf", None),
+        (
+            "POST",
+            "/v1/collections/graphs/export",
+            {"what": "items", "format": "csv", "ids": [0], "query_smiles": "C"},
+        ),
         ("GET", f"{URL}/items?inchikey=BSYNRYMUTXBXSQ-UHFFFAOYSA-N", None),
     ],
 )

@@ -52,6 +52,7 @@ def test_components_are_those_of_the_exported_edges(
     assert [(each["id"], each["size"]) for each in found] == [(each[0], len(each)) for each in expected if each[1:]]
     reply = client.get(f"{URL}/components", params={"min_similarity": threshold}).json()
     assert reply["named"] == _named(client, reply["components"])
+    assert reply["total"] == len(found)
     assert reply["singletons"] == sum(len(each) == 1 for each in expected)
     everything = _all(client, "components", "components", min_similarity=threshold, min_size=1, limit=1000)
     assert [each["id"] for each in everything] == [each[0] for each in expected]

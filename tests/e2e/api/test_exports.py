@@ -3,12 +3,16 @@ import io
 from xml.etree import ElementTree
 
 import httpx
+import networkx as nx
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from rdkit import Chem
+from rdkit import Chem, DataStructs
+from rdkit.Chem import rdFingerprintGenerator
 
 URL = "/v1/collections/nci"
+ASPIRIN = "OC(=O)C1=C(C=CC=C1)OC(C)=O"
 Edge = tuple[int, int, float]
 
 
@@ -88,3 +92,74 @@ def test_a_generation_can_be_named(client: httpx.Client) -> None:
     body = {"ids": [1], "what": "items", "format": "csv"}
     reply = client.post(f"{URL}/export", params={"generation": generation}, json=body)
     assert reply.headers["Graphkin-Generation"] == generation
+
+
+@pytest.fixture(scope="module")
+def to_aspirin(client: httpx.Client) -> np.ndarray:
+    """Every item's similarity to aspirin by RDKit alone."""
+    items = client.get(f"{URL}/items", params={"limit": 1000}).json()["items"]
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    asked, *prints = [generator.GetFingerprint(Chem.MolFromSmiles(s)) for s in (ASPIRIN, *(i["smiles"] for i in items))]
+    return np.float32(DataStructs.BulkTanimotoSimilarity(asked, prints))
+
+
+def similarities_of(reply: httpx.Response) -> list[tuple[int, float]]:
+    assert reply.status_code == 200, reply.text
+    match reply.headers["content-type"]:
+        case "text/csv; charset=utf-8":
+            rows = list(csv.DictReader(io.StringIO(reply.text)))
+        case "chemical/x-mdl-sdfile":
+            supplier = Chem.SDMolSupplier()
+            supplier.SetData(reply.text)
+            rows = [molecule.GetPropsAsDict() for molecule in supplier]
+        case "application/vnd.apache.parquet":
+            rows = pq.read_table(io.BytesIO(reply.content)).to_pylist()
+        case "application/vnd.apache.arrow.stream":
+            rows = pa.ipc.open_stream(io.BytesIO(reply.content)).read_all().to_pylist()
+    return [(int(row["id"]), float(row["similarity"])) for row in rows]
+
+
+@pytest.mark.parametrize("format", ["csv", "sdf", "parquet", "arrow"])
+def test_items_have_their_similarity_to_the_query(client: httpx.Client, to_aspirin: np.ndarray, format: str) -> None:
+    ids = [*range(399, 0, -2), 7, 7]  # most of them farther than the hierarchy's threshold
+    body = {"ids": ids, "what": "items", "format": format, "query_smiles": ASPIRIN}
+    found = similarities_of(client.post(f"{URL}/export", json=body))
+    assert [id for id, _ in found] == ids
+    assert np.array_equal(np.float32([similarity for _, similarity in found]), to_aspirin[ids])
+
+
+def test_a_file_says_what_the_search_showed(client: httpx.Client) -> None:
+    hits = client.post(f"{URL}/search", json={"smiles": ASPIRIN, "limit": 50}).json()["hits"]
+    body = {"ids": [hit["item"]["id"] for hit in hits], "what": "items", "format": "csv", "query_smiles": ASPIRIN}
+    found = similarities_of(client.post(f"{URL}/export", json=body))
+    assert found == [(hit["item"]["id"], hit["similarity"]) for hit in hits]
+
+
+@pytest.mark.parametrize("threshold", [None, 0.5])
+def test_graphml_holds_a_query_that_is_not_stored(
+    client: httpx.Client, to_aspirin: np.ndarray, edges: list[Edge], threshold: float | None
+) -> None:
+    ids = np.argsort(-to_aspirin)[:100].tolist()
+    body = {"ids": ids, "what": "edges", "format": "graphml", "query_smiles": ASPIRIN, "min_similarity": threshold}
+    graph = nx.parse_graphml(client.post(f"{URL}/export", json=body).text)
+    assert graph.nodes["query"] == {"smiles": Chem.CanonSmiles(ASPIRIN)}
+    near = {f"n{id}": to_aspirin[id] for id in ids if to_aspirin[id] >= np.float32(threshold or 0.4)}
+    assert near
+    joined = {node: np.float32(each["similarity"]) for node, each in graph.adj["query"].items()}
+    assert joined == near
+    graph.remove_node("query")
+    similarity = {node: np.float32(value) for node, value in graph.nodes(data="similarity")}
+    assert similarity == {f"n{id}": to_aspirin[id] for id in ids}
+    inside = [edge for edge in edges if {*edge[:2]} <= {*ids} and edge[2] >= (threshold or 0)]
+    assert graph.number_of_edges() == len(inside) > 0
+
+
+def test_graphml_has_a_stored_query_once(client: httpx.Client, edges: list[Edge]) -> None:
+    (a, b, similarity), *_ = edges
+    smiles = client.get(f"{URL}/items/{a}").json()["smiles"]
+    body = {"ids": [a, b], "what": "edges", "format": "graphml", "query_smiles": smiles}
+    graph = nx.parse_graphml(client.post(f"{URL}/export", json=body).text)
+    assert set(graph) == {f"n{a}", f"n{b}"}
+    assert dict(graph.nodes(data="similarity")) == {f"n{a}": 1, f"n{b}": similarity}
+    without = nx.parse_graphml(client.post(f"{URL}/export", json={**body, "ids": [b]}).text)
+    assert [*without.edges(data="similarity")] in ([(f"n{b}", "query", similarity)], [("query", f"n{b}", similarity)])

@@ -45,6 +45,7 @@ def test_a_bug_is_a_500_whose_id_is_in_the_log_and_whose_traceback_is_not_in_the
     with serving(app) as client, caplog.at_level(logging.ERROR):
         reply = client.get("/v1/bug")
         assert (reply.status_code, reply.headers["content-type"]) == (500, "application/problem+json")
+        assert reply.headers["X-Content-Type-Options"] == "nosniff"
         assert "secret" not in reply.text
         assert "ZeroDivisionError" not in reply.text
         number = re.fullmatch("urn:uuid:(.*)", reply.json()["instance"]).group(1)

@@ -149,8 +149,7 @@ def test_exported_items_hold_their_structures(
         expected = {"num_nodes": content["num_nodes"], "edges": sorted(map(sorted, content["edges"]))}
         assert (int(row["id"]), json.loads(row["structure"])) == (id, expected)
         assert float(row["nodes"]) == content["num_nodes"]
-        names = json.loads(row["names"]) if format == "csv" else row["names"]
-        assert names == [content["name"]]
+        assert row["names"] == (content["name"] if format == "csv" else [content["name"]])
 
 
 def test_exported_graphml_holds_structures(client: httpx.Client, social_graphs: list[dict[str, Any]]) -> None:
@@ -158,7 +157,7 @@ def test_exported_graphml_holds_structures(client: httpx.Client, social_graphs: 
     graph = nx.parse_graphml(reply.text)
     assert set(graph) == {"n1", "n2", f"n{HOSTILE}"}
     assert len(json.loads(graph.nodes["n1"]["structure"])["edges"]) == len(social_graphs[1]["edges"])
-    assert json.loads(graph.nodes[f"n{HOSTILE}"]["names"]) == [social_graphs[HOSTILE]["name"]]
+    assert graph.nodes[f"n{HOSTILE}"]["names"] == social_graphs[HOSTILE]["name"].replace("\x07", "")
 
 
 def _drawing(client: httpx.Client, id: int, **size: int) -> ElementTree.Element:
@@ -212,3 +211,21 @@ def test_a_hostile_name_stays_text(client: httpx.Client) -> None:
     svg = ElementTree.fromstring(reply.content)
     assert svg.findtext(f"{SVG}title") == "<script>alert('&\"]]>')</script>"
     assert b"<script" not in reply.content
+
+
+@pytest.mark.parametrize(
+    "path", ["items/3/neighbors", "items/3/subgraph", "components", "components/0", "paths?from=3&to=4"]
+)
+def test_a_collection_of_every_similarity_has_the_threshold_0(client: httpx.Client, path: str) -> None:
+    threshold = client.get(URL).json()["manifest"]["recipe"]["threshold"]
+    assert threshold == 0
+    said = client.get(f"{URL}/{path}", params=httpx.URL(path).params.set("min_similarity", threshold))
+    assert said.status_code == 200
+    assert said.json() == client.get(f"{URL}/{path}").json()
+
+
+def test_its_edges_are_exported_from_0_on(client: httpx.Client) -> None:
+    body = {"ids": list(range(20)), "what": "edges", "format": "csv"}
+    said = client.post(f"{URL}/export", json=body | {"min_similarity": 0})
+    assert said.status_code == 200
+    assert said.text == client.post(f"{URL}/export", json=body).text

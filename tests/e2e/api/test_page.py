@@ -43,7 +43,6 @@ def test_the_page_may_do_nothing_but_ask_this_server(built: Path, browser: httpx
         assert policy["default-src"] == "'none'"
         assert {policy[name] for name in ("script-src", "style-src", "connect-src")} == {"'self'"}
         assert policy["frame-ancestors"] == "'none'"
-        assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Referrer-Policy"] == "no-referrer"
 
 

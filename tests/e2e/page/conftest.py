@@ -1,5 +1,6 @@
 """The page in a real Chromium, talking to the real API over collections that were really ingested."""
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -8,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import networkx as nx
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from ingest import pipeline
 from ingest.pipeline import IngestOptions
-from ingest.recipe import resolve
+from ingest.recipe import resolve, resolve_graphs
 from store import open_store
 from store.base import Store
 
@@ -21,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 AXE = ROOT / "api" / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 ARTEFACTS = Path(os.environ.get("GRAPHKIN_ARTEFACTS", ROOT / ".artifacts")) / "page"
 
-PICTURES_SHOWN = """() => document.querySelector("[data-drawing]") === null && [...document.images].every(
+PICTURES_SHOWN = """() => document.querySelector(".canvas[aria-busy=true]") === null && [...document.images].every(
     image => image.complete || image.getBoundingClientRect().top > innerHeight
 )"""
 
@@ -30,6 +32,13 @@ THRESHOLD = 0.3  # they are diverse: at the default four of five would be alone
 RECORDS = 2000
 BROKEN = [f"c1ccc({'C' * length} broken" for length in range(25)]
 LARGE = "CCN(CC)CCOC(=O)C" * 19  # 300 heavy atoms and more
+
+
+SHAPES = [
+    {"name": f"{name} of {nodes}", "edges": list(shape(nodes).edges), "num_nodes": len(shape(nodes))}
+    for name, shape in (("ring", nx.cycle_graph), ("star", nx.star_graph))
+    for nodes in range(10, 30)
+]
 
 
 def ingest(store: Store, collection: str, file: Path, **recipe: Any) -> None:
@@ -50,13 +59,17 @@ def chembl_smiles() -> list[str]:
 @pytest.fixture(scope="session")
 def store_folder(nci_file: Path, graphs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Collections chembl (2,000 molecules, which have no names), nci (the first 2,000 records, which have, and 25
-    broken ones), graphs (three, two of one name) and large (one molecule)."""
+    broken ones), large (one molecule), graphs (three, two of one name) and shapes (20 rings and 20 stars, all
+    similarities above 0 kept)."""
     folder = tmp_path_factory.mktemp("page")
     with open_store(folder / "store", create=True) as store:
         ingest(store, "chembl", CHEMBL, threshold=THRESHOLD)
         ingest(store, "nci", written(folder, "nci", [*nci_file.read_text().splitlines()[:RECORDS], *BROKEN]))
         ingest(store, "large", written(folder, "large", [f"{LARGE} large"]))
         graphs.publish(store, "graphs")
+        (folder / "shapes.jsonl").write_text("\n".join(map(json.dumps, SHAPES)))
+        shapes = [str(folder / "shapes.jsonl")]
+        pipeline.ingest(store, "shapes", shapes, resolve_graphs(), IngestOptions(workers=1))
     return folder / "store"
 
 

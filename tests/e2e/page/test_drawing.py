@@ -101,7 +101,7 @@ def test_a_file_shows_the_same(opened: Page) -> None:
         opened.get_by_role("slider").fill(threshold)
         opened.evaluate(REST)
         if threshold == "0.3":
-            opened.get_by_text("Take home").click()
+            opened.get_by_text("Download", exact=True).click()
         with opened.expect_download() as download:
             opened.get_by_role("button", name="PNG of the graph").click()
         image = np.array(Image.open(io.BytesIO(Path(download.value.path()).read_bytes())).convert("RGBA"))

@@ -2,11 +2,17 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
+
+from ingest import pipeline
+from ingest.pipeline import IngestOptions
+from ingest.recipe import resolve
+from store import open_store
 
 Look = Callable[[Page, str], None]
 
@@ -17,6 +23,7 @@ INCHI = (
 )
 NEW = "CC(=O)Nc1ccc(Br)cc1CCCN"
 BENZOIC = "O=C(O)c1ccccc1"  # called 149 by the NCI
+ASPIRIN_KEY = "BSYNRYMUTXBXSQ-UHFFFAOYSA-N"
 
 
 def said(page: Page) -> dict[str, str]:
@@ -70,11 +77,27 @@ def test_a_hurried_chemist_need_not_wait(page: Page) -> None:
     expect(page.locator("section tbody tr").first).to_be_visible()
 
 
+@pytest.mark.parametrize("leave", ["Escape", "Tab"])
+def test_who_leaves_the_box_stays_here(page: Page, leave: str) -> None:
+    held: list[Route] = []
+    page.goto(f"/?collection=chembl&q={QUERY}")
+    page.locator("section tbody tr").first.wait_for()
+    page.route("**/structure?smiles=CCO&*", lambda route: held.append(route))
+    box = page.locator("#box")
+    box.fill("CCO")
+    with page.expect_request("**/structure?smiles=CCO&*"):
+        page.keyboard.press("Enter")
+    with page.expect_event("requestfailed", lambda request: "smiles=CCO&" in request.url):
+        page.keyboard.press(leave)
+    expect(box).to_have_value(QUERY)
+    expect(page.locator("#complaint")).to_have_text("")
+    assert said(page)["q"] == QUERY
+
+
 def test_readings_are_chosen_by_arrow_keys(page: Page, look: Look) -> None:
     page.goto("/?collection=nci")
     page.locator("main li").first.wait_for()
-    page.keyboard.press("/")
-    page.keyboard.type("12")
+    page.locator("#box").press_sequentially("12")
     expect(page.locator("#readings li")).to_have_count(2)
     look(page, "readings")
     page.keyboard.press("ArrowDown")
@@ -92,10 +115,56 @@ def test_garbage_in_the_box_is_explained(page: Page, text: str) -> None:
     page.goto("/?collection=chembl")
     box = page.get_by_role("combobox", name="SMILES")
     box.fill(text)
-    expect(page.locator("#complaint")).to_contain_text(re.compile("nothing here is named|Too long|Not a structure"))
+    expect(page.locator("#complaint")).to_contain_text(re.compile("[Nn]othing here is named|Too long"))
     expect(box).to_have_attribute("aria-invalid", "true")
     page.keyboard.press("Enter")
     assert "q" not in said(page)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("c1ccccc1C(=O", "Not a structure: extra open parentheses, and nothing here is named “c1ccccc1C(=O”."),
+        ("c1ccccc1C(=", "Not a structure: syntax error around character 11, and nothing here is named “c1ccccc1C(=”."),
+        ("aspirin", "Nothing here is named “aspirin”, nor is it a SMILES or InChI."),
+        ("#99999", "There is no item 99999."),
+        (ASPIRIN_KEY, "No InChIKeys are kept here: give a SMILES or InChI."),
+    ],
+)
+def test_what_is_not_understood_is_told_in_a_sentence(page: Page, text: str, told: str) -> None:
+    page.goto("/?collection=chembl")
+    page.get_by_role("combobox", name="SMILES").fill(text)
+    expect(page.locator("#complaint")).to_have_text(told)
+
+
+def test_an_item_is_found_by_inchikey(page: Page, own_folder: Path, serve: Callable, tmp_path: Path) -> None:
+    (tmp_path / "drugs.smi").write_text("CC(=O)Oc1ccccc1C(=O)O aspirin\nCCO ethanol\n")
+    with open_store(own_folder) as store:
+        recipe = resolve(inchikey=True)
+        pipeline.ingest(store, "keyed", [str(tmp_path / "drugs.smi")], recipe, IngestOptions(workers=1))
+    with serve(own_folder) as client:
+        page.goto(f"{client.base_url}/?collection=keyed")
+        page.get_by_role("combobox", name="SMILES").fill(ASPIRIN_KEY)
+        expect(page.locator("#readings li")).to_contain_text("with this InChIKey")
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("Query and comparison")).to_contain_text("aspirin")
+        page.locator("#box").fill(ASPIRIN_KEY.replace("BSYN", "BSYM"))
+        expect(page.locator("#complaint")).to_have_text("Nothing here has this InChIKey: give a SMILES or InChI.")
+
+
+def test_many_items_of_one_name_are_all_offered(
+    page: Page, own_folder: Path, serve: Callable, publish: Callable
+) -> None:
+    publish(own_folder, "twins", [f"{'C' * length} {'twin' if length > 12 else 'other'}" for length in range(1, 121)])
+    with serve(own_folder) as client:
+        for name, told in (("twin", "100 or more"), ("other", "12")):
+            page.goto(f"{client.base_url}/?collection=twins&q={name}")
+            expect(page.get_by_role("heading", name=f"{told} items are named “{name}”")).to_be_visible()
+            expect(page.locator("main li")).to_have_count(int(told.split()[0]))
+        page.locator("#box").fill("twin")
+        expect(page.locator("#readings li")).to_have_count(100)
+        page.keyboard.press("ArrowUp")
+        expect(page.locator("#readings li").last).to_be_in_viewport()
 
 
 def test_garbage_in_the_address_is_explained(page: Page, look: Look) -> None:
@@ -129,6 +198,7 @@ def test_a_structure_is_drawn(page: Page, look: Look) -> None:
     page.get_by_role("button", name="Draw").click()
     canvases = page.locator("dialog canvas")
     expect(canvases).to_have_count(2)
+    expect(canvases.nth(1)).to_be_focused()
     assert [url for url in asked if "openchemlib" in url] != []
     use = page.get_by_role("button", name="Search this structure")
     expect(use).to_be_disabled()
@@ -157,6 +227,7 @@ def test_graphs_are_found_by_name(page: Page, look: Look) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("section tbody tr")).to_have_count(1)
     assert said(page)["q"] == "b"
+    expect(page.locator("figure.query")).to_contain_text("a, b")
     look(page, "graphs")
     page.goto("/?collection=graphs&q=a")
     expect(page.get_by_role("heading", name="2 items are named “a”")).to_be_visible()

@@ -72,6 +72,11 @@ def test_the_table_goes_through_a_hub_page_by_page(page: Page, hub: str) -> None
         expect(rows).to_have_count(shown)
         expect(page.get_by_text(f"{shown} of 10,000 similar, ≥ 0.40")).to_be_visible()
         page.get_by_role("button", name="Show more").click()
+    expect(rows).to_have_count(400)
+    page.reload()
+    expect(rows).to_have_count(400)
+    page.get_by_role("slider").fill("0.9")
+    expect(rows).to_have_count(100)
 
 
 def test_the_graph_of_a_hub_begins_with_the_most_similar(

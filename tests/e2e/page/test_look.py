@@ -77,11 +77,17 @@ def test_columns_are_chosen(page: Page, look: Look) -> None:
     assert name not in headers.all_inner_texts()
 
 
+def test_a_column_that_is_none_is_left_out(page: Page) -> None:
+    opened(page, f"{ADDRESS}&column=constructor")
+    expect(page.locator("section thead th")).to_have_count(4)
+
+
 def test_tiles_show_the_same(page: Page, neighbours: list[dict[str, Any]], look: Look) -> None:
-    opened(page)
+    opened(page, f"{ADDRESS}&sort=-neighbours")
     page.get_by_text("Tiles").click()
     tiles = page.locator("section li")
     expect(tiles).to_have_count(len(neighbours))
+    assert tiles.locator("a").all_inner_texts() == [each["item"]["smiles"] for each in neighbours]
     look(page, "tiles")
     tiles.nth(2).get_by_role("button").click()
     page.get_by_text("Table", exact=True).click()
@@ -116,6 +122,42 @@ def test_what_is_chosen_can_be_sent_to_a_colleague(page: Page, neighbours: list[
     expect(compared).to_contain_text(neighbours[2]["item"]["smiles"])
     expect(compared).to_contain_text(similarity)
     expect(page.locator("li.chosen")).to_contain_text(neighbours[2]["item"]["smiles"])
+
+
+def test_only_the_picture_chooses(page: Page) -> None:
+    rows = opened(page)
+    rows.nth(1).locator("td").last.click()
+    assert "chosen" not in parse_qs(urlsplit(page.url).query)
+    rows.nth(2).locator("td").nth(1).dblclick()
+    rows.nth(3).locator("td.name a").click(modifiers=["ControlOrMeta"])
+    assert "chosen" not in parse_qs(urlsplit(page.url).query)
+    assert page.evaluate("getSelection().toString()").strip() == rows.nth(2).locator("td").nth(1).inner_text().strip()
+
+
+@pytest.mark.parametrize("view", ["table", "tiles", "graph"])
+def test_a_list_is_one_stop_for_the_keyboard(page: Page, view: str, look: Look) -> None:
+    page.goto(f"{ADDRESS}&view={view}")
+    items = page.locator("section button.item")
+    expect(items.nth(2)).to_be_visible()
+    page.locator("#box").focus()
+    while not items.first.evaluate("button => button === document.activeElement"):
+        page.keyboard.press("Tab")
+    hint = page.get_by_text("Arrow keys, Home and End")
+    for key, place in (("ArrowDown", 1), ("ArrowRight", 2), ("ArrowUp", 1), ("End", -1), ("Home", 0), ("ArrowDown", 1)):
+        page.keyboard.press(key)
+        expect(items.nth(place)).to_be_focused()
+    assert hint.evaluate("hint => getComputedStyle(hint).clipPath") == "none"
+    look(page, f"keys {view}")
+    page.keyboard.press("Tab")  # what else there is of this item
+    own = "(button) => button.closest('li, tr').contains(document.activeElement)"
+    assert items.nth(1).evaluate(own)
+    page.keyboard.press("Tab")
+    assert not page.evaluate("document.activeElement.closest('li, tr')?.querySelector('button.item') ?? false")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    expect(items.nth(1)).to_be_focused()
+    page.locator("#box").focus()
+    assert hint.evaluate("hint => getComputedStyle(hint).clipPath") != "none"
 
 
 def test_everything_is_reached_by_the_keyboard(page: Page, neighbours: list[dict[str, Any]]) -> None:
@@ -161,7 +203,7 @@ def test_the_threshold_moves(page: Page, neighbours: list[dict[str, Any]], look:
     page.get_by_role("slider").fill("1")
     expect(page.get_by_text("Nothing here is that similar.")).to_be_visible()
     look(page, "nothing that similar")
-    page.get_by_role("link", name="Lower the threshold").click()
+    page.get_by_role("link", name="Show what is most similar").click()
     expect(rows).to_have_count(len(neighbours))
 
 

@@ -15,6 +15,7 @@ Look = Callable[[Page, str], None]
 
 QUERY = "COc1cccc(NC(=O)c2ccc(S(=O)(=O)N3CCCC3)cc2)c1"
 ADDRESS = f"/?collection=chembl&q={QUERY}"
+NEW = "FCOc1cccc(NC(=O)c2ccc(S(=O)(=O)N3CCCC3)cc2)c1"
 SVG = "{http://www.w3.org/2000/svg}"
 GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 
@@ -28,6 +29,10 @@ def subgraph(api: httpx.Client) -> dict[str, Any]:
     return found
 
 
+def ends(edge: dict[str, Any]) -> tuple[int, int]:
+    return edge["source"], edge["target"]
+
+
 def taken(page: Page, button: str) -> Path:
     """The file that a button of the menu gives."""
     with page.expect_download() as download:
@@ -39,20 +44,25 @@ def taken(page: Page, button: str) -> Path:
 def test_the_table_is_taken_home(page: Page, subgraph: dict[str, Any], look: Look) -> None:
     page.goto(ADDRESS)
     page.locator("tbody tr").first.wait_for()
-    page.get_by_text("Take home").click()
+    page.get_by_text("Download", exact=True).click()
     look(page, "take home")
     ids = [node["item"]["id"] for node in subgraph["nodes"]]
+    similarities = [1, *(edge["similarity"] for edge in subgraph["edges"] if ids[0] in ends(edge))]
     with taken(page, "CSV").open() as file:
-        assert [int(row["id"]) for row in csv.DictReader(file)] == ids
+        rows = list(csv.DictReader(file))
+    assert [int(row["id"]) for row in rows] == ids
+    assert sorted((float(row["similarity"]) for row in rows), reverse=True) == pytest.approx(
+        sorted(similarities, reverse=True)
+    )
     molecules = Chem.SDMolSupplier(str(taken(page, "SDF")))
     assert Chem.MolToSmiles(molecules[0]) == QUERY
-    assert len(molecules) == len(ids)
+    assert [molecule.GetProp("similarity") for molecule in molecules] == [row["similarity"] for row in rows]
 
 
 def test_one_chosen_item_is_taken_home(page: Page, subgraph: dict[str, Any]) -> None:
     page.goto(ADDRESS)
     page.locator("section tbody tr").first.get_by_role("img").click()
-    page.get_by_text("Take home").click()
+    page.get_by_text("Download", exact=True).click()
     page.get_by_label("only what is chosen").check()
     with taken(page, "CSV").open() as file:
         assert [int(row["id"]) for row in csv.DictReader(file)] == [subgraph["nodes"][1]["item"]["id"]]
@@ -62,13 +72,64 @@ def test_the_graph_is_taken_home(page: Page, subgraph: dict[str, Any]) -> None:
     page.goto(f"{ADDRESS}&view=graph&min_similarity=0.4")
     page.get_by_role("list", name="Items of the graph").get_by_role("listitem").first.wait_for()
     edges = [edge for edge in subgraph["edges"] if edge["similarity"] >= 0.4]
-    ends = {edge[end] for edge in edges for end in ("source", "target")}
-    page.get_by_text("Take home").click()
+    joined = {end for edge in edges for end in ends(edge)}
+    page.get_by_text("Download", exact=True).click()
     graph = ElementTree.parse(taken(page, "GraphML")).getroot()
     assert len(list(graph.iter(f"{GRAPHML}edge"))) == len(edges)
-    assert {int(node.attrib["id"][1:]) for node in graph.iter(f"{GRAPHML}node")} == ends
+    assert {int(node.attrib["id"][1:]) for node in graph.iter(f"{GRAPHML}node")} == joined
     picture = ElementTree.parse(taken(page, "SVG of the graph")).getroot()
     assert len(list(picture.iter(f"{SVG}line"))) == len(edges)
     assert len(picture.findall(f"{SVG}g/{SVG}g/{SVG}svg")) == len(subgraph["nodes"])
     assert taken(page, "PNG of the graph").read_bytes().startswith(b"\x89PNG")
     expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_who_is_not_stored_is_taken_home_with_its_graph(page: Page, api: httpx.Client) -> None:
+    body = {"smiles": NEW, "min_similarity": 0.35, "limit": 1000}
+    hits = api.post("/v1/collections/chembl/search", json=body).json()["hits"]
+    page.goto(f"/?collection=chembl&q={NEW}&min_similarity=0.35")
+    page.locator("section tbody tr").first.wait_for()
+    page.get_by_text("Download", exact=True).click()
+    graph = ElementTree.parse(taken(page, "GraphML")).getroot()
+    joined = [edge.attrib["target"] for edge in graph.iter(f"{GRAPHML}edge") if edge.attrib["source"] == "query"]
+    assert sorted(joined) == sorted(f"n{hit['item']['id']}" for hit in hits)
+
+
+def test_what_is_compared_below_the_threshold_is_taken_home(page: Page) -> None:
+    page.goto(f"{ADDRESS}&exact=1&min_similarity=0.2")
+    page.locator("section tbody tr").first.wait_for()
+    page.get_by_text("Download", exact=True).click()
+    assert taken(page, "GraphML").read_bytes()
+
+
+@pytest.mark.parametrize("left", ["cancelled", "away"])
+def test_a_file_that_cannot_be_made_is_not_taken_home(page: Page, left: str) -> None:
+    downloads: list[object] = []
+    page.on("download", lambda download: downloads.append(download))
+    page.clock.install()
+    page.goto(f"{ADDRESS}&view=graph")
+    page.locator(".canvas[aria-busy=false]").wait_for()
+    page.route("**/depiction.svg*", lambda route: route.abort() if left == "away" else None)
+    page.get_by_text("Download", exact=True).click()
+    page.get_by_role("button", name="SVG of the graph").click()
+    if left == "away":
+        expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
+    else:
+        page.clock.fast_forward(5000)
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_text("Cancelled.")).to_be_visible()
+    page.unroute_all()
+    taken(page, "CSV")
+    assert len(downloads) == 1
+
+
+def test_a_menu_closes_by_escape_and_by_a_click_elsewhere(page: Page) -> None:
+    page.goto(ADDRESS)
+    page.locator("tbody tr").first.wait_for()
+    csv_button = page.get_by_role("button", name="CSV")
+    for close in (lambda: page.keyboard.press("Escape"), lambda: page.get_by_text("Columns").click()):
+        page.get_by_text("Download", exact=True).click()
+        expect(csv_button).to_be_visible()
+        close()
+        expect(csv_button).to_be_hidden()
+    expect(page.locator("details input").first).to_be_visible()

@@ -38,7 +38,7 @@ def test_a_cluster_is_followed_to_one_molecule(page: Page, look: Look) -> None:
     look(page, "tree")
     page.reload()
     expect(tree.get_by_text(OFF).first).to_be_visible()
-    go_on = page.get_by_role("button", name="Go on")
+    go_on = page.get_by_role("button", name="Show more")
     while go_on.count():
         go_on.click()
         expect(go_on.and_(page.locator(":disabled"))).to_have_count(0)
@@ -60,13 +60,28 @@ def test_a_collection_tells_how_it_was_made(page: Page, api: httpx.Client, look:
     look(page, "collection")
 
 
+def test_a_collection_of_graphs_tells_it_too(page: Page, look: Look) -> None:
+    page.goto("/?collection=graphs&part=collection")
+    expect(page.get_by_role("img", name="Histogram: items by neighbours")).to_be_visible()
+    expect(page.get_by_role("figure").filter(has_text="so many edges apart").locator("svg")).to_be_visible()
+    look(page, "collection of graphs")
+
+
 def test_what_was_rejected_is_listed(page: Page, look: Look) -> None:
     page.goto("/?collection=nci&part=collection")
     rows = page.get_by_role("region", name="What was rejected").locator("tbody tr")
     expect(rows).to_have_count(20)
-    expect(rows.first).to_contain_text("nci.smi:2,001")
+    expect(rows.first).to_contain_text("nci.smi:2001")
     expect(rows.first).to_contain_text("c1ccc(")
+    expect(rows.first.locator("summary")).to_have_text("syntax error around character 6")
+    reason = rows.nth(1).get_by_text("Failed parsing SMILES 'c1ccc(C'")
+    expect(reason).not_to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 800})
+    rows.nth(1).get_by_text("extra open parentheses").first.click()
+    expect(reason).to_be_visible()
     rows.first.scroll_into_view_if_needed()
+    look(page, "phone rejections")
+    page.set_viewport_size({"width": 1280, "height": 860})
     look(page, "rejections")
     page.get_by_role("button", name="Show more").click()
     expect(rows).to_have_count(25)
@@ -83,12 +98,14 @@ def test_positives_say_why_they_are(page: Page, api: httpx.Client, look: Look) -
     ids = list(dict.fromkeys(positive["item"]["id"] for positive in drawn))
     for place, positive in enumerate(distinct[id] for id in ids):
         expect(shown.nth(place)).to_contain_text(positive["item"]["smiles"])
-        expect(shown.nth(place)).to_contain_text("An edge joins" if positive["direct"] else "No edge joins")
-        expect(shown.nth(place)).to_contain_text(re.compile("visited it (once|[0-9]+ times)"))
+        expect(shown.nth(place)).to_contain_text("A neighbour of" if positive["direct"] else "Not a neighbour")
+        expect(shown.nth(place)).to_contain_text(re.compile("came by it (once|twice|[0-9]+ times)"))
     look(page, "positives")
+    shown.nth(1).hover()
+    expect(page.locator("figure.other")).to_contain_text(distinct[ids[1]]["item"]["smiles"])
     page.get_by_label("Drawn by").select_option("first_order")
-    expect(shown.first).to_contain_text("An edge joins")
-    expect(page.get_by_text("visited it")).to_have_count(0)
+    expect(shown.first).to_contain_text("A neighbour of")
+    expect(page.get_by_text("came by it")).to_have_count(0)
     page.go_back()
     expect(page.get_by_label("Drawn by")).to_have_value("random_walk")
     expect(shown).to_have_count(len(distinct))
@@ -99,9 +116,26 @@ def test_a_draw_can_be_sent_to_a_colleague(page: Page) -> None:
     shown = page.get_by_label("Positives").get_by_role("listitem")
     expect(shown.first).to_be_visible()
     page.get_by_role("button", name="Draw again").click()
-    expect(page.get_by_text("Seed 1.")).to_be_visible()
+    expect(page).to_have_url(re.compile("seed=1"))
     page.wait_for_load_state("networkidle")
     drawn = shown.all_inner_texts()
     page.goto(page.url)
     expect(shown).to_have_text(drawn, use_inner_text=True)
     expect(page.get_by_label("Drawn by")).to_have_value("second_order")
+
+
+def test_the_tree_of_every_similarity_begins_at_0(page: Page, api: httpx.Client) -> None:
+    found = api.get("/v1/collections/shapes/components").json()
+    assert found["total"] > 0
+    page.goto("/?collection=shapes&part=tree")
+    clusters = page.get_by_role("region", name="Clusters").get_by_role("listitem")
+    expect(clusters).to_have_count(found["total"])
+    clusters.first.get_by_role("link").click()
+    splits = page.get_by_role("region", name="Tree").get_by_role("listitem")
+    expect(splits.first).to_be_visible()
+    page.get_by_role("link", name="The graph around its medoid").click()
+    expect(page.get_by_role("list", name="Items of the graph").get_by_role("listitem").first).to_be_visible()
+    page.get_by_text("Download", exact=True).click()
+    with page.expect_download():
+        page.get_by_role("button", name="GraphML").click()
+    assert page.get_by_role("alert").count() == 0

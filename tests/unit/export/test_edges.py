@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from api.export import MEDIA_TYPES, export_edges
+from api.export.table import Comparison
 from store.base import Generation
 from store.errors import InvalidInput, NotFound
 from store.records import EDGE_SCHEMA
@@ -60,13 +61,14 @@ def test_graphml_opens_in_networkx(generation: Generation, items: list[dict], ed
     assert [graph.nodes[node]["smiles"] for node in graph] == [item["smiles"] for item in items]
     assert graph.nodes["n0"] == {
         "smiles": "CCO",
-        "names": '["ethanol", "the \\"spirit\\""]',
+        "names": 'ethanol; the "spirit"',
         "property.id": 5.0,
         "logP": -0.31,
         "note": "plain",
     }
     assert graph.nodes["n1"]["note"] == items[1]["properties"]["note"]
     assert graph.nodes["n2"]["=sum"] == "@cmd"
+    assert "names" not in graph.nodes["n2"]
     assert graph.nodes["n3"]["note"] == "<&> ]]>  é\ud7ff\U0001f600"
     assert graph.nodes["n4"]["<i>\n\"d'"] == "+1"
     assert graph.nodes["n4"]["logP"] == 1e-7
@@ -106,6 +108,56 @@ def test_no_edges_and_ids_out_of_range(make: Callable, generation: Generation, f
     assert len(read(export_edges(make([{"smiles": "C"}], []), format))) == 0
     with pytest.raises(NotFound, match="no item 5"):
         export_edges(generation, format, ids=np.array([5], np.int32))
+
+
+SIMILARITY = np.float32([0.7, 0.4, 0, 1, 0.39])
+
+
+@pytest.mark.parametrize(
+    ("stored", "chosen", "threshold", "joined"),
+    [
+        (None, None, None, [0, 1, 3]),  # down to the stored threshold, 0.4
+        (None, [3, 1, 1, 2], None, [1, 3]),
+        (None, [4, 0, 3], 0.7, [0, 3]),
+        (None, [2, 4], None, []),
+        (0, [1, 3], 0.5, [3]),  # stored, but not taken along
+    ],
+)
+def test_the_query_is_a_node_joined_to_what_is_similar(
+    generation: Generation,
+    items: list[dict],
+    stored: int | None,
+    chosen: list[int] | None,
+    threshold: float | None,
+    joined: list[int],
+) -> None:
+    ids = None if chosen is None else np.array(chosen, np.int32)
+    comparison = Comparison("C<C", stored, SIMILARITY.__getitem__)
+    compared = read_graphml(export_edges(generation, "graphml", threshold, ids, comparison))
+    assert compared.nodes["query"] == {"smiles": "C<C"}
+    assert {node: each["similarity"] for node, each in compared.adj["query"].items()} == {
+        f"n{id}": float(str(SIMILARITY[id])) for id in joined
+    }
+    compared.remove_node("query")
+    plain = read_graphml(export_edges(generation, "graphml", threshold, ids))
+    expected = {node: {**plain.nodes[node], "similarity": float(str(SIMILARITY[int(node[1:])]))} for node in plain}
+    assert dict(compared.nodes(data=True)) == expected
+    assert sorted(compared.edges(data="similarity")) == sorted(plain.edges(data="similarity"))
+    assert len(compared) == len(items if chosen is None else set(chosen))
+
+
+@pytest.mark.parametrize("chosen", [None, [3, 2]])
+def test_a_query_that_is_one_of_the_items_has_no_other_node(generation: Generation, chosen: list[int] | None) -> None:
+    ids = None if chosen is None else np.array(chosen, np.int32)
+    graph = read_graphml(export_edges(generation, "graphml", None, ids, Comparison("C", 3, SIMILARITY.__getitem__)))
+    assert set(graph) == {f"n{id}" for id in chosen or range(5)}
+    assert graph.nodes["n3"]["similarity"] == 1
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
+def test_edges_of_other_formats_cannot_name_a_query(generation: Generation, format: str) -> None:
+    with pytest.raises(InvalidInput, match=f"(?s)has no id.*{format}.*graphml.*similarity"):
+        export_edges(generation, format, comparison=Comparison("C", None, SIMILARITY.__getitem__))
 
 
 def test_formats_that_are_not_offered(generation: Generation) -> None:

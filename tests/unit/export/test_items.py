@@ -2,7 +2,7 @@
 
 import csv
 import io
-import json
+import re
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rdkit import Chem
 
 from api.export import MEDIA_TYPES, export_items, media_type
+from api.export.table import Comparison
 from ingest.readers import ReadOptions, open_source
 from store.base import Generation
 from store.errors import Conflict, InvalidInput, NotFound
@@ -31,6 +32,10 @@ def read_sdf(pieces: Iterator[bytes]) -> list[Chem.Mol]:
     supplier = Chem.SDMolSupplier()
     supplier.SetData(content)
     return list(supplier) if content else []
+
+
+def names_of(molecule: Chem.Mol) -> list[str]:
+    return molecule.GetProp("names").split("\n") if molecule.HasProp("names") else []
 
 
 def read_arrow(pieces: Iterator[bytes]) -> pa.Table:
@@ -51,23 +56,25 @@ def test_csv(generation: Generation) -> None:
         ["3", "c1ccccc1"],
         ["4", "CC"],
     ]
-    assert rows[0][2:] == ['["ethanol", "the \\"spirit\\""]', "", "", "5", "-0.31", "", "plain"]
-    assert rows[1][2:] == ['["=1+1"]', "", "", "", "", "", "two\nlines,\n\nand one\r\n$$$$\rend"]
-    assert rows[2][2:] == ["[]", "", "'@cmd", "", "7", "n", "'-5"]
+    assert rows[0][2:] == ['ethanol; the "spirit"', "", "", "5", "-0.31", "", "plain"]
+    assert rows[1][2:] == ["'=1+1", "", "", "", "", "", "two\nlines,\n\nand one\r\n$$$$\rend"]
+    assert rows[2][2:] == ["", "", "'@cmd", "", "7", "n", "'-5"]
     assert rows[4][3:] == ["'+1", "", "", "1e-07", "", "'\ttab"]
 
 
 def test_csv_lines_end_with_a_line_feed(make: Callable) -> None:
-    content = b"".join(export_items(make([{"smiles": "C", "names": ["a"]}], []), "csv"))
-    assert content == b'id,smiles,names\n0,C,"[""a""]"\n'
+    content = b"".join(export_items(make([{"smiles": "C", "names": ["a", "b,c"]}], []), "csv"))
+    assert content == b'id,smiles,names\n0,C,"a; b,c"\n'
 
 
 @pytest.mark.parametrize("first", list("=+-@\t\r"))
 def test_csv_text_that_a_spreadsheet_would_run(make: Callable, first: str) -> None:
-    generation = make([{"smiles": "-C", "properties": {f"{first}h": f"{first}v", "z": -1}}], [])
+    generation = make(
+        [{"smiles": "-C", "names": [f"{first}n", first], "properties": {f"{first}h": f"{first}v", "z": -1}}], []
+    )
     header, row = read_csv(export_items(generation, "csv"))
     assert dict(zip(header, row, strict=True)) == {
-        "id": "0", "smiles": "-C", "names": "[]", f"'{first}h": f"'{first}v", "z": "-1",
+        "id": "0", "smiles": "-C", "names": f"'{first}n; {first}", f"'{first}h": f"'{first}v", "z": "-1",
     }  # fmt: skip
 
 
@@ -111,7 +118,9 @@ def test_sdf(generation: Generation, items: list[dict]) -> None:
     assert [molecule.GetProp("_Name") for molecule in molecules[:4]] == ["ethanol", "=1+1", "2", "a\tb"]
     assert molecules[4].GetProp("_Name").strip() == "$$$$ > <note>"
     assert [molecule.GetProp("smiles") for molecule in molecules] == [item["smiles"] for item in items]
-    assert [json.loads(molecule.GetProp("names")) for molecule in molecules] == [item["names"] for item in items]
+    assert [names_of(molecule) for molecule in molecules] == [
+        ["ethanol", 'the "spirit"'], ["=1+1"], [], ["a\tb"], [" $$$$ > <note>"],
+    ]  # fmt: skip
     assert [molecule.GetProp("id") for molecule in molecules] == list("01234")
     assert molecules[1].GetProp("note") == "two\nlines,\nand one\n $$$$\nend"
     assert molecules[2].GetPropsAsDict()["logP"] == 7
@@ -136,18 +145,20 @@ def test_sdf_holds_any_text(make: Callable, names: list[str], label: str, value:
     source = open_source("-", ReadOptions(format="sdf"), io.BytesIO(b"".join(pieces)))
     texts = [text for batch in source for text in batch["text"].to_pylist()]
     assert [Chem.MolToSmiles(Chem.MolFromMolBlock(text)) for text in texts] == ["CO", "CO"]
-    assert [Chem.MolToSmiles(molecule) for molecule in read_sdf(iter(pieces))] == ["CO", "CO"]
+    molecules = read_sdf(iter(pieces))
+    assert [Chem.MolToSmiles(molecule) for molecule in molecules] == ["CO", "CO"]
+    expected = [re.sub(r"[\r\n]+", " ", name).strip() for name in names]
+    assert [[name.strip() for name in names_of(molecule)] for molecule in molecules] == [[*filter(None, expected)]] * 2
 
 
 @given(properties=st.dictionaries(TEXT, TEXT, max_size=3), names=st.lists(TEXT, max_size=3))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_csv_holds_any_text(make: Callable, properties: dict, names: list[str]) -> None:
     header, row = read_csv(export_items(make([{"smiles": "C", "names": names, "properties": properties}], []), "csv"))
-    assert json.loads(row[2]) == names
     unquoted = [cell[1:] if cell[:1] == "'" and cell[1:2] in ("=", "+", "-", "@", "\t", "\r") else cell for cell in row]
-    assert unquoted[3:] == [
+    assert unquoted[2:] == [
         value[1:] if value[:1] == "'" and value[1:2] in ("=", "+", "-", "@", "\t", "\r") else value
-        for _, value in sorted(properties.items())
+        for value in ["; ".join(names), *(value for _, value in sorted(properties.items()))]
     ]
     assert len(header) == len(row)
     assert not any(cell[:1] in ("=", "+", "-", "@", "\t", "\r") for cell in header + row if cell)
@@ -181,9 +192,47 @@ def test_parquet_is_written_in_bounded_pieces(make: Callable) -> None:
 
 def test_graphs_have_no_sdf(make: Callable) -> None:
     generation = make([{"names": ["g"], "structure": "{}"}], [], kind="graph")
-    assert read_csv(export_items(generation, "csv")) == [["id", "structure", "names"], ["0", "{}", '["g"]']]
+    assert read_csv(export_items(generation, "csv")) == [["id", "structure", "names"], ["0", "{}", "g"]]
     with pytest.raises(Conflict, match="holds no molecules"):
         export_items(generation, "sdf")
+
+
+SIMILARITY = np.float32([0.7, 1 / 3, 0, 1, 1e-7])
+COMPARED = Comparison("CCO", 0, SIMILARITY.__getitem__)
+
+
+@pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
+def test_similarities_stand_before_the_properties(generation: Generation, format: str, read: Callable) -> None:
+    table = read(export_items(generation, format, comparison=COMPARED))
+    assert table.schema.names == [*TITLES[:3], "similarity", *TITLES[3:]]
+    assert table.schema.field("similarity").type == pa.float32()
+    assert np.array_equal(table["similarity"], SIMILARITY)
+    ids = np.array([4, 0, 4, 3], np.int32)
+    table = read(export_items(generation, format, ids, COMPARED))
+    assert table["id"].to_pylist() == ids.tolist()
+    assert np.array_equal(table["similarity"], SIMILARITY[ids])
+
+
+def test_similarities_in_text_are_the_shortest(generation: Generation) -> None:
+    ids = np.array([3, 1, 0, 2, 4], np.int32)
+    header, *rows = read_csv(export_items(generation, "csv", ids, COMPARED))
+    assert header[:5] == ["id", "smiles", "names", "similarity", TITLES[3]]
+    assert [(row[0], row[3]) for row in rows] == [
+        ("3", "1.0"), ("1", "0.33333334"), ("0", "0.7"), ("2", "0.0"), ("4", "1e-07"),
+    ]  # fmt: skip
+    molecules = read_sdf(export_items(generation, "sdf", ids, COMPARED))
+    assert [molecule.GetProp("similarity") for molecule in molecules] == [row[3] for row in rows]
+
+
+def test_property_called_similarity(make: Callable) -> None:
+    generation = make([{"smiles": "C", "inchikey": "K", "properties": {"similarity": 5}}], [], inchikey=True)
+    for comparison, expected in (
+        (None, ["id", "smiles", "names", "inchikey", "similarity"]),
+        (COMPARED, ["id", "smiles", "names", "inchikey", "similarity", "property.similarity"]),
+    ):
+        header, row = read_csv(export_items(generation, "csv", comparison=comparison))
+        assert header == expected
+        assert row[-1] == "5"
 
 
 def test_formats_that_are_not_offered(generation: Generation) -> None:

@@ -58,6 +58,14 @@ def test_hits_are_rdkits(searched: Generation, exact: Any, smiles: str, threshol
         assert hits.total == (None if threshold is None else len(passing))
 
 
+@pytest.mark.parametrize("smiles", QUERIES)
+def test_similarities_to_a_structure_are_rdkits(searched: Generation, exact: Any, smiles: str) -> None:
+    search, query = MoleculeSearch(searched), read_structure(MACCS, smiles=smiles)
+    assert search.similarities(query).tolist() == exact(smiles).tolist()
+    ids = np.array([7, 399, 0, 7], np.int32)
+    assert search.similarities(query, ids).tolist() == exact(smiles)[ids].tolist()
+
+
 def test_every_limit_cuts_ties_by_id(searched: Generation, exact: Any) -> None:
     similarity = exact("CCO").astype(np.float32)
     ranked = sorted(range(400), key=lambda item: (-similarity[item], item))

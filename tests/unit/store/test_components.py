@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from store import csr
-from store.components import Components, children
+from store.components import Components
 from store.records import Edges
 
 NODES = 200
@@ -39,22 +39,26 @@ def _kept(network: nx.Graph, threshold: float) -> nx.Graph:
     return kept
 
 
+def _medoid(network: nx.Graph, members: list[int]) -> int:
+    total = dict(network.subgraph(members).degree(weight="weight"))
+    return min(members, key=lambda node: (-round(float(total[node]), 6), node))
+
+
 @pytest.mark.parametrize("threshold", [0.0, 0.4, 0.45, 0.7, 0.9, 1.0])
 def test_components_are_networkx(network: nx.Graph, threshold: float) -> None:
     found = _at(network, threshold)
-    expected = {min(each): each for each in nx.connected_components(_kept(network, threshold))}
+    expected = {min(each): sorted(each) for each in nx.connected_components(_kept(network, threshold))}
     assert set(np.unique(found.label).tolist()) == set(expected)
     ranked = sorted(expected, key=lambda each: (-len(expected[each]), each))
     for least in (1, 2, 5):
         assert found.ranked(least).tolist() == [id for id in ranked if len(expected[id]) >= least]
     assert found.singletons == sum(len(each) == 1 for each in expected.values())
     for id, members in expected.items():
-        assert found.members(id).tolist() == sorted(members)
+        assert found.members(id).tolist() == members
         assert found.sizes[id] == len(members)
-        inside = network.subgraph(members)
-        total = {node: inside.degree(node, weight="weight") for node in members}
-        medoid = min(members, key=lambda node: (-round(float(total[node]), 6), node))
-        assert found.medoids(np.array([id], np.int32)).tolist() == [medoid]
+        assert found.medoids(np.array([id], np.int32)).tolist() == [_medoid(network, members)]
+    for some in (ranked, ranked[1::2], []):
+        assert found.medoids(np.array(some, np.int32)).tolist() == [_medoid(network, expected[id]) for id in some]
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.5, 0.9])
@@ -62,7 +66,7 @@ def test_a_component_holds_together_up_to_its_weakest_similarity(network: nx.Gra
     found = _at(network, threshold)
     for id in found.ranked(1).tolist():
         members = found.members(id).tolist()
-        parts, ids = children(found, id)
+        parts, ids = found.children(id)
         if len(members) == 1:
             assert np.isinf(found.weakest[id])
             assert ids.tolist() == []
@@ -73,6 +77,14 @@ def test_a_component_holds_together_up_to_its_weakest_similarity(network: nx.Gra
         expected = sorted(map(sorted, nx.connected_components(above)), key=lambda each: (-len(each), each[0]))
         assert len(expected) > 1
         assert [parts.members(part).tolist() for part in ids.tolist()] == expected
+        assert parts.sizes[ids].tolist() == [len(each) for each in expected]
+        assert parts.medoids(ids).tolist() == [_medoid(network, each) for each in expected]
+        raised = _at(network, np.nextafter(weakest, np.float32(2)))
+        assert parts.weakest[ids].tolist() == raised.weakest[ids].tolist()
+        for name in ("label", "weakest", "sizes"):  # of all others, as they were
+            assert np.array_equal(np.delete(getattr(parts, name), members), np.delete(getattr(found, name), members))
+    for name in ("label", "weakest", "sizes"):
+        assert np.array_equal(getattr(found, name), getattr(_at(network, threshold), name))
 
 
 def test_without_edges() -> None:

@@ -38,27 +38,30 @@ function query(parameters: Parameters): string {
   return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : "";
 }
 
-async function answer<Reply>(path: string, options: RequestInit): Promise<Reply> {
-  return (await (await asked(path, options)).json()) as Reply;
+function answer<Reply>(path: string, options: RequestInit): Promise<Reply> {
+  return asked(path, options, (response) => response.json() as Promise<Reply>);
 }
 
 function posted(body: unknown, signal?: AbortSignal): RequestInit {
   return { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal };
 }
 
-/** The response, if it is what was asked for. */
-async function asked(path: string, options: RequestInit): Promise<Response> {
-  let response: Response;
+/** What `body` makes of the response, if it is what was asked for. */
+async function asked<Body>(path: string, options: RequestInit, body: (response: Response) => Promise<Body>): Promise<Body> {
   try {
-    response = await fetch(path, options);
+    const response = await fetch(path, options);
+    if (response.ok) return await body(response);
+    throw await refusal(response);
   } catch (error) {
-    if (options.signal?.aborted) throw error;
+    if (options.signal?.aborted || error instanceof Failure) throw error;
     throw new Failure(0, "No answer", "The server cannot be reached.", "Is it running, and is this machine online?");
   }
-  if (response.ok) return response;
+}
+
+async function refusal(response: Response): Promise<Failure> {
   const problem = (await response.json().catch(() => null)) as Problem | null;
-  if (problem === null) throw new Failure(response.status, "Not answered", `The server says ${response.status}.`);
-  throw new Failure(problem.status, problem.title, problem.detail, problem.hint);
+  if (problem === null) return new Failure(response.status, "Not answered", `The server says ${response.status}.`);
+  return new Failure(problem.status, problem.title, problem.detail, problem.hint);
 }
 
 export async function collections(signal?: AbortSignal): Promise<CollectionSummary[]> {
@@ -77,6 +80,8 @@ export interface Selection {
   what: "items" | "edges";
   format: "csv" | "sdf" | "graphml";
   min_similarity?: number;
+  /** What they are compared with; null is nothing. */
+  query_smiles?: string | null;
 }
 
 /** One generation of one collection; `generation` null is the current one. */
@@ -94,7 +99,7 @@ export class Client {
     return this.get<ItemReply>(`/items/${id}`, {}, signal);
   }
 
-  async items(parameters: { name?: string; smiles?: string; limit?: number }, signal?: AbortSignal): Promise<Item[]> {
+  async items(parameters: { name?: string; inchikey?: string; limit?: number }, signal?: AbortSignal): Promise<Item[]> {
     return (await this.get<ItemsPage>("/items", parameters, signal)).items;
   }
 
@@ -130,14 +135,14 @@ export class Client {
 
   /** What hangs together, the largest first. */
   components(
-    parameters: { min_similarity: number; cursor: string | null },
+    parameters: { min_similarity: number | null; cursor: string | null },
     signal?: AbortSignal,
   ): Promise<ComponentsPage> {
     return this.get("/components", parameters, signal);
   }
 
   /** One of these, and what it falls into. */
-  component(id: number, min_similarity: number, signal?: AbortSignal): Promise<ComponentReply> {
+  component(id: number, min_similarity: number | null, signal?: AbortSignal): Promise<ComponentReply> {
     return this.get(`/components/${id}`, { min_similarity, limit: 1 }, signal);
   }
 
@@ -157,13 +162,13 @@ export class Client {
   }
 
   /** The SVG of a picture. */
-  async drawing(address: string, signal?: AbortSignal): Promise<string> {
-    return (await asked(address, { signal })).text();
+  drawing(address: string, signal?: AbortSignal): Promise<string> {
+    return asked(address, { signal }, (response) => response.text());
   }
 
   /** A selection, as a file. */
-  export(body: Selection, signal?: AbortSignal): Promise<Response> {
-    return asked(this.url("/export", {}), posted(body, signal));
+  export(body: Selection, signal?: AbortSignal): Promise<Blob> {
+    return asked(this.url("/export", {}), posted(body, signal), (response) => response.blob());
   }
 
   /** Where an item's picture is, with what it shares with a structure highlighted. */

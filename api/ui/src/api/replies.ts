@@ -70,11 +70,24 @@ export interface Manifest {
   published_at: string;
   recipe: Record<string, unknown> & { threshold: number };
   versions: Record<string, string>;
-  inputs: { name: string; bytes: number }[];
-  counts: { read: number; kept: number; duplicates: number; rejected: number };
+  inputs: Input[];
+  counts: Counts;
   edges: number;
   dropped: number | null;
   properties: Record<string, "number" | "text">;
+}
+
+export interface Input {
+  name: string;
+  bytes: number;
+  sha256: string;
+}
+
+export interface Counts {
+  read: number;
+  kept: number;
+  duplicates: number;
+  rejected: number;
 }
 
 /** A record that was not kept. */
@@ -111,7 +124,7 @@ export interface StructureReply extends FromGeneration {
 }
 
 export interface SearchQuery {
-  smiles: string;
+  smiles: string | null;
   id: number | null;
 }
 
@@ -142,6 +155,7 @@ export interface Component {
 export interface ComponentsPage extends FromGeneration {
   components: Component[];
   named: Item[];
+  total: number;
   singletons: number;
   next_cursor: string | null;
 }

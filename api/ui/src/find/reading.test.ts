@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { type Client, Failure } from "../api/client";
 import type { Item } from "../api/replies";
-import { inAddress, read } from "./reading";
+import { gist, inAddress, read } from "./reading";
 
+const KEY = "LFQSCWFLJHTTHZ-UHFFFAOYSA-N";
 const ITEMS: Item[] = [
   ["CCO", "ethanol"],
   ["CO", "12"],
@@ -12,13 +13,15 @@ const ITEMS: Item[] = [
   id,
   smiles: smiles ?? null,
   names: [name ?? ""],
-  inchikey: null,
+  inchikey: id === 0 ? KEY : null,
   properties: {},
   degree: 0,
   dropped: null,
 }));
 
-const DETAIL = "not a molecule: SMILES Parse Error: check for mistakes around position 3:; SMILES Parse Error: x";
+const SYNTAX =
+  "SMILES Parse Error: syntax error while parsing: c1cO@; SMILES Parse Error: check for mistakes around position 5:; " +
+  "SMILES Parse Error: Failed parsing SMILES 'c1cO@' for input: 'c1cO@'";
 
 /** Answers as the API would over four items. */
 class Four {
@@ -27,12 +30,14 @@ class Four {
   async structure(given: { smiles: string } | { inchi: string }) {
     const text = "smiles" in given ? given.smiles : "CCO";
     this.asked.push(Object.keys(given).join());
-    if (!/^[CO]+$/.test(text)) throw new Failure(422, "Invalid value", DETAIL);
+    if (!/^[CO]+$/.test(text)) throw new Failure(422, "Invalid value", `not a molecule: ${SYNTAX}`);
     return { generation: "", smiles: text, id: ITEMS.find((item) => item.smiles === text)?.id ?? null };
   }
 
-  async items({ name }: { name?: string }) {
-    return ITEMS.filter((item) => item.names.includes(name ?? ""));
+  async items({ name, inchikey, limit }: { name?: string; inchikey?: string; limit?: number }) {
+    this.asked.push(name === undefined ? "inchikey" : "name");
+    if (name === "everybody") return Array.from({ length: 1000 }, () => ITEMS[0]!).slice(0, limit);
+    return ITEMS.filter((item) => (name === undefined ? item.inchikey === inchikey : item.names.includes(name)));
   }
 
   async item(id: number) {
@@ -54,6 +59,8 @@ describe("a text is read as", () => {
     ["1", ["id 1"]],
     ["#3", ["id 3"]],
     ["twin", ["name 2", "name 3"]],
+    [KEY, ["inchikey 0"]],
+    [`InChIKey=${KEY}`, ["inchikey 0"]],
     ["99", []],
     ["🧪", []],
   ])("%j", async (text, expected) => {
@@ -65,16 +72,41 @@ describe("a text is read as", () => {
   it("no structure where the items are graphs", async () => {
     const client = new Four();
     const { found, complaint } = await read(client as unknown as Client, "graph", "CCO");
-    expect([found, client.asked]).toEqual([[], []]);
+    expect([found, client.asked]).toEqual([[], ["name"]]);
     expect(complaint).toBe("Nothing here is named “CCO”.");
+  });
+
+  it("up to 100 items of one name", async () => {
+    expect((await read(four(), "molecule", "everybody")).found).toHaveLength(100);
   });
 });
 
 describe("what is not understood", () => {
-  it("is explained in one sentence", async () => {
-    const { complaint } = await read(four(), "molecule", "C1C");
-    expect(complaint).toBe("Not a structure: look around character 3, and nothing here is named “C1C”.");
+  it.each([
+    ["c1cO@", "Not a structure: syntax error around character 5, and nothing here is named “c1cO@”."],
+    ["aspirin", "Nothing here is named “aspirin”, nor is it a SMILES or InChI."],
+    ["CHEMBL25", "Nothing here is named “CHEMBL25”, nor is it a SMILES or InChI."],
+    ["hello world", "Nothing here is named “hello world”, nor is it a SMILES or InChI."],
+    ["#99999", "There is no item 99999."],
+    ["99999", "There is no item 99999, and nothing here is named “99999”."],
+    ["BSYNRYMUTXBXSQ-UHFFFAOYSA-N", "Nothing here has this InChIKey: give a SMILES or InChI."],
+  ])("is explained in one sentence: %j", async (text, complaint) => {
+    expect(await read(four(), "molecule", text)).toEqual({ found: [], complaint });
   });
+
+  it("may be an InChIKey, where none are kept", async () => {
+    const client = new Four();
+    const keyless = { items: ({ name }: { name?: string }) => (name ? [] : Promise.reject(new Failure(409, "", ""))) };
+    const { complaint } = await read(Object.assign(client, keyless) as unknown as Client, "molecule", KEY);
+    expect(complaint).toBe("No InChIKeys are kept here: give a SMILES or InChI.");
+  });
+
+  it.each([
+    [SYNTAX, "syntax error around character 5"],
+    [SYNTAX.replace("syntax error", "extra open parentheses"), "extra open parentheses"],
+    ["not a molecule: SMILES Parse Error: unclosed ring for input: 'C1C'", "unclosed ring"],
+    ["Can't kekulize mol.  Unkekulized atoms: 0 1 2 3 4", "Can't kekulize mol.  Unkekulized atoms: 0 1 2 3 4"],
+  ])("is said at length by RDKit: %j", (refusal, said) => expect(gist(refusal)).toBe(said));
 
   it("is not even asked about when it is too long", async () => {
     const client = new Four();
@@ -83,8 +115,10 @@ describe("what is not understood", () => {
   });
 
   it("is told from an API that fails", async () => {
-    const down = { structure: () => Promise.reject(new Failure(0, "No answer", "")), items: async () => [] };
-    await expect(read(down as unknown as Client, "molecule", "CCO")).rejects.toThrow(Failure);
+    for (const status of [0, 500, 503]) {
+      const down = { structure: () => Promise.reject(new Failure(status, "No answer", "")), items: async () => [] };
+      await expect(read(down as unknown as Client, "molecule", "CCO")).rejects.toThrow(Failure);
+    }
   });
 });
 

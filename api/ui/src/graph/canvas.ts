@@ -28,8 +28,7 @@ export class Canvas {
   private component: Int32Array = new Int32Array();
   private chosen: number | null = null;
   private legible = false;
-  private readonly loaded = new Set<string>(); // pictures that have come
-  private awaited = new Set<string>(); // pictures in view that have not
+  private readonly awaited = new Set<string>(); // pictures that are on their way
   private width: number;
   private height: number;
   private timer = 0;
@@ -59,7 +58,6 @@ export class Canvas {
     this.cy.on("mouseout", "node", () => listener.over(null));
     this.cy.on("viewport", this.moved);
     this.cy.on("resize", this.resized);
-    this.cy.on("background", "node", (event) => this.arrived(event.target.data("picture") as string));
     container.addEventListener("pointerenter", () => this.cy.resize()); // or it would believe that it is where it was
     this.dark.addEventListener("change", this.restyle);
   }
@@ -180,9 +178,9 @@ export class Canvas {
     [this.width, this.height] = [width, height];
   };
 
-  /** `data-drawing` tells, until all that is in view has been drawn. */
+  /** It is busy until all that is in view has been drawn. */
   private readonly moved = (): void => {
-    this.container.dataset.drawing = "";
+    this.container.ariaBusy = "true";
     clearTimeout(this.timer);
     this.timer = setTimeout(this.pictures, PAUSE);
   };
@@ -191,28 +189,34 @@ export class Canvas {
   private readonly pictures = (): void => {
     this.legible = this.cy.zoom() * WIDTH >= LEGIBLE;
     const box = this.cy.extent();
-    this.awaited.clear();
     this.cy.batch(() => {
       this.nodes.forEach((node, place) => {
         toggled(node, "legible", this.legible);
         const { x, y } = node.position();
-        if (!this.legible || beyond(box, x, y, WIDTH)) return;
-        const picture = this.listener.picture(place);
-        if (node.data("picture") === undefined) node.data("picture", picture);
-        if (!beyond(box, x, y, 0) && !this.loaded.has(picture)) this.awaited.add(picture);
+        if (this.legible && !beyond(box, x, y, WIDTH) && node.data("picture") === undefined)
+          void this.depict(node, this.listener.picture(place));
       });
     });
     this.draw({});
     this.settle();
   };
 
-  private arrived(picture: string): void {
-    this.loaded.add(picture);
-    if (this.awaited.delete(picture)) this.settle();
+  /** A node whose picture does not come keeps its plate, and asks again after the next move. */
+  private async depict(node: NodeSingular, picture: string): Promise<void> {
+    const image = new Image();
+    image.crossOrigin = "anonymous"; // as Cytoscape.js asks for it, which then has it at once
+    image.src = picture;
+    this.awaited.add(picture);
+    await image.decode().then(
+      () => node.data("picture", picture),
+      () => {},
+    );
+    this.awaited.delete(picture);
+    this.settle();
   }
 
   private settle(): void {
-    if (this.awaited.size === 0) delete this.container.dataset.drawing;
+    if (this.awaited.size === 0) this.container.ariaBusy = "false";
   }
 }
 

@@ -23,7 +23,12 @@ describe("colours", () => {
     expect(green(nodes[4])).toBeLessThan(green(nodes[0]));
   });
 
-  it.each([[[]], [[null, undefined]], [[3, 3]]])("survive %j", (values) => {
+  it.each([
+    [[], null],
+    [[null, undefined], null],
+    [[3, 3], [3, 3]],
+  ])("survive %j", (values, range) => {
     expect(byNumber(values).nodes).toHaveLength(values.length);
+    expect(byNumber(values).range).toEqual(range);
   });
 });

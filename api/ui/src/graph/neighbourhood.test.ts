@@ -27,7 +27,7 @@ const client = {
   async export({ ids }: { ids: number[] }) {
     const sorted = ids.toSorted((one, other) => one - other);
     const lines = sorted.slice(1).map((id, place) => `${sorted[place]},${id},${0.4 + (id % 10) / 20}`);
-    return new Response(["source,target,similarity", ...lines, ""].join("\n"));
+    return new Blob([["source,target,similarity", ...lines, ""].join("\n")]);
   },
 } as unknown as Client;
 
@@ -42,7 +42,9 @@ describe("a neighbourhood", () => {
     expect(nodes.length).toBe(101);
     expect(nodes[0]?.item?.id).toBe(0);
     expect([...edges.similarity]).toEqual([...edges.similarity].sort((one, other) => other - one));
-    expect(nodes[1]?.more).toBeLessThan(1200);
+    // Of the 1,200 edges of each, the client tells those from id to id: the first and the last have one.
+    expect(nodes.filter(({ more }) => more === 1200 - 1).map(({ item }) => item?.id).sort()).toEqual([0, 2999]);
+    expect(nodes.filter(({ more }) => more === 1200 - 2).length).toBe(99);
   });
 
   it("grows by an item that is named, and by a hundred for each time", async () => {
@@ -51,9 +53,23 @@ describe("a neighbourhood", () => {
     expect(new Set(nodes.map((node) => node.item?.id)).size).toBe(nodes.length);
   });
 
-  it("ends at the most that is shown", async () => {
-    const { nodes } = await around({ ...question, expanded: Array.from({ length: 20 }, () => item(0)) }, signal);
+  it("ends at the most that is shown, whoever else is named", async () => {
+    const expanded = [...Array.from({ length: 20 }, () => item(0)), item(1500), item(700)];
+    const { nodes } = await around({ ...question, expanded }, signal);
     expect(nodes.length).toBe(MOST_NODES);
+  });
+
+  it("asks once for what is named often", async () => {
+    let asked = 0;
+    const counting = { ...client, neighbors: (...given: [never]) => (asked++, (client as any).neighbors(...given)) };
+    const expanded = [item(7), item(1500), item(7), item(7)];
+    const { nodes } = await around({ ...question, client: counting as unknown as Client, expanded }, signal);
+    expect([asked, nodes.length]).toEqual([3, 101 + 300 + 101]);
+  });
+
+  it("holds whoever else is wanted", async () => {
+    const { nodes } = await around({ ...question, others: [item(2000)] }, signal);
+    expect(nodes.map((node) => node.item?.id)).toContain(2000);
   });
 
   it("of a new structure is what a search finds, joined to it", async () => {

@@ -48,28 +48,34 @@ export async function around(question: Question, signal: AbortSignal): Promise<N
   const hits = subject.item === null ? await search(question, signal) : [];
   const items = new Map<number, Item>();
   for (const { item } of hits) items.set(item.id, item);
-  const grown = subject.item === null ? expanded : [subject.item, ...expanded];
-  for (const item of grown) await grow(items, item, client, signal);
+  const grown = Map.groupBy(subject.item === null ? expanded : [subject.item, ...expanded], ({ id }) => id);
+  for (const times of grown.values()) await grow(items, times[0]!, BATCH * times.length, client, signal);
   for (const item of others) items.set(item.id, item);
 
   const nodes = [...(subject.item === null ? [null] : []), ...items.values()];
   const places = new Map(nodes.map((item, place) => [item?.id, place]));
   const stored = items.size ? read(await edgesAmong(client, [...items.keys()], signal), places) : [];
-  const own = hits.map(({ item, similarity }): Edge => [0, places.get(item.id) ?? 0, similarity]);
+  const own = hits.map(({ item, similarity }): Edge => [0, places.get(item.id)!, similarity]);
   return assembled(nodes, stored, own);
 }
 
 async function search({ client, subject, lowest }: Question, signal: AbortSignal): Promise<SimilarItem[]> {
-  const body = { smiles: subject.smiles ?? "", min_similarity: lowest, limit: BATCH };
+  const body = { smiles: subject.smiles ?? "", min_similarity: lowest || null, limit: BATCH };
   return (await client.search(body, signal)).hits;
 }
 
 /** Adds an item, and its most similar neighbours that are not there yet. */
-async function grow(items: Map<number, Item>, item: Item, client: Client, signal: AbortSignal): Promise<void> {
+async function grow(
+  items: Map<number, Item>,
+  item: Item,
+  wanted: number,
+  client: Client,
+  signal: AbortSignal,
+): Promise<void> {
   if (items.size >= MOST_NODES) return;
   items.set(item.id, item);
-  const room = Math.min(MOST_NODES - items.size, BATCH);
-  const limit = Math.min(items.size + BATCH, MOST_NODES); // enough, even if all who are there are among them
+  const room = Math.min(MOST_NODES - items.size, wanted);
+  const limit = Math.min(items.size + wanted, MOST_NODES); // enough, even if all who are there are among them
   const page = await client.neighbors(item.id, { min_similarity: null, limit, cursor: null }, signal);
   const fresh = page.neighbors.filter((each) => !items.has(each.item.id)).slice(0, room);
   for (const each of fresh) items.set(each.item.id, each.item);
@@ -84,7 +90,7 @@ function read(csv: string, places: Map<number | undefined, number>): Edge[] {
   const lines = csv.trimEnd().split("\n").slice(1);
   return lines.map((line) => {
     const [source, target, similarity] = line.split(",").map(Number);
-    return [places.get(source) ?? 0, places.get(target) ?? 0, similarity ?? 0];
+    return [places.get(source)!, places.get(target)!, similarity!];
   });
 }
 

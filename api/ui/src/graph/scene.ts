@@ -37,9 +37,12 @@ export interface Scene extends Neighbourhood {
 /** What was shown before keeps its place. */
 export async function scene(wanted: Wanted, before: Scene | null, signal: AbortSignal): Promise<Scene> {
   const { client, kind, subject, lowest } = wanted;
-  const known = new Map(before?.nodes.map(({ item }) => [item && exactly(item), item]));
-  const find = async (text: string): Promise<Item | null> =>
-    known.get(text) ?? (await read(client, kind, text, signal)).found[0]?.item ?? null;
+  const finding = new Map(before?.nodes.map(({ item }) => [item && exactly(item), Promise.resolve(item)]));
+  const find = (text: string): Promise<Item | null> => {
+    const item = finding.get(text) ?? read(client, kind, text, signal).then(({ found }) => found[0]?.item ?? null);
+    finding.set(text, item);
+    return item;
+  };
   const expanded = await Promise.all(wanted.expanded.map(find));
   const from = wanted.from === null ? subject.item : await find(wanted.from);
   const to = wanted.to === null ? null : await find(wanted.to);

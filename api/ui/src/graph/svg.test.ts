@@ -9,7 +9,7 @@ const node = (x: number, more: Partial<Drawn> = {}): Drawn => ({
   title: "a",
   colour: "#0072b2",
   faded: false,
-  picture: null,
+  picture: "",
   ...more,
 });
 
@@ -28,7 +28,7 @@ describe("the graph as SVG", () => {
   });
 
   it("escapes names, and fades", () => {
-    const text = svg([node(0, { title: "<a&b>", faded: true })], []);
+    const text = svg([node(0, { title: "<a\u0001&b>\ufffe", faded: true })], []);
     expect(text).toContain(">&lt;a&amp;b&gt;</text>");
     expect(text).toContain('<g opacity="0.2">');
   });

@@ -1,5 +1,5 @@
 import type { Point } from "./layout";
-import { thickness } from "./underlay";
+import { FADED, thickness } from "./underlay";
 
 /** A node as it is drawn in a file. */
 export interface Drawn extends Point {
@@ -8,14 +8,15 @@ export interface Drawn extends Point {
   title: string;
   colour: string;
   faded: boolean;
-  /** The SVG that shows it; null where it has none. */
-  picture: string | null;
+  /** The SVG that shows it. */
+  picture: string;
 }
 
 /** An edge between two places, and how strong it is, 0 to 1. */
 export type Joined = [source: number, target: number, similarity: number];
 
 const MARGIN = 40;
+const FORBIDDEN = /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // not characters of XML 1.0
 const ROOT = /<svg\b[^>]*\bviewBox=(["'])(.*?)\1[^>]*>([\s\S]*)<\/svg>/;
 
 /** The graph as an SVG file: pictures stay drawings, not pixels. */
@@ -43,15 +44,15 @@ function line(nodes: Drawn[], [source, target, similarity]: Joined): string {
 
 function shape({ x, y, width, height, title, colour, faded, picture }: Drawn): string {
   const place = `x="${rounded(x - width / 2)}" y="${rounded(y - height / 2)}" width="${width}" height="${height}"`;
-  const [, , box, inside] = (picture && ROOT.exec(picture)) || [];
-  const frame = `<rect ${place} rx="6" fill="${picture ? "#ffffff" : colour}" stroke="${colour}" stroke-width="3"/>`;
+  const [, , box, inside] = ROOT.exec(picture) ?? [];
+  const frame = `<rect ${place} rx="6" fill="#ffffff" stroke="${colour}" stroke-width="3"/>`;
   const drawing = inside === undefined ? "" : `<svg ${place} viewBox="${box}">${inside}</svg>`;
   const label = `<text x="${rounded(x)}" y="${rounded(y + height / 2 + 12)}">${escaped(title)}</text>`;
-  return `<g${faded ? ' opacity="0.2"' : ""}>${frame}${drawing}${label}</g>\n`;
+  return `<g${faded ? ` opacity="${FADED}"` : ""}>${frame}${drawing}${label}</g>\n`;
 }
 
 function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return text.replaceAll(FORBIDDEN, "").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 function rounded(value: number): number {

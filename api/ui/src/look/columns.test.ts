@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Item, SimilarItem } from "../api/replies";
-import { columnsOf, figures, type Properties, resorted, similarityText, sorted } from "./columns";
+import { columnsOf, figures, type PropertyKinds, resorted, similarityText, sorted } from "./columns";
 
-const PROPERTIES: Properties = { logP: "number", note: "text", a: "number", b: "number", c: "number" };
+const PROPERTIES: PropertyKinds = { logP: "number", note: "text", a: "number", b: "number", c: "number" };
 
 function hit(id: number, similarity: number, logP: number | null, name?: string): SimilarItem {
   const names = name === undefined ? [] : [name];
@@ -18,7 +18,7 @@ describe("columns", () => {
   it("are the first few properties, or those that were chosen and exist", () => {
     const titles = (chosen: string[] | null) => columnsOf(PROPERTIES, chosen).map(({ title }) => title);
     expect(titles(null).slice(3)).toEqual(["logP", "note", "a", "b"]);
-    expect(titles(["c", "gone"]).slice(3)).toEqual(["c"]);
+    expect(titles(["c", "gone", "constructor"]).slice(3)).toEqual(["c"]);
     expect(titles([])).toEqual(["Similarity", "Name", "Neighbours"]);
   });
 

@@ -14,12 +14,12 @@ const SIMILARITY: Column = { key: "similarity", title: "Similarity", numeric: tr
 const NAME: Column = { key: "name", title: "Name", numeric: false, value: (hit) => hit.item.names[0] ?? null };
 const DEGREE: Column = { key: "neighbours", title: "Neighbours", numeric: true, value: (hit) => hit.item.degree };
 
-export type Properties = Record<string, "number" | "text">;
+export type PropertyKinds = Record<string, "number" | "text">;
 
 /** Similarity, name and neighbours, then the chosen properties; by default the first few. */
-export function columnsOf(properties: Properties, chosen: string[] | null): Column[] {
+export function columnsOf(properties: PropertyKinds, chosen: string[] | null): Column[] {
   const names = chosen ?? Object.keys(properties).slice(0, FIRST);
-  const known = names.filter((name) => name in properties);
+  const known = names.filter((name) => Object.hasOwn(properties, name));
   return [
     SIMILARITY,
     NAME,

@@ -10,6 +10,11 @@ export function nameOf(item: Item): string | null {
   return item.names.find((name) => name.trim()) ?? null;
 }
 
+/** All its names, or what else to call it. */
+export function names(item: Item): string {
+  return item.names.filter((name) => name.trim()).join(", ") || title(item);
+}
+
 /** Its SMILES, unless that is what it is called. */
 export function structure(item: Item): string | null {
   return item.smiles === title(item) ? null : item.smiles;

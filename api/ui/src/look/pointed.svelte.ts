@@ -10,19 +10,22 @@ export interface Compared {
   similarity: number | null;
 }
 
-/** Which item is compared with the query, in all views alike: the one pointed at, else the one that the address says. */
+/**
+ * Which item is compared with the query, in all views alike: the one pointed at, else the one that the address says.
+ * Where views list the query too, it is null: to choose it is to choose none.
+ */
 export class Pointed {
   private met: ReadonlyMap<string, Compared> = $state.raw(new Map());
   private hovered: Compared | null = $state.raw(null);
+  private last: Compared | null = $state.raw(null);
   private timer = 0;
 
   /** Null also until what the address says has been met. */
-  get chosen(): Compared | null {
-    return this.met.get(navigation.address.chosen ?? "") ?? null;
-  }
+  readonly chosen: Compared | null = $derived(this.met.get(navigation.address.chosen ?? "") ?? null);
+  readonly item: Compared | null = $derived(this.hovered ?? this.chosen);
 
-  get item(): Compared | null {
-    return this.hovered ?? this.chosen;
+  is(hit: Compared | null): boolean {
+    return hit !== null && hit.item.id === this.chosen?.item.id;
   }
 
   /** So that the address need say no more of it than its structure. */
@@ -30,20 +33,17 @@ export class Pointed {
     this.met = new Map(this.met).set(exactly(hit.item), hit);
   }
 
-  at(hit: Compared): void {
+  /** Null where it is no longer at any. */
+  at(hit: Compared | null): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => (this.hovered = hit), PAUSE);
-  }
-
-  away(): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => (this.hovered = null), PAUSE);
   }
 
   /** Or, if it is chosen already, none. */
   choose(hit: Compared): void {
     const text = exactly(hit.item);
     this.meet(hit);
+    this.last = hit;
     navigation.go({ chosen: text === navigation.address.chosen ? null : text });
   }
 
@@ -53,13 +53,46 @@ export class Pointed {
     navigation.go({ chosen: null });
   }
 
-  /** For the buttons that items are chosen by: arrow keys move between them. */
-  step(event: KeyboardEvent): void {
-    const forward = ["ArrowDown", "ArrowRight"].includes(event.key);
-    if (!forward && !["ArrowUp", "ArrowLeft"].includes(event.key)) return;
-    const buttons = [...document.querySelectorAll<HTMLElement>("button.item")];
-    const here = buttons.indexOf(event.currentTarget as HTMLElement);
-    buttons[here + (forward ? 1 : -1)]?.focus();
-    event.preventDefault();
+  /** For the row, tile or entry of an item. */
+  hover(hit: Compared | null) {
+    return { onpointerenter: () => this.at(hit), onpointerleave: () => this.at(null) };
   }
+
+  /** For the `<button class="item">` that an item is chosen by. */
+  button(hit: Compared | null) {
+    return {
+      "aria-pressed": hit && this.is(hit),
+      onclick: () => (hit === null ? this.clear() : this.choose(hit)),
+      onfocus: () => {
+        this.last = hit;
+        this.at(hit);
+      },
+      onblur: () => this.at(null),
+      onkeydown: step,
+    };
+  }
+
+  /** The one row of a list that the Tab key comes to: where the focus was last, else the first. Keys go on from it. */
+  stop(hits: (Compared | null)[]): number {
+    return Math.max(0, hits.findIndex((hit) => hit?.item.id === this.last?.item.id));
+  }
+}
+
+/** Arrow keys, Home and End go from item to item of a list. */
+function step(event: KeyboardEvent): void {
+  const button = event.currentTarget as HTMLElement;
+  const all = [...(button.closest("ul, tbody")?.querySelectorAll<HTMLElement>("button.item") ?? [])];
+  const here = all.indexOf(button);
+  const places: Record<string, number> = {
+    ArrowDown: here + 1,
+    ArrowRight: here + 1,
+    ArrowUp: here - 1,
+    ArrowLeft: here - 1,
+    Home: 0,
+    End: all.length - 1,
+  };
+  const place = places[event.key];
+  if (place === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+  all[place]?.focus();
+  event.preventDefault();
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Client } from "../api/client";
 import type { Item } from "../api/replies";
 import type { Reading } from "../find/reading";
+import { upTo } from "../paged";
 import { ask } from "./results";
 
 const item = (id: number): Item => ({
@@ -51,11 +52,21 @@ describe("results", () => {
     expect(found.hits.map((hit) => hit.item.id)).toEqual(Array.from({ length: 250 }, (_, k) => k + 1));
   });
 
+  it("come in as many pages as are asked for, or there are", async () => {
+    for (const [pages, hits] of [[2, 200], [3, 250], [9, 250]] as const)
+      expect((await upTo(pages, ask(question(250, stored), signal), signal)).hits.length).toBe(hits);
+  });
+
   it("of a new structure are compared with all, as far as a search reaches", async () => {
     let found = await ask(question(5000, novel), signal);
     expect([found.hits.length, found.total]).toEqual([100, null]);
     while (found.next) found = await found.next(signal);
     expect(found.hits.length).toBe(1000);
+  });
+
+  it("of a new structure are counted from a threshold on", async () => {
+    const found = await ask(question(50, novel, false, 0.4), signal);
+    expect([found.hits.length, found.total, found.least]).toEqual([50, 50, 0.4]);
   });
 
   it("leave the query itself out, and uncounted", async () => {

@@ -1,6 +1,7 @@
 import type { Client } from "../api/client";
 import type { SimilarItem } from "../api/replies";
 import type { Reading } from "../find/reading";
+import type { Paged } from "../paged";
 
 const PAGE = 100;
 const MOST = 1000; // hits of one search
@@ -15,14 +16,14 @@ export interface Question {
 }
 
 /** What was found so far, most similar first. */
-export interface Found {
+export interface Found extends Paged<Found> {
   hits: SimilarItem[];
+  /** What was asked for at least; null for the most similar, however similar they are. */
+  least: number | null;
   /** How many there are; null if nobody counted. */
   total: number | null;
   /** Whether the hierarchy left pairs of this item out. */
   capped: boolean;
-  /** Asks for more; null if that was all. */
-  next: ((signal: AbortSignal) => Promise<Found>) | null;
 }
 
 /** The first page. A structure that is not stored is compared with the whole collection. */
@@ -42,13 +43,14 @@ async function neighbours(
   signal: AbortSignal,
 ): Promise<Found> {
   const { client, subject, minSimilarity } = question;
-  if (subject.item === null) return { hits: [], total: 0, capped: false, next: null };
+  if (subject.item === null) return { hits: [], least: minSimilarity, total: 0, capped: false, next: null };
   const parameters = { min_similarity: minSimilarity, limit: PAGE, cursor };
   const page = await client.neighbors(subject.item.id, parameters, signal);
   const hits = [...before, ...page.neighbors];
   const rest = page.next_cursor;
   return {
     hits,
+    least: minSimilarity,
     total: page.total,
     capped: page.capped === true,
     next: rest === null ? null : (later) => neighbours(question, hits, rest, later),
@@ -62,6 +64,7 @@ async function search(question: Question, limit: number, signal: AbortSignal): P
   const further = Math.min(limit * 3, MOST);
   return {
     hits: hits.filter((hit) => hit.item.id !== query.id), // the query itself is in view already
+    least: minSimilarity,
     total: total === null || query.id === null ? total : total - 1,
     capped: false,
     next: hits.length === limit && limit < MOST ? (later) => search(question, further, later) : null,

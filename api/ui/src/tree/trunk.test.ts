@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Client } from "../api/client";
 import type { Component } from "../api/replies";
-import { climb, type Trunk } from "./trunk";
+import { climb } from "./trunk";
 
 const cluster = (id: number, size: number, similarity: number | null): Component => ({ id, size, medoid: id, similarity });
 
@@ -23,7 +23,7 @@ const signal = new AbortController().signal;
 
 describe("a trunk", () => {
   it("goes on with the largest part, and gathers what crumbles off", async () => {
-    const { splits, top, items } = await climb(client, { splits: [], top: cluster(0, 10, 0.4), items: new Map() }, signal);
+    const { splits, top, items } = await climb(client, cluster(0, 10, 0.4), signal);
     expect(splits.map(({ cluster, until, branches }) => [cluster.size, until, branches.map(({ id }) => id)])).toEqual([
       [10, 0.5, [9, 8]],
       [8, 0.6, [4]],
@@ -34,10 +34,23 @@ describe("a trunk", () => {
     expect([...items.keys()]).toEqual([0]);
   });
 
+  it("comes a few splits at a time", async () => {
+    const ladder = {
+      async component(id: number, similarity: number) {
+        const children = [cluster(0, 40, similarity + 0.02), cluster(100 * similarity, 2, 1)];
+        return { component: cluster(id, 42, similarity), children, children_total: 2, named: [] };
+      },
+    } as unknown as Client;
+    const first = await climb(ladder, cluster(0, 42, 0), signal);
+    expect(first.splits.length).toBe(8);
+    const second = await first.next!(signal);
+    expect(second.splits.map((split) => split.cluster.similarity)).toEqual(
+      Array.from({ length: 16 }, (_, step) => expect.closeTo(0.02 * step)),
+    );
+  });
+
   it("of a single item, or past the top, is nothing", async () => {
-    for (const top of [null, cluster(3, 1, null)]) {
-      const trunk: Trunk = { splits: [], top, items: new Map() };
-      expect(await climb(client, trunk, signal)).toEqual(trunk);
-    }
+    for (const top of [null, cluster(3, 1, null)])
+      expect(await climb(client, top, signal)).toEqual({ splits: [], top, items: new Map(), next: null });
   });
 });

@@ -1,5 +1,6 @@
 import type { Client } from "../api/client";
 import type { Component, Item } from "../api/replies";
+import type { Paged } from "../paged";
 
 const STEPS = 24; // asked for at a time, at most
 const SPLITS = 8; // wanted at a time
@@ -16,15 +17,19 @@ export interface Split {
 }
 
 /** The splits so far, and where it goes on; null where all came off. */
-export interface Trunk {
+export interface Trunk extends Paged<Trunk> {
   splits: Split[];
   top: Component | null;
   /** Medoids and lowest members of the clusters, and of the 10 largest branches of each. */
   items: ReadonlyMap<number, Item>;
 }
 
-/** The next few steps up. */
-export async function climb(client: Client, from: Trunk, signal: AbortSignal): Promise<Trunk> {
+/** The first few steps up from a cluster. */
+export function climb(client: Client, cluster: Component | null, signal: AbortSignal): Promise<Trunk> {
+  return further(client, { splits: [], top: cluster, items: new Map(), next: null }, signal);
+}
+
+async function further(client: Client, from: Trunk, signal: AbortSignal): Promise<Trunk> {
   const splits = [...from.splits];
   const items = new Map(from.items);
   let top = from.top;
@@ -39,7 +44,9 @@ export async function climb(client: Client, from: Trunk, signal: AbortSignal): P
     else splits.push(split);
     top = next;
   }
-  return { splits, top, items };
+  const trunk: Trunk = { splits, top, items, next: null };
+  if (top !== null && top.similarity !== null) trunk.next = (later) => further(client, trunk, later);
+  return trunk;
 }
 
 /** Whether nothing but single items comes off. */

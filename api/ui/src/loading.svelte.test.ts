@@ -1,0 +1,98 @@
+import { flushSync } from "svelte";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Failure } from "./api/client";
+import { Loading } from "./loading.svelte";
+
+/** Questions that wait for their answers. */
+class Server {
+  readonly signals: AbortSignal[] = [];
+  private readonly waiting: PromiseWithResolvers<string>[] = [];
+
+  readonly ask = (signal: AbortSignal): Promise<string> => {
+    const question = Promise.withResolvers<string>();
+    this.signals.push(signal);
+    this.waiting.push(question);
+    return question.promise;
+  };
+
+  async answer(number: number, text: string): Promise<void> {
+    this.waiting[number]!.resolve(text);
+    await settled();
+  }
+
+  async fail(number: number, error: unknown): Promise<void> {
+    this.waiting[number]!.reject(error);
+    await settled();
+  }
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve));
+const AWAY = new Failure(0, "No answer", "The server cannot be reached.");
+
+describe("what is asked for", () => {
+  let server: Server;
+  let loading: Loading<string>;
+  let end: () => void;
+
+  beforeEach(() => {
+    server = new Server();
+    end = $effect.root(() => {
+      loading = new Loading<string>();
+    });
+    flushSync();
+  });
+  afterEach(() => end());
+
+  it("comes, and is not waited for any longer", async () => {
+    void loading.start(server.ask);
+    expect([loading.value, loading.pending]).toEqual([null, true]);
+    await server.answer(0, "one");
+    expect([loading.value, loading.pending, loading.failure]).toEqual(["one", false, null]);
+  });
+
+  it("is the last question's, in whatever order answers come", async () => {
+    void loading.start(server.ask);
+    void loading.start(server.ask);
+    expect(server.signals.map((signal) => signal.aborted)).toEqual([true, false]);
+    await server.answer(1, "two");
+    await server.answer(0, "one");
+    expect([loading.value, loading.pending]).toEqual(["two", false]);
+  });
+
+  it.each([
+    ["gone", null, null],
+    ["stale", "one", null],
+    ["kept", "one", "one"],
+  ] as const)("and what was there before is %s", async (before, meanwhile, afterwards) => {
+    void loading.start(server.ask);
+    await server.answer(0, "one");
+    void loading.start(server.ask, before);
+    expect(loading.value).toBe(meanwhile);
+    await server.fail(1, AWAY);
+    expect([loading.value, loading.failure]).toEqual([afterwards, AWAY]);
+    loading.retry();
+    expect(loading.failure).toBeNull();
+    loading.cancel();
+    expect([loading.value, loading.cancelled, loading.pending]).toEqual([afterwards, true, false]);
+    loading.retry();
+    await server.answer(3, "two");
+    expect([loading.value, loading.cancelled]).toEqual(["two", false]);
+  });
+
+  it("is abandoned when it is cancelled, cleared, or its component ends", async () => {
+    for (const stop of [() => loading.cancel(), () => loading.clear(), end]) {
+      void loading.start(server.ask);
+      stop();
+      expect(server.signals.at(-1)?.aborted).toBe(true);
+      await server.answer(server.signals.length - 1, "late");
+      expect(loading.value).toBeNull();
+    }
+  });
+
+  it("fails with a word of its own where the page is at fault", async () => {
+    void loading.start(server.ask);
+    await server.fail(0, new TypeError("no such thing"));
+    expect(loading.failure).toMatchObject({ status: 0, title: "A fault of this page" });
+    expect(loading.failure?.message).toContain("no such thing");
+  });
+});
