@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rdkit import Chem, rdBase
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -105,5 +105,6 @@ def _fitted(
     features: Features, labels: NDArray[np.integer[Any]], rows: NDArray[np.int64], grid: Sequence[float]
 ) -> Iterator[LogisticRegression]:
     """One model, trained on the rows with each strength in turn: to be used before the next."""
-    model = LogisticRegression(max_iter=_ITERATIONS, tol=_TOLERANCE, warm_start=True)
+    solver = "lbfgs" if issparse(features) else "newton-cholesky"  # fast where columns are few
+    model = LogisticRegression(solver=solver, max_iter=_ITERATIONS, tol=_TOLERANCE, warm_start=True)
     return (model.set_params(C=strength).fit(features[rows], labels[rows]) for strength in grid)
