@@ -135,14 +135,14 @@ export class Client {
 
   /** What hangs together, the largest first. */
   components(
-    parameters: { min_similarity: number | null; cursor: string | null },
+    parameters: { min_similarity: number; cursor: string | null },
     signal?: AbortSignal,
   ): Promise<ComponentsPage> {
     return this.get("/components", parameters, signal);
   }
 
   /** One of these, and what it falls into. */
-  component(id: number, min_similarity: number | null, signal?: AbortSignal): Promise<ComponentReply> {
+  component(id: number, min_similarity: number, signal?: AbortSignal): Promise<ComponentReply> {
     return this.get(`/components/${id}`, { min_similarity, limit: 1 }, signal);
   }
 

@@ -28,7 +28,7 @@ export class Canvas {
   private component: Int32Array = new Int32Array();
   private chosen: number | null = null;
   private legible = false;
-  private readonly awaited = new Set<string>(); // pictures that are on their way
+  private readonly awaited = new Set<NodeSingular>(); // whose pictures are on their way
   private width: number;
   private height: number;
   private timer = 0;
@@ -193,7 +193,8 @@ export class Canvas {
       this.nodes.forEach((node, place) => {
         toggled(node, "legible", this.legible);
         const { x, y } = node.position();
-        if (this.legible && !beyond(box, x, y, WIDTH) && node.data("picture") === undefined)
+        const wanted = this.legible && !beyond(box, x, y, WIDTH);
+        if (wanted && node.data("picture") === undefined && !this.awaited.has(node))
           void this.depict(node, this.listener.picture(place));
       });
     });
@@ -206,12 +207,12 @@ export class Canvas {
     const image = new Image();
     image.crossOrigin = "anonymous"; // as Cytoscape.js asks for it, which then has it at once
     image.src = picture;
-    this.awaited.add(picture);
+    this.awaited.add(node);
     await image.decode().then(
       () => node.data("picture", picture),
       () => {},
     );
-    this.awaited.delete(picture);
+    this.awaited.delete(node);
     this.settle();
   }
 

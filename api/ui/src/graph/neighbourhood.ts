@@ -1,6 +1,7 @@
 import type { Client } from "../api/client";
 import type { Item, SimilarItem } from "../api/replies";
 import type { Reading } from "../find/reading";
+import type { Compared } from "../look/pointed.svelte";
 
 export const MOST_NODES = 1000;
 export const MOST_EDGES = 5000; // drawn: the most similar
@@ -20,6 +21,12 @@ export interface Node {
   similarity: number | null;
   /** How many stored neighbours are not among the nodes. */
   more: number;
+}
+
+/** A node as it is compared with the query, which is null itself. */
+export function compared(nodes: Node[], place: number | null): Compared | null {
+  const node = place ? nodes[place] : undefined;
+  return node?.item ? { item: node.item, similarity: node.similarity } : null;
 }
 
 /** Edges between places, as parallel arrays, most similar first. */
