@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 
+import numpy as np
 import torch
 from joblib import Parallel, delayed
 
@@ -33,7 +34,7 @@ from api.settings import Settings
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules, smiles_file
 from benchmarks.pretraining import pretrained
-from benchmarks.report import FINETUNED, INTERPRETED, PRETRAINED, UNINTERPRETED, Results, report
+from benchmarks.report import FINETUNED, INTERPRETED, LATE, PRETRAINED, UNINTERPRETED, Results, report
 from ingest.pipeline import ingest
 from ingest.recipe import resolve
 from store import open_store
@@ -156,7 +157,8 @@ def finetuned(options: Options, name: str, arm: str, seed: int) -> Cell:
     stopwatch = Stopwatch()
     start = Start(Model()) if arm == "random" else Start.of(options.run(arm, seed))
     run = finetune(start, data, scaffold_split(groups), FinetuneOptions(epochs=options.epochs), seed)
-    return {**asdict(run), **stopwatch.read(), "auc": run.main.score, "best_epoch": run.main.best_epoch}
+    late = float(np.mean(run.main.test[-LATE:]))
+    return {**asdict(run), **stopwatch.read(), "auc": run.main.score, "late_auc": late}
 
 
 def measure(options: Options, seeds: list[int]) -> Results:

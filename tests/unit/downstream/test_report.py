@@ -29,7 +29,8 @@ def results(seeds: int) -> Results:
         for name in FINETUNED:
             for arm in ("random", *PRETRAINED):
                 auc = 0.8 + GAIN[arm] + random.normal(0, 0.005)
-                made.finetuning[name, arm, seed] = {"auc": auc, "seconds": 120.0, "processor_seconds": 60.0}
+                scores = {"auc": auc, "late_auc": auc - 0.2}
+                made.finetuning[name, arm, seed] = {**scores, "seconds": 120.0, "processor_seconds": 60.0}
     return made
 
 
@@ -41,11 +42,13 @@ def rows(text: str, name: str, arm: str) -> list[list[str]]:
 def test_what_is_better_is_told_with_its_error() -> None:
     made = results(3)
     text = report(made)
-    probe, finetuning = rows(text, "BACE", "HGC(FO)")
+    probe, finetuning, late = rows(text, "BACE", "HGC(FO)")
     expected = over_splits(made.probe("bace", "hgc-fo") - made.probe("bace", "rdm"), 0.125)
     assert probe[4] == (f"**{expected.mean:+.4f} ± {expected.error:.4f} [{expected.low:+.4f}, {expected.high:+.4f}]**")
     assert probe[2].startswith(f"{made.probe('bace', 'hgc-fo').mean():.4f} ± ")
     assert re.match(r"\*\*\+0\.(09|10)\d+ ± ", finetuning[3])
+    assert float(late[2].split()[0]) == pytest.approx(float(finetuning[2].split()[0]) - 0.2, abs=1.1e-4)
+    assert late[3:] == finetuning[3:]
     assert "0.25" not in text
     assert "SIDER 25.0%" in text
 
@@ -71,7 +74,7 @@ def test_one_seed() -> None:
     text = report(results(1))
     assert "1 pre-training seed." in text
     assert "nan" not in text
-    _, finetuning = rows(text, "BBBP", "AdaM")
+    _, finetuning, _ = rows(text, "BBBP", "AdaM")
     assert re.fullmatch(r"[+-]0\.\d{4}", finetuning[3])
 
 
