@@ -121,10 +121,8 @@ def _finetuned(results: Results, field: str) -> Iterator[str]:
     for name in FINETUNED:
         for arm in ("random", *PRETRAINED):
             scores = results.finetuned(name, arm, field)
-            others = {other: results.finetuned(name, other, field) for other in _others(arm)}
-            differences = {other: over_seeds(scores - theirs) for other, theirs in others.items()}
-            told = f"{scores.mean():.4f} ({', '.join(f'{each:.4f}' for each in scores)})"
-            yield _row(name, arm, told, differences)
+            differences = {other: over_seeds(scores - results.finetuned(name, other, field)) for other in _others(arm)}
+            yield _row(name, arm, f"{scores.mean():.4f} ({', '.join(f'{each:.4f}' for each in scores)})", differences)
 
 
 def _times(results: Results) -> Iterator[str]:
