@@ -334,8 +334,12 @@ def start_neo4j(
     servers: list[Neo4jServer] = []
 
     def start(home: Path | None = None) -> Neo4jServer:
-        quick_to_start = "-XX:TieredStopAtLevel=1"
-        servers.append(Neo4jServer(home or tmp_path_factory.mktemp("neo4j"), quick_to_start))
+        quick_to_start = (
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UnlockDiagnosticVMOptions",
+            "-XX:-BytecodeVerificationRemote",
+        )
+        servers.append(Neo4jServer(home or tmp_path_factory.mktemp("neo4j"), *quick_to_start))
         return servers[-1]
 
     with pytest.MonkeyPatch.context() as environment:
@@ -344,6 +348,12 @@ def start_neo4j(
         yield start
     for server in servers:
         server.kill()  # quicker than to stop it
+
+
+@pytest.fixture(scope="session")
+def spare_neo4j(start_neo4j: Callable[..., Neo4jServer]) -> Neo4jServer:
+    """A server for one test after the other: each clears it first, and leaves it running."""
+    return start_neo4j()
 
 
 @pytest.fixture(scope="session")

@@ -38,18 +38,18 @@ def embedded_places(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, 
 
 
 @pytest.fixture(scope="session")
-def neo4j_places(start_neo4j: Callable[[], Any]) -> Callable[[str, bool], str]:
+def neo4j_places(start_neo4j: Callable[[], Any], spare_neo4j: Any) -> Callable[[str, bool], str]:
     """Community has one database a server: lasting places share one, and another is cleared for each new place."""
-    lasting_server, server = start_neo4j(), start_neo4j()
+    lasting_server = start_neo4j()
     seen: set[str] = set()
 
     def locate(place: str, lasting: bool) -> str:
         if lasting:
             return str(lasting_server.url)
         if place not in seen:
-            server.clear()
+            spare_neo4j.clear()
             seen.add(place)
-        return str(server.url)
+        return str(spare_neo4j.url)
 
     return locate
 

@@ -126,17 +126,12 @@ def load(folder: Path, url: str) -> None:
                 copy_generation(generation, target)
 
 
-@pytest.fixture(scope="session")
-def own_server(start_neo4j: Callable[[], Any]) -> Any:
-    return start_neo4j()
-
-
 @pytest.fixture(params=["embedded", "neo4j"])
 def own_location(request: pytest.FixtureRequest, store_folder: Path) -> str:
     """A store like that of `location`, to publish to and delete from."""
     if request.param == "embedded":
         return str(request.getfixturevalue("own_folder"))
-    server = request.getfixturevalue("own_server")
+    server = request.getfixturevalue("spare_neo4j")
     server.clear()
     load(store_folder, server.url)
     return str(server.url)

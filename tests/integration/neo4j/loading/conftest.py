@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,10 @@ from store.records import Provenance
 JARS = Path(__file__).parents[3] / "neo4j" / "target" / "lib"
 
 
-@pytest.fixture(scope="module")
-def server(start_neo4j: Callable[..., Any]) -> Iterator[Any]:
-    server = start_neo4j()
-    yield server
-    server.kill()  # quicker than to stop it
-
-
 @pytest.fixture
-def empty_server(server: Any) -> Any:
-    server.clear()
-    return server
+def empty_server(spare_neo4j: Any) -> Any:
+    spare_neo4j.clear()
+    return spare_neo4j
 
 
 @pytest.fixture
