@@ -1,14 +1,17 @@
 """How far two arms differ that were scored on the same data splits."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t
 
+_ROUNDING = 1e-12  # scores are fractions of a few thousand graphs
+
 
 class Difference(NamedTuple):
-    """A mean difference, its standard error, and the 95 % interval from `low` to `high`."""
+    """A mean difference, its standard error, and the 95 % interval from `low` to `high`; NaN where nothing spreads."""
 
     mean: float
     error: float
@@ -36,7 +39,8 @@ def over_splits(differences: ArrayLike, test_share: float) -> Difference:
     splits, is added, although it holds a part of the former too. So the error is too large rather than too small.
     Degrees of freedom after Welch and Satterthwaite; with one seed they are R - 1. R is at least 2.
 
-    With one seed the error says nothing of what another pre-training would have given.
+    With one seed the error says nothing of what another pre-training would have given. Differences that are all equal,
+    as those of a few accuracies happen to be, say nothing of their spread: error and interval are NaN.
     """
     values = np.asarray(differences, np.float64)
     seeds, splits = values.shape
@@ -60,8 +64,18 @@ def _interval(mean: float, parts: list[tuple[float, int]]) -> Difference:
     """From independent variances of the mean, each with its degrees of freedom."""
     variance = sum(part for part, _ in parts)
     error = float(np.sqrt(variance))
-    if not variance > 0:
-        return Difference(float(mean), error, float(mean) - error, float(mean) + error)
+    if not error > _ROUNDING:
+        return Difference(float(mean), np.nan, np.nan, np.nan)
     freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts)
     half = float(t.ppf(0.975, freedom)) * error
     return Difference(float(mean), error, float(mean) - half, float(mean) + half)
+
+
+def told_apart(differences: Sequence[Difference]) -> str:
+    """How many of the intervals exclude 0, in a sentence."""
+    intervals = [each for each in differences if not np.isnan(each.error)]
+    outside = sum(each.excludes_zero for each in intervals)
+    return (
+        f"0 is outside {outside} of these {len(intervals)} intervals, which are not adjusted for their number: "
+        f"{0.05 * len(intervals):.1f} would be expected if no arm differed."
+    )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.cells import Cell, minutes
-from benchmarks.comparison import Difference, over_splits
+from benchmarks.comparison import Difference, over_splits, told_apart
 from benchmarks.report import counted
 from trainer.published import published
 from trainer.split import FOLDS
@@ -106,12 +106,8 @@ def _setting(results: GraphResults, title: str, transductive: bool) -> Iterator[
             scores = {each: results.finetuned(name, each, transductive) for each in ARMS}
             rc_f1 = results.finetuned(name, arm, transductive, "rc_f1").mean()
             yield _row(name, "fine-tuned", arm, scores, told, f"{rc_f1:.4f}")
-    outside = sum(each.excludes_zero for each in told)
     yield ""
-    yield (
-        f"0 is outside {outside} of these {len(told)} intervals, which are not adjusted for their number: "
-        f"{0.05 * len(told):.1f} would be expected if no arm differed."
-    )
+    yield told_apart(told)
 
 
 def _row(name: str, how: str, arm: str, scores: dict[str, Scores], told: list[Difference], rc_f1: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.cells import Cell, minutes
-from benchmarks.comparison import Difference, over_seeds, over_splits
+from benchmarks.comparison import Difference, over_seeds, over_splits, told_apart
 from trainer.strategy import Strategy
 
 PRETRAINED: tuple[Strategy, ...] = ("rdm", "adam", "hgc-fo")
@@ -83,12 +83,10 @@ def _probes(results: Results) -> Iterator[str]:
                 told += differences.values()
             deviation = scores.mean(0).std(ddof=1)
             yield _row(name, arm, f"{scores.mean():.4f} ± {deviation:.4f}", differences)
-    outside = sum(each.excludes_zero for each in told)
     yield ""
     yield (
-        f"Without ClinTox, 0 is outside {outside} of these {len(told)} intervals, which are not adjusted for their "
-        f"number: {0.05 * len(told):.1f} would be expected if no arm differed. ClinTox has too few molecules of its "
-        "smaller class in test to be interpreted."
+        f"Without ClinTox, {told_apart(told)} ClinTox has too few molecules of its smaller class in test to be "
+        "interpreted."
     )
     if omitted := _omitted(results):
         yield ""

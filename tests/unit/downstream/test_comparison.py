@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from benchmarks.comparison import over_seeds, over_splits
+from benchmarks.comparison import over_seeds, over_splits, told_apart
 
 
 def test_one_seed_against_a_hand_computation() -> None:
@@ -57,5 +57,15 @@ def test_one_seed_of_fine_tuning_has_no_interval() -> None:
     assert not found.excludes_zero
 
 
-def test_equal_arms_do_not_differ() -> None:
-    assert over_splits(np.zeros((2, 4)), 0.1) == (0, 0, 0, 0)
+@pytest.mark.parametrize("scores", [([0.5, 0.7], [0.5, 0.7]), ([0.845, 0.89, 0.875], [0.85, 0.895, 0.88])])
+def test_differences_that_are_all_equal_have_no_interval(scores: tuple[list[float], list[float]]) -> None:
+    found = over_splits([np.subtract(*scores)], 0.125)
+    assert found.mean == pytest.approx(scores[0][0] - scores[1][0])
+    assert np.isnan(found[1:]).all()
+    assert not found.excludes_zero
+    assert str(found) == f"{found.mean:+.4f}"
+
+
+def test_only_intervals_are_counted() -> None:
+    told = [over_splits([values], 0.0) for values in ([0.1, 0.11, 0.12], [-0.1, 0.1, 0.0], [0.1, 0.1, 0.1])]
+    assert told_apart(told).startswith("0 is outside 1 of these 2 intervals")
