@@ -1,12 +1,18 @@
 """The tables of the results on graphs, from made-up parts."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 
 from benchmarks.comparison import over_splits
 from benchmarks.graph_report import ARMS, FINETUNED, PRETRAINED, SETS, GraphResults, report
+from benchmarks.graph_results import look_alikes
+from trainer.split import stratified_split
+from trainer.tu import read_tu
 
 GAIN = {"random": 0.0, "hgc-fo": 0.0, "hgc-ho": 0.1}
 OWN = (0, 1, 2, 3)
@@ -22,6 +28,7 @@ def results(seeds: Sequence[int]) -> GraphResults:
     def accuracy(arm: str, fold: int) -> float:
         return float(fold_effect[fold] + GAIN[arm] + random.normal(0, 0.005))
 
+    made.look_alikes.update((name, {"in_training": 0.25, "ceiling": 0.9}) for name in SETS)
     for without in (None, *OWN):
         folds = range(10) if without is None else [without]
         made.ingest[without] = {"seconds": 60.0}
@@ -79,6 +86,25 @@ def test_times_count_everything_once() -> None:
     assert rows(text, "probe", "scratch")[0][2:] == ["6.0 (12.0)", "24.0 (48.0)"]
     assert rows(text, "fine-tuning", "HGC(HO)")[0][2:] == ["40.0 (80.0)", "16.0 (32.0)"]
     assert rows(text, "fine-tuning", "scratch")[0][2:] == ["40.0 (80.0)", ""]
+
+
+def test_what_cannot_be_told_apart_is_reported() -> None:
+    assert rows(report(results([0])), "IMDB-MULTI", "25.0%")[0][2:] == ["0.9000"]
+
+
+def test_look_alikes_of_small_graphs_are_the_isomorphic_ones(write_tu: Callable[..., Path], tmp_path: Path) -> None:
+    """Up to five nodes, colours tell all graphs apart that are not isomorphic."""
+    atlas = [graph for graph in nx.graph_atlas_g() if 1 <= len(graph) <= 5]
+    graphs = [nx.relabel_nodes(graph, {node: len(graph) - 1 - node for node in graph}) for graph in atlas] + atlas[::2]
+    labels = [number % 3 for number in range(len(graphs))]
+    data = read_tu(write_tu(tmp_path / "ATLAS", graphs, labels))
+    alike = np.array([[nx.is_isomorphic(one, other) for other in graphs] for one in graphs])
+    splits = [stratified_split(data.labels, fold) for fold in range(10)]
+    seen = sum(alike[np.ix_(split.test, split.train)].any(1).sum() for split in splits)
+    votes = {frozenset(np.flatnonzero(row).tolist()) for row in alike}
+    right = sum(max(Counter(labels[number] for number in group).values()) for group in votes)
+    assert look_alikes(data) == {"in_training": seen / len(graphs), "ceiling": right / len(graphs)}
+    assert 0 < seen < len(graphs) > right
 
 
 def test_the_published_rows_are_there() -> None:
