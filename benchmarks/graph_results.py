@@ -34,7 +34,7 @@ it was. The report is printed and left there as report.md. Needs ../shared.
 import argparse
 import json
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -69,7 +69,6 @@ from trainer.tu import TuDataset, read_tu
 _DATA = Path(__file__).parents[2] / "shared" / "data" / "tu"
 _CALIBRATION = 512  # graphs
 _CHECKPOINT = 20  # steps
-_LAYERS = Model().layers
 
 Fold = int | None
 """The fold that pre-training does not see; None: it sees all."""
@@ -157,9 +156,9 @@ def look_alikes(data: TuDataset) -> Cell:
     looks = np.array([_look(data.corpus, row) for row in range(data.corpus.size)])
     splits = [stratified_split(data.labels, fold) for fold in range(FOLDS)]
     seen = sum(int(np.isin(looks[split.test], looks[split.train]).sum()) for split in splits)
-    classes: dict[str, Counter[int]] = {}
+    classes: defaultdict[str, Counter[int]] = defaultdict(Counter)
     for look, label in zip(looks.tolist(), data.labels.tolist(), strict=True):
-        classes.setdefault(look, Counter())[label] += 1
+        classes[look][label] += 1
     right = sum(max(counter.values()) for counter in classes.values())
     return {"in_training": seen / len(looks), "ceiling": right / len(looks)}
 
@@ -168,7 +167,7 @@ def _look(corpus: Corpus, row: int) -> str:
     graph = nx.empty_graph(int(corpus.atoms[row]))
     graph.add_edges_from(_edges(corpus, row).tolist())
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # that version 3.5 changed the hash
-        return f"{len(graph)} {nx.weisfeiler_lehman_graph_hash(graph, iterations=_LAYERS)}"
+        return f"{len(graph)} {nx.weisfeiler_lehman_graph_hash(graph, iterations=Model().layers)}"
 
 
 def trained(options: Options, strategy: Strategy, seed: int, without: Fold, url: Callable[[], str]) -> Cell:

@@ -66,6 +66,13 @@ def test_differences_that_are_all_equal_have_no_interval(scores: tuple[list[floa
     assert str(found) == f"{found.mean:+.4f}"
 
 
+def test_equal_arms_do_not_differ() -> None:
+    found = over_splits(np.zeros((2, 4)), 0.1)
+    assert found.mean == 0
+    assert np.isnan(found[1:]).all()
+    assert not found.excludes_zero
+
+
 def test_only_intervals_are_counted() -> None:
     told = [over_splits([values], 0.0) for values in ([0.1, 0.11, 0.12], [-0.1, 0.1, 0.0], [0.1, 0.1, 0.1])]
     assert told_apart(told).startswith("0 is outside 1 of these 2 intervals")
