@@ -41,7 +41,7 @@ def collection(request: Request, c: CollectionName, query: Annotated[GenerationQ
         "name": c,
         "kind": generation.manifest.kind,
         "generation": generation.id,
-        "generations": library.store.collection(c).generations,
+        "generations": library.listed(c).generations,
         "manifest": generation.manifest,
         "histograms": generation.manifest.histograms,
     }

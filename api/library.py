@@ -126,11 +126,7 @@ class Library:
 
         The store is asked without holding the lock: where it is away, nobody waits for another's answer.
         """
-        with self._lock:
-            listed = self._listed.get(collection)
-        if listed is None:
-            listed = self._list(collection, generation)
-        key = (collection, _named(generation, listed))
+        key = (collection, _named(generation, self.listed(collection, generation)))
         with self._lock:
             opened = self._opened.get(key)
         if opened is None:
@@ -138,6 +134,12 @@ class Library:
             with self._lock:
                 opened = self._opened.setdefault(key, opened)
         return opened
+
+    def listed(self, collection: str, generation: str | None = None) -> Collection:
+        """What the catalogue says of a collection, as `get` believes it. Raises as `get` does."""
+        with self._lock:
+            listed = self._listed.get(collection)
+        return self._list(collection, generation) if listed is None else listed
 
     def require_ready(self) -> None:
         """Raises `StoreError` unless the store answers, and positives of the generations in use come at once."""
