@@ -1,11 +1,11 @@
 """The documentation tells the truth about commands, settings and packages."""
 
 import importlib
-import os
 import re
 import runpy
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -39,13 +39,12 @@ def test_imported_packages_are_this_repositorys(package: str) -> None:
     assert Path(found.__file__ or "").resolve().parent == ROOT / package
 
 
-def test_help_takes_half_a_second_at_most() -> None:
-    """Rooms are imported lazily. Of the processor's time, for the machine may be busy; the best of three."""
+def test_help_answers_within_half_a_second() -> None:
+    """Rooms are imported lazily. The best of three: the machine may be busy."""
     command = [str(Path(sys.executable).with_name("graphkin")), "--help"]
     times = []
     for _ in range(3):
-        before = os.times()
+        begin = time.perf_counter()
         subprocess.run(command, check=True, capture_output=True)
-        after = os.times()
-        times.append(after.children_user + after.children_system - before.children_user - before.children_system)
-    assert 0 < min(times) < 0.5
+        times.append(time.perf_counter() - begin)
+    assert min(times) < 0.5
