@@ -136,7 +136,10 @@ class Library:
         return opened
 
     def listed(self, collection: str, generation: str | None = None) -> Collection:
-        """What the catalogue says of a collection, as `get` believes it. Raises as `get` does."""
+        """What the catalogue says of a collection, as `get` believes it.
+
+        Raises as `get` does; `generation` only tells `Deleted` from `NotFound` where the collection is gone.
+        """
         with self._lock:
             listed = self._listed.get(collection)
         return self._list(collection, generation) if listed is None else listed
