@@ -24,7 +24,7 @@ page: $(VENV)/.dev ## the page, unless it was built from these very sources
 $(UI)/node_modules/.package-lock.json: $(UI)/package-lock.json | $(VENV)/.dev
 	$(NPM) ci
 
-check-long: $(VENV)/.dev ## longer checks on the data in ../shared
+check-long: $(VENV)/.dev ## longer checks, most of them on the data in ../shared
 	$(BIN)/pytest -W error --timeout 1200 tests/long
 
 bench: $(VENV)/.dev ## every figure of the README

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
+import anyio.to_thread
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
@@ -11,6 +12,7 @@ from api import (
     collections,
     components,
     depiction,
+    epochs,
     exports,
     health,
     hierarchy,
@@ -38,6 +40,7 @@ _SUBJECTS = (
     items,
     search,
     collections,
+    epochs,
     negatives,
     hierarchy,
     components,
@@ -51,16 +54,22 @@ _SUBJECTS = (
 """In the order in which a request tries their routes: the busiest first."""
 
 
+_THREADS = 16
+"""For what is read at once and for searches; more would only wait for each other, and each holds memory."""
+
+
 def create_app(settings: Settings) -> FastAPI:
     """The ASGI application. What it holds (`State`) is opened when it starts and closed when it ends."""
 
+    metrics = Metrics()
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[State]:
-        async with opened(settings) as state:
-            state["warmup"].start()
+        anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+        async with opened(settings) as state, metrics.feeling_pulse(), state["warmup"].running():
+            state["scrub"].start()
             yield state
 
-    metrics = Metrics()
     app = FastAPI(
         title="graphkin",
         summary="What is similar to this, and how are they related?",

@@ -11,6 +11,7 @@ from api.queries import GenerationQuery, NoQuery
 from api.reading import CollectionName, reply_by_content
 from api.schemas import CollectionDetail, Collections
 from api.state import state_of
+from store.errors import Damage
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=problems(400, 406, 422, 500, 503))
 
@@ -26,8 +27,9 @@ def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
             "items": manifest.counts.kept,
             "edges": manifest.edges,
             "published_at": manifest.published_at,
+            "damaged": _told(damage),
         }
-        for listed, manifest in state_of(request)["library"].overview()
+        for listed, manifest, damage in state_of(request)["library"].overview()
     ]
     return reply_by_content(request, to_json({"collections": summaries}))
 
@@ -35,14 +37,18 @@ def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
 @router.get("/{c}", response_model=CollectionDetail, responses=problems(404, 410))
 def collection(request: Request, c: CollectionName, query: Annotated[GenerationQuery, Query()]) -> Response:
     """One generation's provenance, and the ids of all generations, oldest first."""
-    library = state_of(request)["library"]
-    generation = library.get(c, query.generation).generation
+    listed, manifest, damage = state_of(request)["library"].described(c, query.generation)
     body = {
         "name": c,
-        "kind": generation.manifest.kind,
-        "generation": generation.id,
-        "generations": library.listed(c).generations,
-        "manifest": generation.manifest,
-        "histograms": generation.manifest.histograms,
+        "kind": manifest.kind,
+        "generation": manifest.generation,
+        "generations": listed.generations,
+        "manifest": manifest,
+        "histograms": manifest.histograms,
+        "damaged": _told(damage),
     }
     return reply_by_content(request, to_json(body))
+
+
+def _told(damage: Damage | None) -> dict[str, str] | None:
+    return None if damage is None else {"file": damage.file, "problem": damage.problem}

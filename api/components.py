@@ -11,6 +11,7 @@ from api.queries import ComponentId, ComponentQuery, ComponentsQuery
 from api.reading import JsonReading, Reading
 from api.reply import array, similarity_texts
 from api.schemas import ComponentReply, ComponentsPage
+from api.work.classes import Searching
 from store.components import Components
 from store.errors import NotFound
 from store.records import Int32
@@ -19,7 +20,10 @@ _MOST_CHILDREN = 1000
 _NAMED_CHILDREN = 10
 
 router = APIRouter(
-    prefix="/v1/collections/{c}", tags=["components"], responses=problems(400, 404, 406, 410, 422, 500, 503)
+    prefix="/v1/collections/{c}",
+    tags=["components"],
+    route_class=Searching,
+    responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
 

@@ -29,8 +29,15 @@ class Cursor:
         try:
             generation, query, position = _LAYOUT.unpack(urlsafe_b64decode(text.encode("ascii")))
         except (ValueError, struct.error) as error:
-            raise BadRequest("not a cursor", given=text, expected="next_cursor of a reply, unchanged") from error
-        return cls(generation.hex(), query, position)
+            raise _not_a_cursor(text) from error
+        cursor = cls(generation.hex(), query, position)
+        if cursor.encode() != text:  # decoding passes over what is not base64
+            raise _not_a_cursor(text)
+        return cursor
+
+
+def _not_a_cursor(text: str) -> BadRequest:
+    return BadRequest("not a cursor", given=text, expected="next_cursor of a reply, unchanged")
 
 
 def query_key(path: str, parameters: Iterable[tuple[str, str]]) -> bytes:

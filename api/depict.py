@@ -1,12 +1,5 @@
-"""Drawings of molecules and graphs as SVG, and what two molecules share.
+"""The tasks `draw` and `shared_atoms`: molecules as SVG, and what two of them share."""
 
-Run as a module it answers questions on standard input, one line of JSON each: see `api.artist`.
-"""
-
-import json
-import sys
-from collections.abc import Callable
-from typing import Any
 from xml.sax.saxutils import escape
 
 from rdkit import Chem, rdBase
@@ -51,7 +44,8 @@ def shared_atoms(smiles: str, other: str, seconds: int) -> tuple[list[int], bool
 
 
 def _molecule(smiles: str) -> Chem.Mol:
-    molecule = Chem.MolFromSmiles(smiles)
+    with rdBase.BlockLogs():
+        molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
         raise ValueError(f"cannot read back {smiles}")
     return molecule
@@ -61,28 +55,3 @@ def _text(text: str) -> str:
     """As XML text in RDKit's own encoding of the document."""
     printable = "".join(character for character in text if character.isprintable())
     return escape(printable).encode("ascii", "xmlcharrefreplace").decode()
-
-
-def _draw_graph(**arguments: Any) -> str:
-    from api.depict_graph import draw_graph  # NetworkX takes its time to be imported
-
-    return draw_graph(**arguments)
-
-
-_FUNCTIONS: dict[str, Callable[..., Any]] = {"draw": draw, "draw_graph": _draw_graph, "shared_atoms": shared_atoms}
-
-
-def _answer(question: list[Any]) -> dict[str, Any]:
-    if not question:
-        return {}
-    function, arguments = question
-    try:
-        return {"result": _FUNCTIONS[function](**arguments)}
-    except (ValueError, RuntimeError) as error:
-        return {"error": str(error)}
-
-
-if __name__ == "__main__":
-    rdBase.DisableLog("rdApp.*")
-    for line in sys.stdin:
-        print(json.dumps(_answer(json.loads(line))), flush=True)

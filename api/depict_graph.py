@@ -1,4 +1,4 @@
-"""Drawings of graphs as SVG: a layout of small ones, the counts and degrees of large ones."""
+"""The task `draw_graph`, graphs as SVG: a layout of small ones, the counts and degrees of large ones."""
 
 import json
 from collections import Counter

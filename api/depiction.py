@@ -1,4 +1,4 @@
-"""GET items/{id}/depiction.svg: an item drawn, and what it shares with another."""
+"""GET items/{id}/depiction.svg and GET structure.svg: pictures, and what an item shares with another."""
 
 from typing import Annotated, Any
 
@@ -8,15 +8,19 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from api.openapi import problems, replies
-from api.queries import DepictionQuery, ItemId
+from api.queries import DepictionQuery, ItemId, StructureDepictionQuery
 from api.reading import SvgReading
 from api.reply import SVG
 from api.state import state_of
+from api.work.classes import Drawing
 from store.base import Generation
 from store.records import STRUCTURE
 
 router = APIRouter(
-    prefix="/v1/collections/{c}", tags=["depiction"], responses=problems(400, 404, 406, 409, 410, 422, 500, 503)
+    prefix="/v1/collections/{c}",
+    tags=["depiction"],
+    route_class=Drawing,
+    responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 
 
@@ -34,7 +38,7 @@ async def depiction(
     item, *other = await run_in_threadpool(_rows, read.generation, ids)
     shared_with = other[0][STRUCTURE[kind]] if other else None
     if query.highlight_smiles is not None:
-        shared_with = (await run_in_threadpool(read.opened.read, smiles=query.highlight_smiles)).text
+        shared_with = (await read.structure(smiles=query.highlight_smiles)).text
     svg = await state_of(request)["artist"].draw(
         kind=kind,
         structure=item[STRUCTURE[kind]],
@@ -42,6 +46,18 @@ async def depiction(
         width=query.width,
         height=query.height,
         shared_with=shared_with,
+    )
+    return read.whole(svg.encode("latin-1"))
+
+
+@router.get("/structure.svg", response_class=Response, responses=replies(SVG))
+async def structure_depiction(
+    request: Request, read: SvgReading, query: Annotated[StructureDepictionQuery, Query()]
+) -> Response:
+    """A structure as the collection understands it, drawn."""
+    smiles = (await read.structure(smiles=query.smiles, inchi=query.inchi)).text
+    svg = await state_of(request)["artist"].draw(
+        kind=read.generation.manifest.kind, structure=smiles, title=smiles, width=query.width, height=query.height
     )
     return read.whole(svg.encode("latin-1"))
 

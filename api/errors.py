@@ -3,7 +3,7 @@
 import logging
 import reprlib
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from store.errors import Conflict, Deleted, GraphkinError, InvalidInput, NotFound, StoreBusy, StoreError
+from store.errors import Conflict, Damaged, Deleted, GraphkinError, InvalidInput, NotFound, StoreBusy, StoreError
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -57,20 +57,22 @@ TABLE: dict[type[Exception], tuple[HTTPStatus, str]] = {
     UnsupportedMediaType: (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Unsupported media type"),
     InvalidInput: (HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid value"),
     StoreError: (HTTPStatus.SERVICE_UNAVAILABLE, "Not available now"),
+    Damaged: (HTTPStatus.SERVICE_UNAVAILABLE, "Damaged"),
     Exception: (HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error"),
 }
 """The status and title of every exception, that of its nearest ancestor here."""
 
 
 def answer(error: GraphkinError, scope: Scope) -> Response:
-    """The problem that an error stands for."""
+    """The problem that an error stands for. There is no Retry-After where trying again does not help."""
     status, title = next(TABLE[kind] for kind in type(error).__mro__ if kind in TABLE)
     headers = {}
     if isinstance(error, StoreBusy):
         headers["Retry-After"] = str(error.retry_after)
     elif isinstance(error, StoreError):
         _log.error("%s: %s", scope["path"], error)
-        headers["Retry-After"] = str(_RETRY_AFTER)
+        if not isinstance(error, Damaged):
+            headers["Retry-After"] = str(_RETRY_AFTER)
     return _problem(scope, status, title, error, headers=headers)
 
 
@@ -90,8 +92,8 @@ def _problem(
         "detail": _shown(said.detail, _TOLD),
         "instance": instance or quote(scope["path"]),
         "given": _shown(said.given),
-        "expected": said.expected,
-        "hint": said.hint,
+        "expected": _shown(said.expected, _TOLD),
+        "hint": _shown(said.hint, _TOLD),
     }
     return Response(to_json(body, inf_nan_mode="strings"), status, headers, MEDIA_TYPE)
 
@@ -110,11 +112,11 @@ async def _on_graphkin_error(request: Request, error: GraphkinError) -> Response
 
 
 async def _on_invalid_request(request: Request, error: RequestValidationError) -> Response:
-    return answer(_validation_error(error), request.scope)
+    return answer(refusal(error.errors()), request.scope)
 
 
-def _validation_error(error: RequestValidationError) -> GraphkinError:
-    errors = error.errors()
+def refusal(errors: Sequence[Mapping[str, Any]]) -> GraphkinError:
+    """What a request is told that does not hold what it should: pydantic's errors, the place in front of each `loc`."""
     first = errors[0]
     if first["type"] == "json_invalid":
         return BadRequest(f"the body is not JSON: {first['ctx']['error']}", expected="a JSON object")
@@ -122,7 +124,7 @@ def _validation_error(error: RequestValidationError) -> GraphkinError:
     unknown = first["type"] == "extra_forbidden"
     return InvalidInput(
         "; ".join(_complaint(each) for each in errors[:_LISTED]) + more,
-        given=None if first["type"] == "missing" else first["input"],
+        given=None if first["type"] == "missing" else _shown(first["input"]),
         expected=None if unknown else first["msg"].removeprefix("Value error, "),
         hint="/docs lists every parameter",
     )

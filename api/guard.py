@@ -8,6 +8,8 @@ from api.errors import BadRequest, TooLarge, answer
 from store.errors import GraphkinError
 
 MAX_BODY = 2 * 2**20  # bytes
+REST = "graphkin.rest"
+"""Key of the scope: what receives whatever comes after the body, which is that the client has gone."""
 
 
 class Guard:
@@ -22,6 +24,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope[REST] = receive
         try:
             if self._expects_body(scope):
                 receive = await self._buffered(receive)
@@ -31,7 +34,7 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _expects_body(self, scope: Scope) -> bool:
-        """Check the headers; whether a body follows them. Raises `BadRequest` and `TooLarge`."""
+        """Check the headers; whether a body may follow them. Raises `BadRequest` and `TooLarge`."""
         hosts, length, chunked = [], 0, False
         for name, value in scope["headers"]:
             if name == b"host":
@@ -43,7 +46,7 @@ class Guard:
         self._require_host(hosts)
         if length > self._max_body:
             raise self._too_large(length)
-        return chunked or length > 0
+        return chunked or length > 0 or scope["method"] == "POST"
 
     def _require_host(self, given: list[bytes]) -> None:
         if len(given) == 1 and (_without_port(given[0]) in self._hosts or b"*" in self._hosts):
@@ -56,13 +59,14 @@ class Guard:
         )
 
     async def _buffered(self, receive: Receive) -> Receive:
-        """The same messages with the body in one. Raises `TooLarge` as soon as it is."""
+        """The same messages with the body in one. Raises `TooLarge` as soon as it is, and `BadRequest`, which nobody
+        hears, if the client leaves before it is whole."""
         body = bytearray()
         more = True
         while more:
             message = await receive()
             if message["type"] != "http.request":
-                return _replaying(message, receive)
+                raise BadRequest("the body ends before it is whole")
             body += message.get("body", b"")
             more = message.get("more_body", False)
             if len(body) > self._max_body:

@@ -1,13 +1,14 @@
 """/livez, /readyz and /metrics: for whoever keeps the server running."""
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
 from api.openapi import problems, replies
-from api.schemas import Health
+from api.schemas import Health, Readiness
 from api.state import state_of
-from store.errors import StoreBusy
 
 router = APIRouter(tags=["health"])
 
@@ -18,14 +19,14 @@ async def livez() -> dict[str, str]:
     return {"status": "alive"}
 
 
-@router.get("/readyz", response_model=Health, responses=problems(503))
-def readyz(request: Request) -> dict[str, str]:
-    """Requests will be answered: the store can be read, kernels are compiled, and the sampler has its graph."""
+@router.get("/readyz", response_model=Readiness, responses=problems(503))
+def readyz(request: Request) -> dict[str, Any]:
+    """Requests will be answered: the store can be read, no current generation is known to be damaged, kernels are
+    compiled, and the sampler has its graph."""
     state = state_of(request)
-    state["library"].require_ready()
-    if not state["warmup"].done:
-        raise StoreBusy("still compiling", hint="seconds, and only on the first start")
-    return {"status": "ready"}
+    damaged = state["library"].require_ready()
+    state["warmup"].require()
+    return {"status": "ready", "damaged": damaged}
 
 
 @router.get("/metrics", response_class=Response, responses=replies("text/plain"))

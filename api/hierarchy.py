@@ -11,10 +11,14 @@ from api.queries import HopsQuery, ItemId, PathQuery, SubgraphQuery
 from api.reading import JsonReading
 from api.reply import array, similarity_texts
 from api.schemas import HopsReply, PathReply, Subgraph
+from api.work.classes import Searching
 from ingest.hops import by_hop
 
 router = APIRouter(
-    prefix="/v1/collections/{c}", tags=["hierarchy"], responses=problems(400, 404, 406, 410, 422, 500, 503)
+    prefix="/v1/collections/{c}",
+    tags=["hierarchy"],
+    route_class=Searching,
+    responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
 

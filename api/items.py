@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from api.openapi import problems
@@ -25,25 +26,29 @@ def item(read: JsonReading, id: ItemId, _: Annotated[GenerationQuery, Query()]) 
 
 
 @router.get("/items", response_model=ItemsPage)
-def items(read: JsonReading, query: Annotated[ItemsQuery, Query()]) -> Response:
+async def items(read: JsonReading, query: Annotated[ItemsQuery, Query()]) -> Response:
     """All items, or those with one SMILES, name or InChIKey, by id. No match is an empty list."""
-    begin = read.position
-    wanted = _wanted(read, query)
-    if wanted is None:
-        ids = list(range(begin, min(begin + query.limit + 1, read.generation.size)))
-    else:
-        ids = read.generation.find(*wanted, after=begin - 1, limit=query.limit + 1)
-    page, rest = ids[: query.limit], ids[query.limit :]
-    next_cursor = read.cursor_at(rest[0]) if rest else None
-    return read.json({"next_cursor": next_cursor}, items=array(read.opened.item_texts(page)))
+    wanted = await _wanted(read, query)
+    return await run_in_threadpool(_page, read, wanted, query.limit)
 
 
-def _wanted(read: Reading, query: ItemsQuery) -> tuple[Field, str] | None:
+async def _wanted(read: Reading, query: ItemsQuery) -> tuple[Field, str] | None:
     """What items are looked up by; SMILES as the collection writes them."""
     if query.smiles is not None:
-        return "smiles", read.opened.read(smiles=query.smiles).text
+        return "smiles", (await read.structure(smiles=query.smiles)).text
     if query.name is not None:
         return "name", query.name
     if query.inchikey is not None:
         return "inchikey", query.inchikey
     return None
+
+
+def _page(read: Reading, wanted: tuple[Field, str] | None, limit: int) -> Response:
+    begin = read.position
+    if wanted is None:
+        ids = list(range(begin, min(begin + limit + 1, read.generation.size)))
+    else:
+        ids = read.generation.find(*wanted, after=begin - 1, limit=limit + 1)
+    page, rest = ids[:limit], ids[limit:]
+    next_cursor = read.cursor_at(rest[0]) if rest else None
+    return read.json({"next_cursor": next_cursor}, items=array(read.opened.item_texts(page)))

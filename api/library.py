@@ -9,13 +9,13 @@ import numpy as np
 from cachetools import LRUCache, TTLCache
 from pydantic_core import to_json
 
+from api.damage import Damages
 from api.preparation import Preparation
-from ingest.kind import Kind, Query, Search
-from ingest.kinds import kind_of, recipe_of
-from ingest.query import read_structure
+from ingest.kind import Kind, Search
+from ingest.kinds import kind_of
 from store.base import Collection, Generation, Store, rounded
 from store.components import Components
-from store.errors import NotFound
+from store.errors import Damage, Damaged, NotFound
 from store.records import Manifest
 from store.sampling.base import Sampler
 from store.sampling.engine import Engine, require_engine, sampler_of
@@ -24,7 +24,7 @@ _OPEN = 8  # generations
 _MANIFESTS = 1024
 _THRESHOLDS = 4  # of a generation whose components are remembered: 12 bytes an item each
 _FRESH = 0.4  # seconds for which the catalogue is believed; a publish is seen within a second
-_TEXTS = 50_000  # items of a generation whose JSON is remembered: about 20 MB
+_TEXTS = 32 * 2**20  # bytes of a generation's items that are remembered as JSON
 
 
 class Opened:
@@ -32,6 +32,7 @@ class Opened:
 
     def __init__(self, generation: Generation, engine: Engine) -> None:
         self.generation = generation
+        self.scrubbed: float | None = None  # when all its files were last checked, by the monotonic clock
         self._engine = engine
         self._lock = threading.Lock()
         self._sampler: Sampler | None = None
@@ -39,16 +40,13 @@ class Opened:
         self._search: Search | None = None
         self._components: LRUCache[np.float32, Components] = LRUCache(_THRESHOLDS)
         self._texts: dict[int, bytes] = {}
+        self._texts_size = 0
         weakref.finalize(self, generation.close)
 
     @property
     def kind(self) -> Kind:
         """What is peculiar to its items."""
         return kind_of(self.generation)
-
-    def read(self, **structure: str | None) -> Query:
-        """A structure as this collection reads it. Raises as `read_structure` does."""
-        return read_structure(recipe_of(self.generation), **structure)
 
     def sampler(self) -> Sampler:
         with self._lock:
@@ -95,9 +93,11 @@ class Opened:
 
     def _remember(self, texts: dict[int, bytes]) -> None:
         with self._lock:
-            self._texts.update(texts)
-            while len(self._texts) > _TEXTS:
-                del self._texts[next(iter(self._texts))]
+            new = {id: text for id, text in texts.items() if id not in self._texts}
+            self._texts.update(new)
+            self._texts_size += sum(map(len, new.values()))
+            while self._texts_size > _TEXTS:
+                self._texts_size -= len(self._texts.pop(next(iter(self._texts))))
 
 
 class Library:
@@ -110,6 +110,7 @@ class Library:
         self._listed: TTLCache[str, Collection] = TTLCache(1024, _FRESH)
         self._opened: LRUCache[tuple[str, str], Opened] = LRUCache(_OPEN)
         self._manifests: LRUCache[tuple[str, str], Manifest] = LRUCache(_MANIFESTS)
+        self._damages = Damages(store)
 
     def at_hand(self, collection: str, generation: str | None) -> Opened | None:
         """As `get`, but only what needs neither the store nor waiting; else None."""
@@ -117,23 +118,57 @@ class Library:
             return None
         try:
             listed = self._listed.get(collection)
-            return None if listed is None else self._opened.get((collection, _named(generation, listed)))
+            opened = None if listed is None else self._opened.get((collection, _named(generation, listed)))
+            return None if opened is None or opened.generation.damage is not None else opened
         finally:
             self._lock.release()
 
     def get(self, collection: str, generation: str | None = None) -> Opened:
-        """The current generation or the one named. Raises `NotFound`, and `Deleted` for one that was deleted.
+        """The current generation or the one named. Raises `NotFound`, `Deleted` for one that was deleted, and `Damaged`
+        for one that is known to be damaged, whoever found out.
 
         The store is asked without holding the lock: where it is away, nobody waits for another's answer.
         """
         key = (collection, _named(generation, self.listed(collection, generation)))
+        damage = self.damage(*key)
+        if damage is not None:
+            raise Damaged(damage)
         with self._lock:
             opened = self._opened.get(key)
         if opened is None:
-            opened = Opened(self.store.open(*key), self._engine)
+            opened = Opened(self._open(*key), self._engine)
             with self._lock:
                 opened = self._opened.setdefault(key, opened)
         return opened
+
+    def _open(self, collection: str, generation: str) -> Generation:
+        try:
+            return self.store.open(collection, generation)
+        except Damaged as error:
+            if error.damage.generation is not None:  # else it is the catalogue
+                self._damages.note(collection, self.store.manifest(collection, generation), error.damage)
+            raise
+
+    def damage(self, collection: str, generation: str) -> Damage | None:
+        """What is known to be wrong with a generation. Raises `NotFound` and `Deleted` if it is gone meanwhile."""
+        for opened in self.in_use():
+            found = opened.generation.damage
+            if found is not None:
+                self._let_go(opened, found)
+        return self._damages.of(collection, generation)
+
+    def _let_go(self, opened: Opened, damage: Damage) -> None:
+        """Close what is damaged, once nobody reads it, and remember that it is."""
+        manifest, key = opened.generation.manifest, (opened.generation.collection, opened.generation.id)
+        with self._lock:
+            held = self._opened.pop(key, None)
+        if held is not None:
+            self._damages.note(key[0], manifest, damage)
+
+    def in_use(self) -> list[Opened]:
+        """The generations that are open now."""
+        with self._lock:
+            return list(self._opened.values())
 
     def listed(self, collection: str, generation: str | None = None) -> Collection:
         """What the catalogue says of a collection, as `get` believes it.
@@ -144,30 +179,45 @@ class Library:
             listed = self._listed.get(collection)
         return self._list(collection, generation) if listed is None else listed
 
-    def require_ready(self) -> None:
-        """Raises `StoreError` unless the store answers, and positives of the generations in use come at once."""
-        self.store.collections()
+    def require_ready(self) -> list[Damage]:
+        """Raises `StoreError` unless the store answers, no collection's current generation is known to be damaged, and
+        positives of the generations in use come at once. Gives what is known of the other generations."""
+        others = []
+        for listed in self.store.collections():
+            for generation in listed.generations:
+                with suppress(NotFound):  # deleted meanwhile
+                    damage = self.damage(listed.name, generation)
+                    if damage is not None and generation == listed.current:
+                        raise Damaged(damage)
+                    others += [] if damage is None else [damage]
         require_engine(self.store, self._engine)
-        with self._lock:
-            in_use = list(self._opened.values())
-        for opened in in_use:
+        for opened in self.in_use():
             opened.require_ready()
+        return others
 
-    def overview(self) -> list[tuple[Collection, Manifest]]:
-        """Every collection with the manifest of its current generation."""
+    def overview(self) -> list[tuple[Collection, Manifest, Damage | None]]:
+        """Every collection with the manifest of its current generation, and what is known to be wrong with that."""
         found = []
         for listed in self.store.collections():
             with suppress(NotFound):  # deleted meanwhile
-                found.append((listed, self._manifest(listed.name, listed.current)))
+                manifest = self._manifest(listed.name, listed.current)
+                found.append((listed, manifest, self.damage(listed.name, listed.current)))
         return found
+
+    def described(self, collection: str, generation: str | None = None) -> tuple[Collection, Manifest, Damage | None]:
+        """As `overview`, of one generation, also where it is damaged. Raises `NotFound` and `Deleted`."""
+        listed = self.listed(collection, generation)
+        named = _named(generation, listed)
+        if named not in listed.generations:
+            self.store.manifest(collection, named)  # says which
+        return listed, self._manifest(collection, named), self.damage(collection, named)
 
     def _manifest(self, collection: str, generation: str) -> Manifest:
         key = (collection, generation)
         with self._lock:
             manifest = self._manifests.get(key)
         if manifest is None:
-            with self.store.open(*key) as opened:
-                manifest = opened.manifest
+            manifest = self.store.manifest(*key)
             with self._lock:
                 self._manifests[key] = manifest
         return manifest
@@ -179,7 +229,7 @@ class Library:
         except NotFound:
             self._forget(collection, ())
             if generation is not None:
-                self.store.open(collection, generation).close()  # says `Deleted` where that is so
+                self.store.manifest(collection, generation)  # says `Deleted` where that is so
             raise
         self._forget(collection, listed.generations)
         with self._lock:
@@ -187,6 +237,7 @@ class Library:
         return listed
 
     def _forget(self, collection: str, living: tuple[str, ...]) -> None:
+        self._damages.forget(collection, lambda generation: generation not in living)
         with self._lock:
             for key in [key for key in self._opened if key[0] == collection and key[1] not in living]:
                 del self._opened[key]

@@ -13,12 +13,16 @@ from api.reading import RowsReading
 from api.reply import ROWS
 from api.rows import negatives_rows, negatives_schema, write
 from api.schemas import NegativesRow
+from api.work.classes import Feeding
 from store.sampling.base import Sampler
 
 _BLOCK = 2**20  # ids drawn at a time
 
 router = APIRouter(
-    prefix="/v1/collections/{c}", tags=["negatives"], responses=problems(400, 404, 406, 410, 422, 500, 503)
+    prefix="/v1/collections/{c}",
+    tags=["negatives"],
+    route_class=Feeding,
+    responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
 

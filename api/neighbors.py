@@ -1,14 +1,11 @@
 """GET items/{id}/neighbors: the query that chemists and programs ask most."""
 
-from typing import Any, TypeVar
-
 from fastapi import APIRouter, Request
-from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from api.body import validated
 from api.openapi import parameters, problems
 from api.queries import ItemPath, NeighborsQuery
 from api.reading import Reading, open_reading
@@ -18,7 +15,6 @@ from api.schemas import NeighborsPage
 _QUICK = 100  # neighbours that are read in less time than handing over to another thread takes
 
 _PARAMETERS = [*parameters(ItemPath, "path"), *parameters(NeighborsQuery, "query")]
-_Model = TypeVar("_Model", bound=BaseModel)
 
 router = APIRouter(
     prefix="/v1/collections/{c}", tags=["neighbors"], responses=problems(400, 404, 406, 410, 422, 500, 503)
@@ -32,19 +28,12 @@ async def neighbors(request: Request) -> Response:
     `capped` says if the cap dropped some of this item's pairs; search is uncapped.
     """
     # Read by hand: FastAPI's way to the parameters costs as much as all the rest of this request.
-    path = _validated(ItemPath, "path", request.path_params)
-    query = _validated(NeighborsQuery, "query", dict(request.query_params))
+    path = validated(ItemPath, request.path_params, "path")
+    query = validated(NeighborsQuery, dict(request.query_params), "query")
     read = await open_reading(request, path.c, (JSON,))
     if read.generation.local and query.limit <= _QUICK:
         return _page(read, path.id, query)
     return await run_in_threadpool(_page, read, path.id, query)
-
-
-def _validated(model: type[_Model], place: str, given: dict[str, Any]) -> _Model:
-    try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        raise RequestValidationError([{**each, "loc": (place, *each["loc"])} for each in error.errors()]) from error
 
 
 def _page(read: Reading, id: int, query: NeighborsQuery) -> Response:

@@ -4,9 +4,14 @@ from typing import Any, Literal
 
 from fastapi import FastAPI
 from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
 from api.errors import MEDIA_TYPE
+from api.queries import BatchBody, ExportBody, SearchBody
 from api.schemas import Problem
+
+_NAMED = (Problem, BatchBody, ExportBody, SearchBody)
+_REFERENCE = "#/components/schemas/{model}"
 
 _REASONS = {
     400: "Malformed cursor or JSON, or a Host that is not served.",
@@ -18,7 +23,7 @@ _REASONS = {
     415: "The body is not JSON.",
     422: "An invalid value, or one over its cap.",
     500: "A bug; the log has its id.",
-    503: "Not available now; see Retry-After.",
+    503: "Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged.",
 }
 
 Responses = dict[int | str, dict[str, Any]]
@@ -60,12 +65,13 @@ def parameters(model: type[BaseModel], place: Literal["path", "query"]) -> list[
 
 
 def complete(app: FastAPI) -> None:
-    """Let the application's schema hold `Problem`, which only references name."""
+    """Let the application's schema hold what only references name: problems, and bodies that are read by hand."""
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
         schema = generate()
-        schema["components"]["schemas"].setdefault("Problem", Problem.model_json_schema())
+        _, named = models_json_schema([(model, "validation") for model in _NAMED], ref_template=_REFERENCE)
+        schema["components"]["schemas"].update(named["$defs"])
         return schema
 
     app.openapi = openapi  # type: ignore[method-assign]

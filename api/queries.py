@@ -17,8 +17,15 @@ Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 NodeNumber = Annotated[int, Field(ge=0, le=MAX_ID)]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch.")]
 EpochInPath = Annotated[int, Path(ge=0, le=MAX_SEED, description="Epoch.", examples=[0])]
-SmilesInQuery = Annotated[str, AfterValidator(lambda smiles: smiles.replace(" ", "+"))]
-"""A `+` that was not escaped arrives as a space, which no SMILES holds."""
+
+
+def _with_plus(smiles: str) -> str:
+    before, space, extension = smiles.partition(" |")
+    return before.replace(" ", "+") + space + extension
+
+
+SmilesInQuery = Annotated[str, AfterValidator(_with_plus)]
+"""A `+` that was not escaped arrives as a space, which no SMILES holds; one stands before its extension, `|…|`."""
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED, description="Seed of the random draws.")]
 Similarity = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 StoredSimilarity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -63,7 +70,10 @@ class ItemsQuery(PageQuery):
 
     smiles: Annotated[
         SmilesInQuery | None,
-        Field(description="Read as the recipe says; a space reads as `+`.", examples=["CCO"]),
+        Field(
+            description="Read as the recipe says; a space reads as `+`, but for that before an extension `|…|`.",
+            examples=["CCO"],
+        ),
     ] = None
     name: Annotated[str | None, Field(description="A name as the source had it.")] = None
     inchikey: Annotated[str | None, Field(description="InChIKey, where the recipe asked for them.")] = None
@@ -82,10 +92,15 @@ class RejectionsQuery(PageQuery):
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
 
 
-class ItemPath(Closed):
-    """Which item of which collection."""
+class CollectionPath(Closed):
+    """Which collection."""
 
     c: Annotated[str, Field(description="Collection.", examples=["nci"])]
+
+
+class ItemPath(CollectionPath):
+    """Which item of which collection."""
+
     id: Annotated[Id, Field(description="Item id.", examples=[0])]
 
 
@@ -150,7 +165,11 @@ class DepictionQuery(DrawingQuery):
 
     highlight: Annotated[Id | None, Field(description="Another item: what both share is highlighted.")] = None
     highlight_smiles: Annotated[
-        SmilesInQuery | None, Field(description="The same for any structure; a space reads as `+`.", examples=["CCO"])
+        SmilesInQuery | None,
+        Field(
+            description="The same for any structure; a space reads as `+`, but for that before an extension `|…|`.",
+            examples=["CCO"],
+        ),
     ] = None
 
     @model_validator(mode="after")
@@ -165,7 +184,10 @@ class StructureQuery(GenerationQuery):
 
     smiles: Annotated[
         SmilesInQuery | None,
-        Field(description="Read as the recipe says; a space reads as `+`.", examples=["CC(=O)Oc1ccccc1C(=O)O"]),
+        Field(
+            description="Read as the recipe says; a space reads as `+`, but for that before an extension `|…|`.",
+            examples=["CC(=O)Oc1ccccc1C(=O)O"],
+        ),
     ] = None
     inchi: Annotated[str | None, Field(description="Read as the recipe says.")] = None
 

@@ -1,8 +1,9 @@
 """One request about one generation: which, in which media type, from where in a list, and the headers of its reply."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import aclosing
 from importlib.metadata import version
-from itertools import chain
+from itertools import chain, islice
 from typing import Annotated, Any
 
 from fastapi import Depends, Path
@@ -10,6 +11,7 @@ from rdkit import rdBase
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from api.cursor import Cursor, query_key
 from api.errors import BadRequest
@@ -17,6 +19,7 @@ from api.library import Opened
 from api.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
 from api.security import DRAWING
 from api.state import state_of
+from ingest.kind import Query
 from store.base import Generation, require_stored_threshold
 
 _VERSION = f"{version('graphkin')} {rdBase.rdkitVersion}"
@@ -87,6 +90,10 @@ class Reading:
         require_stored_threshold(self.generation, min_similarity)
         return min_similarity
 
+    async def structure(self, **structure: str | None) -> Query:
+        """A structure that the request names, as the collection reads it. Raises as `Structures.read` does."""
+        return await state_of(self._request)["structures"].read(self.generation, **structure)
+
     def json(self, fields: dict[str, Any], **ready: bytes) -> Response:
         """A JSON object with the generation, `fields`, and members that are JSON already."""
         return self.whole(document({"generation": self.generation.id, **fields}, **ready))
@@ -95,14 +102,38 @@ class Reading:
         return Response(body, headers=self._headers, media_type=self.media_type)
 
     def stream(self, chunks: Iterator[bytes], headers: dict[str, str] | None = None) -> Response:
-        """A reply sent as it is made. What fails before its first bytes is answered as an error; what fails later
-        cuts the connection."""
-        first = next(chunks, b"")
-        body = self._held_open(chain([first], chunks))
+        """A reply sent as it is made. What fails before its second piece (the first may be a mere header) is answered
+        as an error; what fails later cuts the connection."""
+        begun = [*islice(chunks, 2)]
+        body = self._held_open(chain(begun, chunks))
         return StreamingResponse(body, headers={**self._headers, **(headers or {})}, media_type=self.media_type)
 
     def _held_open(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield from chunks
+
+    async def relay(self, chunks: AsyncGenerator[bytes], headers: dict[str, str]) -> Response:
+        """As `stream`, of what others make."""
+        begun = [await anext(chunks, b""), await anext(chunks, b"")]
+        return _Relay(begun, chunks, headers={**self._headers, **headers}, media_type=self.media_type)
+
+
+class _Relay(StreamingResponse):
+    """Lets go of its source as soon as it ends, however it ends."""
+
+    def __init__(self, begun: list[bytes], rest: AsyncGenerator[bytes], **options: Any) -> None:
+        super().__init__(_joined(begun, rest), **options)
+        self._source = rest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self._source):
+            await super().__call__(scope, receive, send)
+
+
+async def _joined(begun: list[bytes], rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    for piece in begun:
+        yield piece
+    async for piece in rest:
+        yield piece
 
 
 async def open_reading(request: Request, collection: str, offers: tuple[str, ...]) -> Reading:

@@ -15,6 +15,7 @@ from store.records import Int32
 from store.sampling.base import PositiveSets
 
 _BLOCK = 65_536  # anchors in one batch of a stream
+_VALUES = 65_536  # numbers in one piece of JSON Lines
 
 
 def positives_schema(k: int) -> pa.Schema:
@@ -75,7 +76,13 @@ def write(
     if media_type == ARROW:
         texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in provenance.items()}
         return columnar.arrow(schema.with_metadata(texts), batches)
-    return (_json_lines(batch) for batch in batches)
+    return (_json_lines(part) for batch in batches for part in _parts(batch))
+
+
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """What is written at once: the interpreter can do nothing else meanwhile."""
+    rows = max(1, _VALUES * batch.num_rows // (batch.nbytes // 4 + 1))
+    return (batch.slice(begin, rows) for begin in range(0, batch.num_rows, rows))
 
 
 def _json_lines(batch: pa.RecordBatch) -> bytes:

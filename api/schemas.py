@@ -51,13 +51,23 @@ class FromGeneration(Schema):
     generation: GenerationId
 
 
+class Damage(Schema):
+    """A file that is not what was written: requests for its generation are answered 503."""
+
+    file: str
+    problem: str
+
+
 class CollectionSummary(Schema):
+    """`damaged`: what is known to be wrong with its generation, null as long as nothing is."""
+
     name: str
     kind: Kind
     generation: GenerationId
     items: int
     edges: int
     published_at: str
+    damaged: Damage | None
 
 
 class Collections(Schema):
@@ -70,13 +80,14 @@ class Histograms(Schema):
 
 
 class CollectionDetail(FromGeneration):
-    """`generations`: ids of all that are published, oldest first."""
+    """`generations`: ids of all that are published, oldest first; `damaged` as in the list of collections."""
 
     name: str
     kind: Kind
     generations: list[GenerationId]
     manifest: Manifest
     histograms: Histograms
+    damaged: Damage | None
 
 
 class Rejection(Schema):
@@ -262,3 +273,14 @@ class PathReply(FromGeneration):
 
 class Health(Schema):
     status: str
+
+
+class DamagedGeneration(Damage):
+    collection: str
+    generation: GenerationId
+
+
+class Readiness(Health):
+    """`damaged`: generations known to be damaged that are not current."""
+
+    damaged: list[DamagedGeneration]

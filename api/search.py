@@ -1,34 +1,44 @@
 """POST search: any structure against a whole collection."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from api.body import require_json
-from api.openapi import problems
-from api.queries import GenerationQuery, SearchBody
-from api.reading import JsonReading
-from api.reply import similar_items
+from api.body import described, received, validated
+from api.openapi import parameters, problems
+from api.queries import CollectionPath, GenerationQuery, SearchBody
+from api.reading import Reading, open_reading
+from api.reply import JSON, similar_items
 from api.schemas import SearchReply
+from api.state import state_of
+from api.structures import Search
+from api.work.classes import Searching
+
+_PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery, "query")]
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["search"],
-    dependencies=[Depends(require_json)],
+    route_class=Searching,
     responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
 )
 
 
-@router.post("/search", response_model=SearchReply)
-def search(read: JsonReading, body: SearchBody, _: Annotated[GenerationQuery, Query()]) -> Response:
+@router.post("/search", response_model=SearchReply, openapi_extra={**described(SearchBody), "parameters": _PARAMETERS})
+async def search(request: Request) -> Response:
     """The most similar items, exactly: the whole collection, whatever the hierarchy's threshold and cap."""
-    graph = None if body.graph is None else body.graph.model_dump_json(exclude_none=True)
-    query = read.opened.read(smiles=body.smiles, inchi=body.inchi, molblock=body.molblock, graph=graph)
+    path = validated(CollectionPath, request.path_params, "path")  # by hand, as for neighbours
+    validated(GenerationQuery, dict(request.query_params), "query")
+    read = await open_reading(request, path.c, (JSON,))
+    asked = await state_of(request)["structures"].read_search(read.generation, await received(request))
+    return await run_in_threadpool(_hits, read, asked)
+
+
+def _hits(read: Reading, asked: Search) -> Response:
     searched = read.opened.search()
-    hits = searched.search(query, body.min_similarity, body.limit)
+    hits = searched.search(asked.query, asked.min_similarity, asked.limit)
     texts = read.opened.item_texts(hits.ids.tolist())
     return read.json(
-        {"query": {"smiles": query.smiles, "id": searched.stored(query)}, "total": hits.total},
+        {"query": {"smiles": asked.query.smiles, "id": searched.stored(asked.query)}, "total": hits.total},
         hits=similar_items(texts, hits.similarity),
     )

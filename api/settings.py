@@ -20,6 +20,7 @@ class Settings(BaseSettings):
     sampler        which engine draws positives: `snapshot`, in this process, or `gds`, on the Neo4j server.
     cache_dir      folder of the positive-set cache; it may be deleted at any time the server is down.
     cache_bytes    how large that cache may grow.
+    scrub_hours    after how long the files of a generation in use are checked again.
 
     Raises `InvalidInput` naming what is wrong.
     """
@@ -33,6 +34,7 @@ class Settings(BaseSettings):
     sampler: Engine = "snapshot"
     cache_dir: Path = platformdirs.user_cache_path("graphkin")
     cache_bytes: Annotated[int, Field(gt=0)] = 10 * 2**30
+    scrub_hours: Annotated[float, Field(gt=0)] = 24.0
 
     def __init__(self, **given: Any) -> None:
         try:

@@ -7,21 +7,33 @@ from typing import TypedDict, cast
 from starlette.requests import Request
 
 from api.artist import Artist
+from api.damage import Scrub
 from api.library import Library
 from api.settings import Settings
+from api.structures import MEMORY, Structures
 from api.warmup import Warmup
+from api.work.classes import CLASSES, Queue
+from api.work.nursery import Nursery
+from api.work.pool import Pool
 from store import open_store
 from store.positives import PositiveCache
 from store.sampling.engine import require_engine
+
+_IDLE = 20.0  # seconds after which a process that exports is ended: exports are few, and it holds much memory
 
 
 class State(TypedDict):
     """Made by `opened`, handed to every request."""
 
+    location: str
     library: Library
     positives: PositiveCache
+    structures: Structures
     artist: Artist
+    exporters: Pool
+    queues: dict[str, Queue]
     warmup: Warmup
+    scrub: Scrub
 
 
 @asynccontextmanager
@@ -32,10 +44,26 @@ async def opened(settings: Settings) -> AsyncIterator[State]:
         open_store(settings.store) as store,
         closing(PositiveCache(folder, room, setting="GRAPHKIN_CACHE_BYTES")) as positives,
         closing(Library(store, settings.sampler)) as library,
+        closing(Scrub(library.in_use, settings.scrub_hours * 3600)) as scrub,
+        closing(Nursery()) as nursery,
     ):
         require_engine(store, settings.sampler)
-        async with Artist() as artist:
-            yield State(library=library, positives=positives, artist=artist, warmup=Warmup())
+        async with (
+            Pool(nursery, 2, niceness=2, memory=MEMORY) as readers,
+            Pool(nursery, 2, niceness=5, memory=MEMORY) as drawers,
+            Pool(nursery, 2, niceness=10, idle=_IDLE) as exporters,
+        ):
+            yield State(
+                location=str(settings.store),
+                library=library,
+                positives=positives,
+                structures=Structures(readers),
+                artist=Artist(drawers),
+                exporters=exporters,
+                queues={name: Queue(name) for name in CLASSES},
+                warmup=Warmup(readers),
+                scrub=scrub,
+            )
 
 
 def state_of(request: Request) -> State:

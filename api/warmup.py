@@ -1,40 +1,58 @@
 """Compiling the kernels before the first request needs them: seconds on the very first start, nothing afterwards."""
 
+import asyncio
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from api.work.pool import Pool
 from ingest.planes import BitLists, BitPlanes
 from ingest.popcount import common_with, minimum_common
 from ingest.tiles import similar_in_tiles
-from store import traverse
+from store import csr, traverse
 from store.components import Components
+from store.errors import StoreBusy, StoreError
 from store.records import Edges, Graph
 from store.sampling.policy import Policy
 from store.sampling.snapshot import SnapshotSampler
 
 
 class Warmup:
-    """Runs once, in the background."""
+    """Runs once, in the background. The processes of `pools` are started meanwhile."""
 
-    def __init__(self) -> None:
-        self._thread = threading.Thread(target=self._run, name="warmup", daemon=True)
-        self.done = False
+    def __init__(self, *pools: Pool) -> None:
+        self._pools = pools
+        self._compiling = threading.Thread(target=_compile_kernels, name="warmup", daemon=True)
+        self._starting: asyncio.Future[Any] | None = None
 
-    def start(self) -> None:
-        self._thread.start()
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Start; at the end, wait for no processes any longer."""
+        self._compiling.start()
+        self._starting = asyncio.gather(*(pool.start() for pool in self._pools))
+        try:
+            yield
+        finally:
+            self._starting.cancel()
+            with suppress(asyncio.CancelledError, StoreError):
+                await self._starting
 
-    def _run(self) -> None:
-        _compile_kernels()
-        self.done = True
+    def require(self) -> None:
+        """Raises `StoreBusy` until it is done, and what kept processes from being started."""
+        if self._starting is None or not self._starting.done() or self._compiling.is_alive():
+            raise StoreBusy("still compiling", hint="seconds, and only on the first start")
+        self._starting.result()
 
 
 def _compile_kernels() -> None:
     """Run each on a triangle."""
     indptr, indices = _read_only([0, 2, 4, 6], np.int64), _read_only([1, 2, 0, 2, 0, 1], np.int32)
     graph = Graph(indptr, indices, _read_only([0.5] * 6, np.float32))
+    csr.flaw(graph)
     traverse.path(graph, 0, 2, 1, np.float32(0.5))
     sampler = SnapshotSampler(graph, "", threads=1)
     for name in ("first_order", "random_walk", "second_order"):

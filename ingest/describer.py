@@ -1,14 +1,26 @@
 """Reading one record: what every kind of item makes of its text, in whichever process."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
+_PLACE = re.compile(r"\S*/\S*|\b0x[0-9a-fA-F]+\b")  # a path, or where in memory
+_LONGEST = 200
+
 
 class Rejected(Exception):
     """This record is no item we keep; the message is the reason."""
+
+
+def broken_off(error: Exception) -> str:
+    """The reason to reject a record whose description broke off with an error that nobody expected: its kind and first
+    line, without paths and addresses."""
+    first = next(iter(str(error).strip().splitlines()), "")
+    said = _PLACE.sub("…", first)[:_LONGEST].encode(errors="backslashreplace").decode()
+    return f"could not be described: {type(error).__name__}{': ' if said else ''}{said}"
 
 
 class Describer(ABC):

@@ -54,11 +54,11 @@ class Descriptors(ABC):
 
 @dataclass(frozen=True)
 class Query:
-    """A structure somebody asks about, as the recipe reads it: its text in the item table, what is compared, and its
-    SMILES if it has one."""
+    """A structure somebody asks about, as the recipe reads it: its text in the item table, what is compared, in arrays
+    that its kind knows, and its SMILES if it has one."""
 
     text: str
-    described: Any
+    arrays: tuple[NDArray[Any], ...]
     smiles: str | None = None
 
 

@@ -4,17 +4,20 @@ from ingest.graphs.kind import GraphKind
 from ingest.kind import Kind
 from ingest.molecules.kind import MoleculeKind
 from ingest.recipe import Recipe
-from store import records
 from store.base import Generation
 from store.errors import Conflict
 
-_KINDS: dict[records.Kind, Kind] = {kind.name: kind for kind in (MoleculeKind(), GraphKind())}
+_KINDS: dict[str, Kind] = {kind.name: kind for kind in (MoleculeKind(), GraphKind())}
 _OF_RECIPES = {kind.recipe_type: kind for kind in _KINDS.values()}
 
 
 def kind_of(generation: Generation) -> Kind:
-    """The kind of a generation's items. Raises `Conflict` for one that this version does not know."""
-    name = generation.manifest.kind
+    """The kind of a generation's items. Raises as `kind_named` does."""
+    return kind_named(generation.manifest.kind)
+
+
+def kind_named(name: str) -> Kind:
+    """Raises `Conflict` for a kind of items that this version does not know."""
     if name not in _KINDS:
         raise Conflict("this kind of items is not known here", given=name, expected=f"one of {', '.join(_KINDS)}")
     return _KINDS[name]

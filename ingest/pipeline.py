@@ -19,7 +19,8 @@ from ingest.forest import SpanningForest
 from ingest.items import ItemTable
 from ingest.kind import Descriptors, Kind
 from ingest.kinds import kind_of_recipe
-from ingest.parsing import Chunk, ParserPool
+from ingest.parsing import Chunk
+from ingest.pool import ParserPool
 from ingest.progress import Progress
 from ingest.readers import ReadOptions, Source
 from ingest.recipe import Recipe

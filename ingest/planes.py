@@ -47,6 +47,23 @@ class BitPlanes(NamedTuple):
         _clear_present(words, order, rank, lacking)
         return cls(order, popcounts[order], rank, lacking)
 
+    def fit(self, words: UInt64) -> bool:
+        """Whether types, sizes and whatever kernels index by are those of the planes of these fingerprints."""
+        items, bits = len(words), 64 * words.shape[1]
+        expected = {
+            "order": (np.int32, items),
+            "popcounts": (np.int64, items),
+            "rank": (np.uint16, bits),
+            "lacking": (np.uint64, -(-items // TILE), lanes.WORDS * (bits + 1)),
+        }
+        return (
+            all((array.dtype, *array.shape) == expected[name] for name, array in self._asdict().items())
+            and _permutes(self.order)
+            and _permutes(self.rank)
+            and (items == 0 or bool(self.popcounts[0] >= 0 and self.popcounts[-1] <= bits))
+            and bool((self.popcounts[1:] >= self.popcounts[:-1]).all())
+        )
+
 
 class BitLists(NamedTuple):
     """The set bits of R fingerprints as ranks, rarest first: row r has ranks[starts[r] : starts[r + 1]] (uint16),
@@ -75,6 +92,11 @@ class BitLists(NamedTuple):
         rows = np.zeros(1, np.int32)
         ranks = _ranks(fingerprint[np.newaxis], rows, planes.rank, starts)
         return cls(ranks, starts, np.array([popcount]), np.array([0, 1]))
+
+
+def _permutes(array: Int32 | UInt16) -> bool:
+    """Whether these are the numbers from 0 to N - 1, each once."""
+    return np.array_equal(np.sort(array), np.arange(len(array)))
 
 
 def _rarest_first(words: UInt64) -> UInt16:

@@ -39,6 +39,14 @@ class Workspace:
             digest.update(part)
         return self.folder / digest.hexdigest()
 
+    def scratch(self, name: str) -> Path:
+        """Where to keep what no later run finds."""
+        return self.folder / f"{name}{_PARTIAL}"
+
+    def scratches(self, pattern: str) -> list[Path]:
+        """Those whose names match."""
+        return list(self.folder.glob(pattern + _PARTIAL))
+
     @contextmanager
     def writing(self, piece: Path) -> Iterator[Path]:
         """A file to write, which becomes the piece when it is whole. Raises `StoreError` for a full disk."""

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from store.errors import Conflict, InvalidInput, NotFound, StoreFormat
+from store.errors import Conflict, Damage, Damaged, InvalidInput, NotFound, StoreFormat
 from store.records import (
     STRUCTURE,
     Edges,
@@ -104,8 +104,26 @@ class Store(ABC):
 
         The reader stays valid while it is open, whatever is published meanwhile. When its own generation is deleted it
         either goes on as before or raises `Deleted`; it never answers half.
-        Raises `NotFound`; `Deleted` for a generation that was published once.
+        Raises `NotFound`; `Deleted` for a generation that was published once; `Damaged` for one that cannot be read.
         """
+
+    def manifest(self, collection: str, generation: str | None = None) -> Manifest:
+        """A generation's provenance, also of one that is damaged where the store can tell. Raises as `open` does."""
+        with self.open(collection, generation) as opened:
+            return opened.manifest
+
+    def damage(self, collection: str, generation: str | None = None) -> Damage | None:
+        """What is found wrong by reading every file of a generation; None in stores that keep no files.
+
+        Raises `NotFound` and `Deleted` as `open` does.
+        """
+        try:
+            with self.open(collection, generation) as opened:
+                for _ in opened.scrub():
+                    pass
+                return opened.damage
+        except Damaged as error:
+            return error.damage
 
     @abstractmethod
     def draft(self, collection: str, kind: Kind) -> "Draft":
@@ -210,6 +228,9 @@ class Draft(ABC):
 class Generation(ABC):
     """A reader of one published hierarchy. Immutable, safe to share between threads.
 
+    What it answers is what was published: a store that keeps files checks each before it is first used, and every
+    method raises `Damaged` for one that is not what was written.
+
     Thresholds given to it are rounded to float32 before comparing with stored similarities, so a stored 0.7 passes
     `min_similarity=0.7`. Ids out of range raise `NotFound`. Arrays returned must not be written to.
     """
@@ -227,6 +248,18 @@ class Generation(ABC):
     def size(self) -> int:
         """Number of items."""
         return self.manifest.counts.kept
+
+    @property
+    def damage(self) -> Damage | None:
+        """What was found damaged first, whoever met it; None as long as nothing was."""
+        return None
+
+    def scrub(self, again: bool = False) -> Iterator[str]:  # noqa: ARG002
+        """Check the files it is read from that were not checked yet, `again` all of them; `damage` then tells.
+
+        Gives the name of each when it is done, so that the caller may rest. Never raises `Damaged`.
+        """
+        return iter(())
 
     def _require(self, *ids: int) -> None:
         """For adapters: raises `NotFound` naming an id out of range."""
@@ -317,7 +350,10 @@ class Generation(ABC):
 
     @abstractmethod
     def check(self) -> list[str]:
-        """Damage found by reading everything back: checksums, sizes, the content hash. Empty when whole."""
+        """Damage found by reading everything back: checksums, sizes, the content hash. Empty when whole.
+
+        It is reported, never raised as `Damaged`.
+        """
 
     @abstractmethod
     def close(self) -> None: ...
@@ -329,8 +365,11 @@ class Generation(ABC):
         self.close()
 
 
-def require_schema_version(written: int, known: int) -> None:
-    """For adapters: raises `StoreFormat` unless a store was written in the schema that this version reads."""
+def require_schema_version(written: int, known: int, if_older: str = "ingest again, into a new store") -> None:
+    """For adapters: raises `StoreFormat` unless a store was written in the schema that this version reads.
+
+    `if_older` is the hint for a store of an older one.
+    """
     if written == known:
         return
     newer = written > known
@@ -338,7 +377,7 @@ def require_schema_version(written: int, known: int) -> None:
         f"the store was written by {'a newer' if newer else 'an older'} graphkin",
         given=f"schema version {written}",
         expected=f"schema version {known}",
-        hint="upgrade graphkin" if newer else "ingest again, into a new store",
+        hint="upgrade graphkin" if newer else if_older,
     )
 
 

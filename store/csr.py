@@ -36,6 +36,51 @@ def _fill(source: Int32, target: Int32, weight: Float32, indptr: Int64, indices:
         similarity[begin:end] = similarity[begin:end][order]
 
 
+def flaw(graph: Graph) -> tuple[str, str] | None:
+    """The first of its arrays that is not as `Graph` says, and what is wrong with it; None if all are.
+
+    One pass. Kernels trust a graph without a flaw: what they reach from it lies inside its arrays. That it is symmetric
+    takes ten times as long to see, so that much is left to its checksum.
+    """
+    indptr = graph.indptr
+    if indptr[0] != 0 or indptr[-1] != len(graph.indices) or (indptr[1:] < indptr[:-1]).any():
+        return "indptr", "it does not rise from 0 to the number of neighbours"
+    wrong = _flaw(indptr, graph.indices, graph.similarity)
+    return None if wrong == _NONE else _FLAWS[wrong]
+
+
+_NONE, _NEIGHBOURS, _SIMILARITY = -1, 0, 1
+_FLAWS = (
+    ("indices", "its rows are not sorted neighbours that have neighbours themselves"),
+    ("similarity", "it holds other numbers than 0 to 1"),
+)
+
+
+@kernel
+def _flaw(indptr: Int64, indices: Int32, similarity: Float32) -> int:
+    nodes = len(indptr) - 1
+    for row in range(nodes):
+        last = -1
+        for edge in range(indptr[row], indptr[row + 1]):
+            column = indices[edge]
+            if column <= last or column >= nodes or column == row or indptr[column] == indptr[column + 1]:
+                return _NEIGHBOURS
+            if not 0 <= similarity[edge] <= 1:
+                return _SIMILARITY
+            last = column
+    return _NONE
+
+
+def forest_flaw(forest: Edges, nodes: int) -> tuple[str, str] | None:
+    """As `flaw`, of a spanning forest over so many nodes, most similar first."""
+    source, target, similarity = forest.source, forest.target, forest.similarity
+    if len(forest) and (source.min() < 0 or target.max() >= nodes or (source >= target).any()):
+        return "source", "its edges do not lead from an item to a later one"
+    if not ((similarity >= 0) & (similarity <= 1)).all() or (similarity[1:] > similarity[:-1]).any():
+        return "similarity", "it does not fall from 1 to 0"
+    return None
+
+
 def edge_blocks(graph: Graph, threshold: np.float32) -> Iterator[Edges]:
     """Every edge with similarity ≥ threshold once, ordered by source then target, in blocks of about a million."""
     row = 0

@@ -7,11 +7,13 @@
     │   └── Deleted         it existed and was deleted           exit 3   HTTP 410
     └── StoreError          the store cannot do it               exit 4   HTTP 503
         ├── StoreBusy       another writer, or still building    exit 4   HTTP 503 + Retry-After
-        └── StoreFormat     foreign, newer or damaged files      exit 4   HTTP 503
+        └── StoreFormat     foreign or newer files               exit 4   HTTP 503
+            └── Damaged     files that are not what was written  exit 4   HTTP 503
 
 The HTTP column is the table in `api/errors.py`.
 """
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 
@@ -80,3 +82,27 @@ class StoreBusy(StoreError):
 
 class StoreFormat(StoreError):
     """The files are of another format, of a newer schema version, or damaged."""
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What is wrong with which file: one of a published generation, or, without a generation, the catalogue."""
+
+    file: str
+    problem: str
+    collection: str | None = None
+    generation: str | None = None
+
+
+class Damaged(StoreFormat):
+    """A file is not what was written. Trying again does not help."""
+
+    def __init__(self, damage: Damage) -> None:
+        if damage.generation is None:
+            whose = ""
+            hint = "restore the store from a backup, or ingest again into a new one"
+        else:
+            whose = f"generation {damage.generation[:12]} of {damage.collection!r} is damaged: "
+            hint = "`graphkin verify` tells all that is; delete this generation and ingest again, or restore a backup"
+        super().__init__(f"{whose}{damage.file}: {damage.problem}", given=damage.file, hint=hint)
+        self.damage = damage

@@ -1,7 +1,8 @@
 """The positive-set cache: positives of every anchor for one (generation, policy, seed, epoch), materialised in bulk.
 
 folder/
-  <SHA-256 of the key>/   one entry: an .npy array per column of PositiveSets, and the plain key in key.json
+  <SHA-256 of the key>/   one entry: an .npy array per column of PositiveSets; key.json: the plain key, the SHA-256 of
+                          each column
   <...>.partial/          an entry being built, or left by a builder that died
   .index                  lock for moments: entries appear, vanish and are opened under it
   .building               lock for a whole build: one at a time, whatever the number of processes
@@ -23,15 +24,16 @@ import numpy as np
 from cachetools import FIFOCache
 from filelock import FileLock, Timeout
 
-from store.embedded.files import ArrayWriter, map_array
-from store.errors import InvalidInput, StoreBusy, StoreError, StoreFormat
+from store.embedded.files import ArrayWriter, map_array, sha256, sha256_at
+from store.errors import InvalidInput, StoreBusy, StoreError
 from store.sampling.base import PositiveSets, Sampler
 from store.sampling.policy import Policy
 
-_FORMAT = 1  # part of the key: raise it when the engines draw differently or the columns change
+_FORMAT = 2  # part of the key: raise it when the engines draw differently or the columns change
 _OVERHEAD = 4096  # bytes set aside for an entry's array headers and key.json
 _POLL = 0.1  # seconds between looks at a lock held for a whole build, and at whether the build is still wanted
 _PARTIAL = ".partial"
+_DAMAGE = (OSError, ValueError, KeyError, TypeError)  # what reading an entry raises that is not whole
 
 _log = logging.getLogger(__name__)
 
@@ -113,7 +115,8 @@ class _Shelf(FIFOCache[str, _Entry]):
 class PositiveCache:
     """Materialised positive sets in a folder, at most `max_bytes` of them; the oldest make room for new ones.
 
-    Entries survive restarts. Any number of threads and processes may share a folder; sets that were handed out are
+    Entries survive restarts. One is compared with its checksums when this process first opens it; a damaged one is
+    removed and built again. Any number of threads and processes may share a folder; sets that were handed out are
     memory maps and stay readable after their entry is evicted. `block` anchors are drawn and written at a time.
     `setting` is what users call `max_bytes`, for the error that says it is too small.
     """
@@ -128,6 +131,7 @@ class PositiveCache:
         self._errors: dict[str, Exception] = {}
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._whole: dict[str, int] = {}  # when the entries were built that this process has found whole, by name
         self._index_mutex = threading.Lock()
         self._index_lock = FileLock(folder / ".index", poll_interval=0.005, thread_local=False)
         with self._disk():
@@ -254,7 +258,7 @@ class PositiveCache:
             with self._index():
                 build.require_wanted()
                 partial.rename(folder)
-                return _mapped(folder, order)
+                return self._mapped(folder, order)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
@@ -274,7 +278,9 @@ class PositiveCache:
                 for name, writer in writers.items():
                     writer.append(getattr(sets, name))
                 build.done = begin + len(anchors)
-        (partial / "key.json").write_text(json.dumps({**order.key, "built_at": time.time_ns()}), encoding="utf-8")
+        columns = {name: sha256_at(partial / f"{name}.npy") for name in writers}
+        key = {**order.key, "columns": columns, "built_at": time.time_ns()}
+        (partial / "key.json").write_text(json.dumps(key), encoding="utf-8")
 
     def _open(self, order: _Order) -> PositiveSets | None:
         folder = self._folder / order.name
@@ -282,11 +288,28 @@ class PositiveCache:
             if not folder.is_dir():
                 return None
             try:
-                return _mapped(folder, order)
-            except (OSError, StoreFormat) as damage:  # files are not synced: a power cut may have emptied them
+                return self._mapped(folder, order)
+            except _DAMAGE as damage:  # files are not synced: a power cut may have emptied them
                 _log.warning("removing a damaged entry of the positive-set cache: %s", damage)
                 shutil.rmtree(folder)
                 return None
+
+    def _mapped(self, folder: Path, order: _Order) -> PositiveSets:
+        """Raises one of `_DAMAGE` if the entry is not whole."""
+        key = json.loads((folder / "key.json").read_text(encoding="utf-8"))
+        unread = self._whole.get(order.name) != key["built_at"]
+        columns = {}
+        for name in _columns(order.policy.k):
+            with (folder / f"{name}.npy").open("rb") as file:
+                if unread and sha256(file) != key["columns"][name]:
+                    raise ValueError(f"the SHA-256 of {name} is not that of its key")
+                file.seek(0)
+                columns[name] = map_array(file)
+        sets = PositiveSets(**columns)
+        if sets.anchors.shape != (order.size,) or sets.positives.shape != (order.size, order.policy.k):
+            raise ValueError(f"{sets.positives.shape} is not the size that was asked for")
+        self._whole[order.name] = key["built_at"]
+        return sets
 
     def _sweep(self) -> None:
         """Remove what builders that died have left, unless some process is building now."""
@@ -339,14 +362,6 @@ def _entries(folder: Path) -> list[_Entry]:
             key = json.loads((entry / "key.json").read_text(encoding="utf-8"))
             size = sum(file.stat().st_size for file in entry.iterdir())
             found.append(_Entry(entry, size, key["generation"], key["built_at"]))
-        except (OSError, ValueError, KeyError):
+        except _DAMAGE:
             shutil.rmtree(entry)
     return found
-
-
-def _mapped(folder: Path, order: _Order) -> PositiveSets:
-    """Raises `OSError` or `StoreFormat` if the entry is not whole."""
-    sets = PositiveSets(**{name: map_array(folder / f"{name}.npy") for name in _columns(order.policy.k)})
-    if sets.anchors.shape != (order.size,) or sets.positives.shape != (order.size, order.policy.k):
-        raise StoreFormat("an entry of the positive-set cache has another size", given=sets.positives.shape)
-    return sets

@@ -172,5 +172,9 @@ class Manifest(Provenance):
 
 
 def shortest(similarity: Float32) -> list[float]:
-    """The floats whose shortest text equals the shortest text of each float32, so that 0.7 prints as 0.7."""
-    return [float(text) for text in similarity.astype(np.float32).astype(str)]
+    """The floats whose shortest text equals the shortest text of each float32, so that 0.7 prints as 0.7.
+
+    They order as the float32s do: each rounds back to its own, and rounding never turns two numbers around.
+    """
+    texts = pa.array(similarity.astype(np.float32)).cast(pa.string())
+    return texts.cast(pa.float64()).to_numpy().tolist()

@@ -85,7 +85,7 @@ def _path(
     if level[source] < 0:
         return np.empty(0, np.int32), np.empty(0, np.float32)
     length = level[source]
-    ids, steps = np.empty(length + 1, np.int32), np.empty(length, np.float32)
+    ids, steps = np.zeros(length + 1, np.int32), np.zeros(length, np.float32)
     ids[0] = source
     for step in range(length):
         here = ids[step]

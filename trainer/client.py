@@ -31,8 +31,16 @@ _IDS = 2**24  # negatives a reply; the server's cap
 _NOTHING: Parameters = {}
 
 
+class Damage(TypedDict):
+    """A file of the server's that is not what was written."""
+
+    file: str
+    problem: str
+
+
 class CollectionSummary(TypedDict):
-    """A collection as it is listed: its kind, its current generation, and how large that is."""
+    """A collection as it is listed: its kind, its current generation, how large that is, and whether it is known to be
+    damaged: whoever reads from it then gets `Damaged`."""
 
     name: str
     kind: str
@@ -40,6 +48,7 @@ class CollectionSummary(TypedDict):
     items: int
     edges: int
     published_at: str
+    damaged: Damage | None
 
 
 class Item(TypedDict):

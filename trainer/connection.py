@@ -17,6 +17,7 @@ from tenacity.wait import wait_random, wait_random_exponential
 from trainer.errors import (
     Closed,
     Conflict,
+    Damaged,
     Deleted,
     InvalidInput,
     NotFound,
@@ -42,6 +43,7 @@ _REFUSALS: dict[int, type[TrainerError]] = {
     503: Unavailable,
     504: Unavailable,
 }
+_DAMAGED = "urn:graphkin:problem:damaged"  # a 503 that does not pass
 _TIMEOUT = httpx.Timeout(60, connect=10)  # seconds without a byte
 _HERE = {"connection.connect_tcp.complete", "connection.start_tls.complete"}  # a socket, in httpcore's words
 
@@ -220,6 +222,8 @@ def _refusal(reply: httpx.Response) -> TrainerError:
     said: dict[str, Any] = {}
     if reply.headers.get("content-type", "").startswith("application/problem+json"):
         said = _object(reply)
+        if said.get("type") == _DAMAGED:
+            kind = Damaged
     detail = said.get("detail") or f"the server answered {reply.status_code} {reply.reason_phrase}"
     context = {"given": said.get("given"), "expected": said.get("expected"), "hint": said.get("hint")}
     if not said:

@@ -77,7 +77,7 @@ class GenerationChanged(TrainerError):
 
 
 class Damaged(TrainerError):
-    """A file is cut short, altered, or of another program or format version."""
+    """A file, here or on the server, is cut short, altered, or of another program or format version."""
 
     exit_code = 4
 

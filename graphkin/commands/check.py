@@ -1,11 +1,14 @@
 """`graphkin recall` and `graphkin verify`: how complete, and how sound, a hierarchy is."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from graphkin import options
+
+if TYPE_CHECKING:
+    from store.base import Store
 
 
 @click.command()
@@ -51,37 +54,54 @@ def recall(
 def verify(store_location: str, collection: str | None, generation: str | None, sample: int, as_json: bool) -> None:
     """Check checksums and content hashes, and recompute a random sample of edges with RDKit.
 
-    Exits 1 if anything is wrong.
+    Exits 1 if anything is wrong: it is reported, whatever it is.
     """
-    from ingest.verify import verify as verify_generation
-    from store import open_store
-
     if generation and not collection:
         raise click.UsageError("--generation needs --collection")
-    with open_store(store_location) as store:
-        chosen = [store.collection(collection)] if collection else store.collections()
-        checked = [
-            (found.name, id, _problems(store, found.name, id, sample, verify_generation))
-            for found in chosen
-            for id in ([generation] if generation else found.generations)
-        ]
+    checked = _checked(store_location, collection, generation, sample)
     if as_json:
         click.echo(json.dumps([{"collection": c, "generation": g, "problems": problems} for c, g, problems in checked]))
     else:
         for name, id, problems in checked:
-            click.echo(f"{name} {id}: {'whole' if not problems else f'{len(problems)} problems'}")
+            subject = "the store" if name is None else f"{name} {id}"
+            click.echo(f"{subject}: {'whole' if not problems else f'{len(problems)} problems'}")
             for problem in problems:
                 click.echo(f"  {problem}")
     if any(problems for *_, problems in checked):
         raise click.exceptions.Exit(1)
 
 
-def _problems(store: Any, collection: str, generation: str, sample: int, verify_generation: Any) -> list[str]:
+_Checked = tuple[str | None, str | None, list[str]]
+"""Collection, generation, and what is wrong with it; of the store itself without these."""
+
+
+def _checked(location: str, collection: str | None, generation: str | None, sample: int) -> list[_Checked]:
+    from store import open_store
     from store.errors import StoreFormat
 
     try:
-        with store.open(collection, generation) as opened:
-            problems: list[str] = verify_generation(opened, sample)
-            return problems
+        with open_store(location) as store:
+            chosen = [store.collection(collection)] if collection else store.collections()
+            return [
+                (found.name, id, _problems(store, found.name, id, sample))
+                for found in chosen
+                for id in ([generation] if generation else found.generations)
+            ]
     except StoreFormat as error:
-        return [error.detail]
+        return [(None, None, [error.detail])]
+
+
+def _problems(store: "Store", collection: str, generation: str, sample: int) -> list[str]:
+    from ingest.verify import verify as verify_generation
+    from store.errors import Damaged, GraphkinError, NotFound
+
+    try:
+        with store.open(collection, generation) as opened:
+            return verify_generation(opened, sample)
+    except Damaged as error:
+        return [f"{error.damage.file}: {error.damage.problem}"]
+    except NotFound:
+        raise
+    except Exception as error:
+        told = error.detail if isinstance(error, GraphkinError) else f"{type(error).__name__}: {error}"
+        return [f"the check failed: {told}"]

@@ -10,6 +10,8 @@ from graphkin import options
 
 if TYPE_CHECKING:
     from store.base import Collection, Generation, Store
+    from store.errors import Damage
+    from store.records import Manifest
     from store.sampling.engine import Engine
 
 
@@ -24,7 +26,7 @@ def _print_json(answer: Any) -> None:
 @click.option("--rejections", is_flag=True, help="List the records that were not kept.")
 @options.as_json
 def info(store_location: str, collection: str | None, generation: str | None, rejections: bool, as_json: bool) -> None:
-    """Show collections, their generations and where they come from."""
+    """Show collections, their generations, where they come from, and whether their files are damaged."""
     from store import open_store
 
     if not collection and (rejections or generation):
@@ -32,29 +34,29 @@ def info(store_location: str, collection: str | None, generation: str | None, re
     with open_store(store_location) as store:
         if not collection:
             _show_collections(store, as_json)
-            return
-        found = store.collection(collection)
-        with store.open(collection, generation) as opened:
-            if rejections:
+        elif rejections:
+            with store.open(collection, generation) as opened:
                 _show_rejections(opened, as_json)
-            else:
-                _show_generation(found, opened, as_json)
+        else:
+            manifest, damage = store.manifest(collection, generation), store.damage(collection, generation)
+            _show_generation(store.collection(collection), manifest, damage, as_json)
 
 
 def _show_collections(store: "Store", as_json: bool) -> None:
-    answer = []
+    answer: list[dict[str, Any]] = []
     for found in store.collections():
-        with store.open(found.name) as opened:
-            answer.append(
-                {
-                    "name": found.name,
-                    "kind": found.kind,
-                    "generation": opened.id,
-                    "items": opened.size,
-                    "edges": opened.manifest.edges,
-                    "published_at": opened.manifest.published_at,
-                }
-            )
+        manifest, damage = store.manifest(found.name, found.current), store.damage(found.name, found.current)
+        answer.append(
+            {
+                "name": found.name,
+                "kind": found.kind,
+                "generation": manifest.generation,
+                "items": manifest.counts.kept,
+                "edges": manifest.edges,
+                "published_at": manifest.published_at,
+                "damaged": _told(damage),
+            }
+        )
     if as_json:
         _print_json({"collections": answer})
         return
@@ -63,16 +65,26 @@ def _show_collections(store: "Store", as_json: bool) -> None:
             f"{row['name']}: {row['items']:,} items ({row['kind']}), {row['edges']:,} edges, "
             f"published {row['published_at']}, generation {row['generation']}"
         )
+        _show_damage(row["damaged"])
 
 
-def _show_generation(found: "Collection", opened: "Generation", as_json: bool) -> None:
-    manifest = opened.manifest
+def _told(damage: "Damage | None") -> dict[str, str] | None:
+    return None if damage is None else {"file": damage.file, "problem": damage.problem}
+
+
+def _show_damage(damaged: dict[str, str] | None) -> None:
+    if damaged is not None:
+        click.echo(f"  DAMAGED: {damaged['file']}: {damaged['problem']}")
+
+
+def _show_generation(found: "Collection", manifest: "Manifest", damage: "Damage | None", as_json: bool) -> None:
     if as_json:
-        generations = list(found.generations)
-        _print_json({"name": found.name, "generations": generations, "manifest": manifest.model_dump(mode="json")})
+        told = {"manifest": manifest.model_dump(mode="json"), "damaged": _told(damage)}
+        _print_json({"name": found.name, "generations": list(found.generations), **told})
         return
     counts = manifest.counts
-    click.echo(f"{found.name} ({found.kind}), generation {opened.id}, published {manifest.published_at}")
+    click.echo(f"{found.name} ({found.kind}), generation {manifest.generation}, published {manifest.published_at}")
+    _show_damage(_told(damage))
     click.echo(
         f"  {counts.read:,} records read, {counts.kept:,} kept, {counts.duplicates:,} duplicates, "
         f"{counts.rejected:,} rejected"

@@ -29,11 +29,30 @@ class SubtreeIndex(NamedTuple):
         starts = np.append(first, len(order)).astype(np.int64)
         return cls(subtrees, starts, graph[order], features.count[order], features.square)
 
+    def fit(self, items: int) -> bool:
+        """Whether types, sizes and whatever kernels index by are those of an index of so many graphs."""
+        starts, entries = self.starts, len(self.graph)
+        expected = {
+            "subtrees": (np.uint64, len(self.subtrees)),
+            "starts": (np.int64, len(self.subtrees) + 1),
+            "graph": (np.int32, entries),
+            "times": (np.int32, entries),
+            "square": (np.float64, items),
+        }
+        return (
+            all((array.dtype, *array.shape) == expected[name] for name, array in self._asdict().items())
+            and bool((self.subtrees[1:] > self.subtrees[:-1]).all())
+            and starts[0] == 0
+            and starts[-1] == entries
+            and bool((starts[1:] >= starts[:-1]).all())
+            and (entries == 0 or bool(self.graph.min() >= 0 and self.graph.max() < items))
+        )
+
     def products(self, query: Features) -> Float64:
         """(N,) of one graph with all."""
         products = np.zeros(len(self.square), np.float64)
         place = np.searchsorted(self.subtrees, query.subtree)
-        known = self.subtrees[np.minimum(place, len(self.subtrees) - 1)] == query.subtree
+        known = np.searchsorted(self.subtrees, query.subtree, "right") > place
         _add(self.starts, self.graph, self.times, place[known], query.count[known], products)
         return products
 

@@ -10,6 +10,7 @@ from ingest.graphs.wl import Features, normalised
 from ingest.hits import Hits
 from ingest.kind import Query, Search
 from ingest.recipe import GraphRecipe
+from ingest.stored_index import stored_index
 from store.base import Generation, rounded
 from store.errors import Conflict, InvalidInput
 from store.records import Float64, Int32, Int64
@@ -29,7 +30,8 @@ class GraphSearch(Search):
                 given=f"kernel {self._recipe.kernel}",
                 expected=f"kernel {' or '.join(_SEARCHED)}",
             )
-        self._index = SubtreeIndex(**(generation.index() or described(generation, self._recipe).index()))
+        stored = stored_index(generation, SubtreeIndex, lambda index: index.fit(generation.size))
+        self._index = stored or SubtreeIndex.of(described(generation, self._recipe).features)
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         similarity = self.similarities(query).astype(np.float32)
@@ -47,7 +49,7 @@ class GraphSearch(Search):
 
     def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
         query = of if isinstance(of, Query) else self._read(of)
-        features: Features = query.described
+        features = Features(*query.arrays)
         return normalised(self._index.products(features), self._index.square, features.square[0])[others]
 
     def _read(self, id: int) -> Query:
@@ -62,4 +64,5 @@ def read_graph(recipe: GraphRecipe, text: str) -> Query:
     except Rejected as reason:
         given = text[:200].encode(errors="backslashreplace").decode()
         raise InvalidInput(f"not a graph: {reason}", given=given, expected='{"edges": [[0, 1], ...]}') from reason
-    return Query(structure.text, Features.of([structure], recipe))
+    features = Features.of([structure], recipe)
+    return Query(structure.text, (features.indptr, features.subtree, features.count))

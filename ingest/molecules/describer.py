@@ -8,22 +8,25 @@ from rdkit import rdBase
 
 from ingest.describer import Describer
 from ingest.molecules.fingerprints import Fingerprinter
-from ingest.molecules.reader import MoleculeReader, TextFormat
+from ingest.molecules.reader import MoleculeReader
+from ingest.molecules.written import TextFormat
 from ingest.recipe import MoleculeRecipe
 from store.identity import content_digest
 
+_FORMAT = 2
+"""Rises when the same text is described in another way: pieces that an older version left are then parsed again."""
 _DECIDING = {"schema_version", "standardise", "inchikey", "fingerprint", "tie_seed"}
 
 
 class MoleculeDescriber(Describer):
-    """`fingerprint` is the packed bits, `digest` a seeded hash of the canonical SMILES."""
+    """`fingerprint` is the packed bits, `digest` a seeded hash of the canonical SMILES or CXSMILES."""
 
     def __init__(self, recipe: MoleculeRecipe, max_atoms: int) -> None:
         self._recipe = recipe
         self._reader = MoleculeReader(recipe, max_atoms)
         self._fingerprinter = Fingerprinter(recipe.fingerprint)
         deciding = recipe.model_dump_json(include=_DECIDING)
-        self.key = f"{deciding} {max_atoms} {rdBase.rdkitVersion} {version('graphkin')}".encode()
+        self.key = f"{deciding} {max_atoms} {rdBase.rdkitVersion} {version('graphkin')} {_FORMAT}".encode()
         self.schema = pa.schema(
             [
                 ("smiles", pa.string()),

@@ -1,31 +1,26 @@
 """Molecules from text: parse, cap, standardise, describe. Used for ingested records and for queries alike."""
 
-import logging
-import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
 
-from rdkit import Chem, rdBase
+from rdkit import Chem
 from rdkit.Chem import Descriptors
 from rdkit.Chem.MolStandardize import rdMolStandardize
 
 from ingest.describer import Rejected
+from ingest.molecules import features, stereo
+from ingest.molecules.messages import in_words, rdkit_messages
+from ingest.molecules.written import TextFormat, Unreadable, Written
 from ingest.recipe import MoleculeRecipe, Step
-
-TextFormat = Literal["smiles", "molblock", "inchi"]
 
 MAX_ATOMS = 1_000
 MAX_RECORD_BYTES = 1_000_000
 _BYTES_PER_ATOM = 10  # of SMILES or InChI text; generous: drug-like SMILES need about two
-_PREFIX = re.compile(r"^\[\d\d:\d\d:\d\d\]\s*(ERROR:)?")
 
 
 @dataclass(frozen=True)
 class Description:
-    """What the item table keeps of a molecule: MolWt in g/mol, rings by symmetrised SSSR, heavy atoms."""
+    """What the item table keeps of a molecule: canonical SMILES, with stereo groups as CXSMILES; MolWt in g/mol, rings
+    by symmetrised SSSR, heavy atoms."""
 
     smiles: str
     inchikey: str | None
@@ -42,31 +37,41 @@ class MoleculeReader:
         self._max_atoms = max_atoms
 
     def read(self, text: str, text_format: TextFormat) -> Chem.Mol:
-        """The standardised molecule. Raises `Rejected` with RDKit's own words where it has any.
+        """The standardised molecule. Raises `Rejected` with RDKit's own words where it has any, and where the text says
+        what an item has no room for (docs/chemistry.md).
 
         Bytes are capped before parsing and atoms right after it: RDKit parses a chain of 20,000 carbons and then
         crashes the process while writing its SMILES.
         """
         self._check_text(text, text_format)
         with rdkit_messages() as messages:
-            molecule = _parse(text, text_format)
-            if molecule is None:
-                said = "; ".join(line for line in dict.fromkeys(messages) if line != text.strip())
-                raise Rejected(said or f"RDKit cannot read this {text_format}")
-            self._check_atoms(molecule)
             try:
-                molecule = _standardise(molecule, self._recipe.standardise)
+                return self._read(Written.of(text, text_format))
+            except (Unreadable, SystemError) as error:  # the latter where its message is no Unicode text
+                raise Rejected(in_words(messages, text) or f"RDKit cannot read this {text_format}") from error
             except (ValueError, RuntimeError) as error:
-                raise Rejected(f"standardisation failed: {error}") from error
-            return molecule if self._as_written(text_format) else _reread(molecule)
+                said = in_words(str(error).splitlines(), text)
+                raise Rejected(said or f"RDKit cannot handle this {text_format}") from error
 
-    def _as_written(self, text_format: TextFormat) -> bool:
+    def _read(self, written: Written) -> Chem.Mol:
+        molecule = written.molecule()
+        self._check_atoms(molecule)
+        if written.may_say_more:
+            if reason := features.refused(molecule):
+                raise Rejected(reason)
+            if written.grouped_atoms != stereo.grouped_atoms(molecule):
+                raise Rejected("a stereo group names an atom that is no stereocentre")
+        molecule = _standardise(molecule, self._recipe.standardise)
+        return molecule if self._as_written(written) else _reread(molecule)
+
+    def _as_written(self, written: Written) -> bool:
         """Whether the fingerprint of the molecule as written is the one of its canonical SMILES.
 
-        Not with query atoms and stereo marks of other formats, not after standardisation, and not for RDKit's
+        Not with stereo groups and stereo marks of other formats, not after standardisation, and not for RDKit's
         topological torsions: those of three-membered rings depend on the order of the atoms.
         """
-        return text_format == "smiles" and not self._recipe.standardise and self._recipe.fingerprint.name != "torsion"
+        plain = written.text_format == "smiles" and not written.may_say_more
+        return plain and not self._recipe.standardise and self._recipe.fingerprint.name != "torsion"
 
     def _check_text(self, text: str, text_format: TextFormat) -> None:
         if not text.strip():
@@ -80,10 +85,6 @@ class MoleculeReader:
             raise Rejected("is not Unicode text") from error
         if size > limit:
             raise Rejected(f"{size} bytes of {text_format}, more than {limit}")
-        if text_format == "smiles":
-            _, *rest = text.split(maxsplit=1)
-            if rest and not rest[0].startswith("|"):
-                raise Rejected("white space inside the SMILES")
 
     def _check_atoms(self, molecule: Chem.Mol) -> None:
         atoms = molecule.GetNumAtoms()
@@ -94,22 +95,12 @@ class MoleculeReader:
 
     def describe(self, molecule: Chem.Mol) -> Description:
         return Description(
-            smiles=Chem.MolToSmiles(molecule),
+            smiles=stereo.canonical_text(molecule),
             inchikey=_inchikey(molecule) if self._recipe.inchikey else None,
             molwt=round(Descriptors.MolWt(molecule), 6),  # type: ignore[attr-defined]  # the rest is the atoms' order
             rings=molecule.GetRingInfo().NumRings(),  # sanitisation left the symmetrised SSSR there
             heavy_atoms=molecule.GetNumHeavyAtoms(),
         )
-
-
-def _parse(text: str, text_format: TextFormat) -> Chem.Mol | None:
-    match text_format:
-        case "smiles":
-            return Chem.MolFromSmiles(text)
-        case "molblock":
-            return Chem.MolFromMolBlock(text)
-        case "inchi":
-            return Chem.MolFromInchi(text.strip())  # type: ignore[no-untyped-call]
 
 
 def _standardise(molecule: Chem.Mol, steps: tuple[Step, ...]) -> Chem.Mol:
@@ -126,51 +117,20 @@ def _standardise(molecule: Chem.Mol, steps: tuple[Step, ...]) -> Chem.Mol:
 
 def _reread(molecule: Chem.Mol) -> Chem.Mol:
     """What the canonical SMILES says, so that everything kept follows from what identifies the item."""
-    smiles = Chem.MolToSmiles(molecule)
+    smiles = stereo.canonical_text(molecule)
+    if "~" in smiles:
+        raise Rejected(f"a bond is of a type that SMILES cannot write: {smiles}")
     again = Chem.MolFromSmiles(smiles)
     if again is None:
         raise Rejected(f"RDKit cannot read the SMILES it writes for this: {smiles}")
+    if again.GetStereoGroups() and not stereo.same(molecule, again):
+        raise Rejected(f"RDKit reads something else from the CXSMILES that says the same: {smiles}")
     return again
 
 
 def _inchikey(molecule: Chem.Mol) -> str | None:
+    """None where InChI cannot say what the molecule is: it knows no dummies and no stereo groups."""
+    if stereo.grouped_atoms(molecule):
+        return None
     with rdkit_messages():
         return Chem.MolToInchiKey(molecule) or None  # type: ignore[no-untyped-call]
-
-
-class _Collector(logging.Handler):
-    """Hands RDKit's log lines to whoever listens on this thread, and drops the rest."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.listening = threading.local()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        messages: list[str] | None = getattr(self.listening, "messages", None)
-        line = _PREFIX.sub("", record.getMessage()).strip()
-        if messages is not None and line and not set(line) <= {"~", "^"}:
-            messages.append(line)
-
-
-_collector = _Collector()
-
-
-def _capture_rdkit_log() -> None:
-    rdBase.LogToPythonLogger()
-    logger = logging.getLogger("rdkit")
-    logger.propagate = False
-    logger.handlers = [_collector]
-
-
-_capture_rdkit_log()
-
-
-@contextmanager
-def rdkit_messages() -> Iterator[list[str]]:
-    """Collects what RDKit logs on this thread, instead of printing it."""
-    messages: list[str] = []
-    _collector.listening.messages = messages
-    try:
-        yield messages
-    finally:
-        _collector.listening.messages = None

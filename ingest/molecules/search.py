@@ -11,9 +11,10 @@ from ingest.molecules.stored import recomputed_fingerprints
 from ingest.planes import TILE, BitLists, BitPlanes
 from ingest.popcount import common_with, minimum_common
 from ingest.recipe import MoleculeRecipe
+from ingest.stored_index import stored_index
 from ingest.tiles import similar_in_tiles
 from store.base import Generation, rounded
-from store.errors import Conflict
+from store.errors import Conflict, StoreFormat
 from store.records import Float64, Int32, Int64, UInt64
 
 _SAMPLED = 16
@@ -30,8 +31,14 @@ class MoleculeSearch(Search):
         self._generation = generation
         self._recipe = MoleculeRecipe.model_validate(generation.manifest.recipe)
         self._fingerprints = generation.fingerprints()
-        index = generation.index()
-        self._planes = BitPlanes(**index) if index else BitPlanes.of(self._fingerprints.words)
+        words = self._fingerprints.words
+        if words.shape[1] != self._recipe.fingerprint.words:
+            raise StoreFormat(
+                "the fingerprints of this collection are not of its recipe",
+                given=f"{64 * words.shape[1]} bits",
+                expected=f"{64 * self._recipe.fingerprint.words} bits",
+            )
+        self._planes = stored_index(generation, BitPlanes, lambda planes: planes.fit(words)) or BitPlanes.of(words)
         for array in self._planes:
             array.flags.writeable = False  # as those of a file: kernels are compiled for these
         self._require_same_rdkit()
@@ -54,7 +61,7 @@ class MoleculeSearch(Search):
         return next(iter(self._generation.find("smiles", query.text, limit=1)), None)
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
-        lists = BitLists.of_one(self._planes, query.described)
+        lists = BitLists.of_one(self._planes, query.arrays[0])
         if min_similarity is not None:
             found = self._scan(lists, rounded(min_similarity), 0, self._tiles)
             return found.best(limit, total=len(found.ids))
@@ -97,7 +104,7 @@ class MoleculeSearch(Search):
         return Hits(np.arange(len(similarity), dtype=np.int32), similarity)
 
     def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
-        bits: UInt64 = of.described if isinstance(of, Query) else self._fingerprints.words[of]
+        bits: UInt64 = of.arrays[0] if isinstance(of, Query) else self._fingerprints.words[of]
         shared = common_with(self._fingerprints.words[others], bits)
         union = self._fingerprints.popcounts[others] + np.bitwise_count(bits).sum(dtype=np.int32) - shared
         return shared / np.maximum(union, 1)

@@ -1,10 +1,14 @@
 """The columns of a table: which of them is the structure, which the name, and which are properties."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ingest.readers.records import Record
 from store.errors import InvalidInput
+
+MAX_COLUMNS = 10_000
+_TOLD = 500  # characters of names in an error
 
 
 @dataclass(frozen=True)
@@ -21,11 +25,14 @@ class Columns:
         """Find the asked-for columns, by default "smiles" and, if there is one, "id": the exact name, else in any case.
 
         A column without a name is called after its position, from "column 1". Raises `InvalidInput` naming the columns
-        for one that is missing or ambiguous, and for two columns of one name.
+        for one that is missing or ambiguous, for two columns of one name, and for more than `MAX_COLUMNS`.
         """
+        if len(header) > MAX_COLUMNS:
+            raise InvalidInput(f"{source} has too many columns", given=len(header), expected=f"at most {MAX_COLUMNS:,}")
         names = tuple(title.strip() or f"column {position}" for position, title in enumerate(header, 1))
-        if repeated := [title for title in names if names.count(title) > 1]:
-            raise InvalidInput(f"{source} has several columns named {repeated[0]!r}", expected="distinct column names")
+        title, times = Counter(names).most_common(1)[0] if names else ("", 0)
+        if times > 1:
+            raise InvalidInput(f"{source} has several columns named {_told(title)!r}", expected="distinct column names")
         smiles_at = _required(source, names, smiles or "smiles", "--smiles-column")
         if name is not None:
             name_at: int | None = _required(source, names, name, "--name-column")
@@ -61,7 +68,7 @@ def _find(source: str, names: Sequence[str], wanted: str, option: str) -> int | 
     if len(found) > 1:
         raise InvalidInput(
             f"{source} has several columns named {wanted!r} but for their case",
-            given=[names[at] for at in found],
+            given=_told(", ".join(names[at] for at in found)),
             hint=f"choose one with {option}",
         )
     return found[0] if found else None
@@ -73,7 +80,11 @@ def _required(source: str, names: Sequence[str], wanted: str, option: str) -> in
         raise InvalidInput(
             f"{source} has no column {wanted!r}",
             given=wanted,
-            expected=f"one of {', '.join(names)}" if names else "a header line that names the columns",
+            expected=f"one of {_told(', '.join(names))}" if names else "a header line that names the columns",
             hint=f"name the column with {option}",
         )
     return found
+
+
+def _told(text: str) -> str:
+    return text if len(text) <= _TOLD else f"{text[:_TOLD]}…"

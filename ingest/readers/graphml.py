@@ -15,7 +15,7 @@ from store.errors import InvalidInput
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>/]")
 _LABEL = "label"
-_MALFORMED = (ParseError, NetworkXError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+_MALFORMED = (ParseError, NetworkXError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def read_graphml(path: str, stream: IO[bytes]) -> Iterator[Record]:

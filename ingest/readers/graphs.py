@@ -42,7 +42,7 @@ def open_graphs(path: str, options: ReadOptions, stdin: BinaryIO | None = None) 
         if format == "tu":
             return Source(path, "graph", bytes_total, batches(read_tu(path)), stored, resources.pop_all())
         with readable(path, stored):
-            stream, _ = inflate(path, stored, "at least one graph")
+            stream, _ = inflate(path, stored, "at least one graph", whole=format == "graphml")
         return Source(path, "graph", bytes_total, batches(_records(path, format, stream)), stored, resources.pop_all())
 
 

@@ -20,14 +20,19 @@ _BUFFER = 1 << 18
 class ParquetRecords:
     """The records of a Parquet file, `rows` in all; memory is bounded by pages, not by row groups.
 
-    Numbers and dates become their shortest text and nested values JSON; nulls and NaN are left out; bytes of binary
-    columns that are not UTF-8 are shown as `\\xff`. Raises `InvalidInput` for a file that is not Parquet, for SMILES
-    that are not text, and as `Columns.resolve` does.
+    A text that the file holds once for many rows is held once. Numbers and dates become their shortest text and nested
+    values JSON; nulls and NaN are left out; bytes of binary columns that are not UTF-8 are shown as `\\xff`. Raises
+    `InvalidInput` for a file that is not Parquet, for SMILES that are not text, and as `Columns.resolve` does.
     """
 
     def __init__(self, source: str, file: IO[bytes] | pa.NativeFile, smiles: str | None, name: str | None) -> None:
         try:
-            self._file = pq.ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False)
+            metadata = pq.read_metadata(file)
+            shared = [field.name for field in metadata.schema.to_arrow_schema() if _may_be_long(field.type)]
+            file.seek(0)
+            self._file = pq.ParquetFile(
+                file, metadata=metadata, read_dictionary=shared, buffer_size=_BUFFER, pre_buffer=False
+            )
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{source} is not a Parquet file", given=str(error)) from error
         schema = self._file.schema_arrow
@@ -71,12 +76,16 @@ def _is_binary(kind: pa.DataType) -> bool:
     return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
 
 
+def _may_be_long(kind: pa.DataType) -> bool:
+    return _is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+
+
 def _encoded(column: pa.Array) -> list[bytes | None]:
     """The values of a column as UTF-8 text."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        return _shared(column)
     if pa.types.is_nested(column.type):
         values = column.to_pylist()
         return [None if v is None else json.dumps(v, ensure_ascii=False, default=str).encode() for v in values]
@@ -88,3 +97,10 @@ def _encoded(column: pa.Array) -> list[bytes | None]:
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
     return column.cast(pa.string()).cast(pa.binary()).to_pylist()
+
+
+def _shared(column: pa.DictionaryArray) -> list[bytes | None]:
+    """The same of a column that holds each value once: so does the list."""
+    used = column.indices.drop_null().unique()
+    values = dict(zip(used.to_pylist(), _encoded(column.dictionary.take(used)), strict=True))
+    return [values.get(place) for place in column.indices.to_pylist()]

@@ -1,4 +1,4 @@
-"""SMILES files: one structure a line, then white space and an optional name."""
+"""SMILES files: one structure a line, with its extension if it has one, then white space and an optional name."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,8 +11,9 @@ _BARE_RETURN = "contains a carriage return that does not end the line"
 def read_smi(lines: Iterable[Line]) -> Iterator[Record]:
     """Every line is a record, a blank one too, but for a first line whose first field is "smiles" in any case.
 
-    A line that starts with white space has an empty SMILES. The name is the rest of the line, without the white space
-    around it.
+    A line that starts with white space has an empty SMILES. What begins with a pipe after the SMILES is its extension
+    (CXSMILES) up to the next pipe, and belongs to the structure; if there is none, all of the line does. The name is
+    the rest of the line, without the white space around it.
     """
     for number, line, fault in lines:
         text = line.rstrip("\r\n")
@@ -21,9 +22,16 @@ def read_smi(lines: Iterable[Line]) -> Iterator[Record]:
         if fault is not None:
             yield faulted(number, text, fault)
             continue
-        fields = text.split(None, 1)
-        smiles = fields[0] if fields and not text[0].isspace() else ""
+        smiles, extension, name = split_smiles(text) if text and not text[0].isspace() else ("", "", text.strip())
         if number == 1 and smiles.lower() == "smiles":
             continue
-        name = text[len(smiles) :].strip()
-        yield number, smiles, name or None, (), (), None
+        yield number, f"{smiles} {extension}".strip(), name or None, (), (), None
+
+
+def split_smiles(text: str) -> tuple[str, str, str]:
+    """A SMILES, its extension with both pipes, and what follows, without the white space between; "" for what is not
+    there. An extension that is never closed is all that follows."""
+    smiles, *rest = text.split(None, 1)
+    after = rest[0].strip() if rest else ""
+    end = (after.find("|", 1) + 1 or len(after)) if after.startswith("|") else 0
+    return smiles, after[:end], after[end:].lstrip()

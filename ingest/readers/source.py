@@ -103,7 +103,7 @@ def open_source(path: str, options: ReadOptions, stdin: BinaryIO | None = None) 
     with ExitStack() as resources:
         stored, bytes_total = opened(path, stdin, resources)
         with readable(path, stored):
-            stream, gzipped = inflate(path, stored, "at least one record or a header")
+            stream, gzipped = inflate(path, stored, "at least one record or a header", whole=format == "parquet")
             if format == "parquet":
                 seekable = bytes_total is not None and not gzipped
                 content = resources.enter_context(pa.OSFile(path)) if seekable else spooled(stream, resources)

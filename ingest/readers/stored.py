@@ -18,6 +18,8 @@ from store.records import Input
 _BUFFER = 1 << 18
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
+_ALWAYS_UNPACKED = 10_000_000  # bytes
+_MOST_UNPACKED = 50  # times its size
 
 
 class Stored(io.RawIOBase):
@@ -49,14 +51,45 @@ class Stored(io.RawIOBase):
         return Input(name=name, bytes=self.count, sha256=self._hash.hexdigest())
 
 
-def inflate(name: str, stored: Stored, expected: str) -> tuple[IO[bytes], bool]:
+class _Unpacked(io.RawIOBase):
+    """What is read from a compressed file. Raises as `require_proportion` does."""
+
+    def __init__(self, name: str, stream: gzip.GzipFile, stored: Stored) -> None:
+        self._name, self._stream, self._stored = name, stream, stored
+        self._count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        self._count += len(data)
+        require_proportion(self._name, self._count, self._stored.count)
+        return len(data)
+
+
+def require_proportion(name: str, unpacked: int, packed: int) -> None:
+    """Raises `InvalidInput` for bytes that would have to be held whole and are far more than they look."""
+    if unpacked > max(_ALWAYS_UNPACKED, _MOST_UNPACKED * packed):
+        raise InvalidInput(
+            f"{name} unpacks to more than {_MOST_UNPACKED} times its size",
+            given=f"{packed:,} bytes",
+            expected=f"at most {_ALWAYS_UNPACKED:,} bytes unpacked, or {_MOST_UNPACKED} times its size",
+            hint="if it is sound, unpack it first",
+        )
+
+
+def inflate(name: str, stored: Stored, expected: str, *, whole: bool = False) -> tuple[IO[bytes], bool]:
     """The content of a file that may be gzipped, told by its first bytes, after a byte order mark; and whether it is.
 
-    Raises `InvalidInput` where there is none.
+    `whole`: it will be held whole, so reading it raises as `require_proportion` does. Raises `InvalidInput` where there
+    is none.
     """
     stream: io.BufferedReader[Any] = io.BufferedReader(stored, _BUFFER)
     if gzipped := stream.peek(2)[:2] == _GZIP:
-        stream = io.BufferedReader(gzip.GzipFile(fileobj=stream), _BUFFER)
+        unpacked = gzip.GzipFile(fileobj=stream)
+        stream = io.BufferedReader(_Unpacked(name, unpacked, stored) if whole else unpacked, _BUFFER)
     if stream.peek(3)[:3] == _BOM:
         stream.read(3)
     if not stream.peek(1):

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pyarrow import csv
 
 from ingest.readers.records import Record, faulted
+from ingest.readers.stored import require_proportion
 from store.errors import InvalidInput
 from store.records import Int64
 
-Folder: TypeAlias = Path | zipfile.Path
 Bool: TypeAlias = NDArray[np.bool_]
 
 _EDGES = "_A.txt"
@@ -29,10 +29,10 @@ def read_tu(path: str) -> Iterator[Record]:
     """The graphs of a folder or a zip archive, named NAME/0, NAME/1 and so on.
 
     Properties: `source`, which is NAME; `label`, the class; the graphs' attributes. Edges listed in both directions, as
-    they should be, count once. Raises `InvalidInput` where files are missing, damaged or disagree.
+    they should be, count once. Raises `InvalidInput` where files are missing, damaged or disagree, and as
+    `require_proportion` does.
     """
-    root = zipfile.Path(path) if zipfile.is_zipfile(path) else Path(path)
-    collections = [_Collection(path, file.parent, file.name.removesuffix(_EDGES)) for file in _edge_files(root)]
+    collections = [_Collection(path, file.parent, file.name.removesuffix(_EDGES)) for file in _edge_files(path)]
     if not collections:
         raise InvalidInput(
             f"{path} holds no graphs in the layout of TUDataset",
@@ -42,11 +42,17 @@ def read_tu(path: str) -> Iterator[Record]:
         yield from collection.records()
 
 
-def _edge_files(root: Folder) -> list[Any]:
+def _edge_files(path: str) -> list[Any]:
     """In the folder itself and in those in it; without the hidden ones that macOS puts into archives."""
-    folders = [root, *(entry for entry in root.iterdir() if entry.is_dir())]
-    files = (file for folder in folders for file in folder.iterdir())
+    files = _packed(path) if zipfile.is_zipfile(path) else [*Path(path).glob("*"), *Path(path).glob("*/*")]
     return sorted((file for file in files if file.name.endswith(_EDGES) and not file.name.startswith(".")), key=str)
+
+
+def _packed(path: str) -> list[zipfile.Path]:
+    """The same of an archive. Raises as `require_proportion` does."""
+    archive = zipfile.ZipFile(path)
+    require_proportion(path, sum(entry.file_size for entry in archive.infolist()), Path(path).stat().st_size)
+    return [zipfile.Path(archive, name) for name in archive.namelist() if name.strip("/").count("/") <= 1]
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,29 @@
-"""The catalog: one small SQLite database whose rows *are* the publications."""
+"""The catalog: one small SQLite database whose rows *are* the publications.
 
+It is sealed: beside every manifest stands its SHA-256, and one row holds that of all other rows. Every reader compares
+them, so no damage that SQLite does not notice is taken for a listing.
+"""
+
+import hashlib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
 
 from store.base import Collection, require_schema_version
-from store.embedded.files import disk
-from store.errors import Deleted, NotFound, StoreError, StoreFormat
+from store.embedded.files import DATABASE_ERRORS, disk, tells_damage
+from store.errors import Damage, Damaged, Deleted, NotFound, StoreError, StoreFormat
 from store.records import Kind, Manifest
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+UNSEALED_VERSION = 2
+"""Read as it is, and sealed by the first change."""
 
 _SCHEMA = f"""
 PRAGMA application_id = {APPLICATION_ID};
@@ -24,23 +35,61 @@ CREATE TABLE generations (
     generation TEXT NOT NULL,
     manifest TEXT NOT NULL,
     deleted_at TEXT,
+    digest TEXT NOT NULL,
     UNIQUE (collection, generation)
 );
+CREATE TABLE seal (digest TEXT NOT NULL);
+"""
+
+_SEALING = f"""
+ALTER TABLE generations ADD COLUMN digest TEXT NOT NULL DEFAULT '';
+CREATE TABLE seal (digest TEXT NOT NULL);
+PRAGMA user_version = {SCHEMA_VERSION};
 """
 
 
+class _Row(NamedTuple):
+    """A generation without its manifest; digest: the manifest's SHA-256, empty in a catalog that is not sealed."""
+
+    position: int
+    collection: str
+    generation: str
+    digest: str
+    deleted_at: str | None
+
+
+@dataclass(frozen=True)
+class _Content:
+    """All rows but the manifests: (name, kind, current) by name, and generations, oldest first."""
+
+    collections: list[tuple[str, Kind, str]]
+    generations: list[_Row]
+
+    @property
+    def seal(self) -> str:
+        return _sha256(repr((self.collections, [*map(tuple, self.generations)])))
+
+    def find(self, collection: str, generation: str) -> _Row | None:
+        return next((r for r in self.generations if (r.collection, r.generation) == (collection, generation)), None)
+
+
 class Catalog:
-    """Collections and generations. Every call opens, uses and closes the database: no state between calls."""
+    """Collections and generations. Every call opens, uses and closes the database: no state between calls.
+
+    Raises `StoreFormat` for what is no catalog or of another version, `Damaged` for one that is not what was written,
+    and `StoreError` where it cannot be reached.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._uri = path.absolute().as_uri()
 
     def create(self) -> None:
         """Write an empty catalog, atomically: a crash leaves none or a whole one."""
-        with self._transaction() as database:
+        with self._transaction("rwc") as database:
             if not database.execute("SELECT 1 FROM sqlite_schema").fetchone():
-                for statement in filter(str.strip, _SCHEMA.split(";")):
-                    database.execute(statement)
+                _run(database, _SCHEMA)
+                self._seal(database)
 
     def exists(self) -> bool:
         """Whether there is a database here, of whatever kind. An empty file is none: `create` leaves it if it dies."""
@@ -50,37 +99,27 @@ class Catalog:
             return bool(database.execute("PRAGMA page_count").fetchone()[0])
 
     def check(self) -> None:
-        """Raises `StoreFormat` unless this is a catalog this version can read."""
+        """Raises as the class says unless this is a whole catalog that this version can read."""
         with self._reading() as database:
-            (application,) = database.execute("PRAGMA application_id").fetchone()
-            (version,) = database.execute("PRAGMA user_version").fetchone()
-        if application != APPLICATION_ID:
-            raise StoreFormat(
-                "not a graphkin store: catalog.sqlite belongs to something else",
-                given=str(self._path),
-                expected="a folder written by `graphkin ingest`",
-            )
-        require_schema_version(version, SCHEMA_VERSION)
+            self._content(database)
 
     @contextmanager
-    def _connect(self) -> Iterator[sqlite3.Connection]:
+    def _connect(self, mode: str) -> Iterator[sqlite3.Connection]:
+        uri = f"{self._uri}?mode={mode}"
         try:
-            with closing(sqlite3.connect(self._path, timeout=30, isolation_level=None)) as database:
-                database.execute("PRAGMA synchronous = EXTRA")  # FULL leaves the commit itself to a later sync
+            with closing(sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)) as database:
                 yield database
-        except sqlite3.DatabaseError as error:
-            if type(error) is not sqlite3.DatabaseError:
+        except DATABASE_ERRORS as error:
+            if not tells_damage(error):
                 raise
-            raise StoreFormat(
-                f"not a graphkin store: {error}",
-                given=str(self._path),
-                expected="a folder written by `graphkin ingest`",
-            ) from error
+            raise self._damaged(f"damaged, or not a graphkin store: {error}") from error
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
+        """All that is read here is of one state."""
         try:
-            with self._connect() as database:
+            with self._connect("rw") as database:
+                database.execute("BEGIN")
                 yield database
         except sqlite3.OperationalError as error:
             raise StoreError(
@@ -88,34 +127,92 @@ class Catalog:
             ) from error
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with disk(self._path), self._connect() as database, database:
+    def _transaction(self, mode: str) -> Iterator[sqlite3.Connection]:
+        with disk(self._path), self._connect(mode) as database, database:
+            database.execute("PRAGMA synchronous = EXTRA")  # FULL leaves the commit itself to a later sync
             database.execute("BEGIN IMMEDIATE")
             yield database
 
+    @contextmanager
+    def _change(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that finds the catalog whole, and leaves it sealed."""
+        with self._transaction("rw") as database:
+            (found,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+            if found != "ok":
+                raise self._damaged(found)
+            content = self._content(database)
+            if not _is_sealed(database):
+                self._add_seal(database, content)
+            yield database
+            self._seal(database)
+
+    def _add_seal(self, database: sqlite3.Connection, content: _Content) -> None:
+        _run(database, _SEALING)
+        for row in content.generations:
+            text = self._manifest_text(database, row)
+            self._parsed(text)
+            database.execute("UPDATE generations SET digest = ? WHERE position = ?", (_sha256(text), row.position))
+
+    def _seal(self, database: sqlite3.Connection) -> None:
+        database.execute("DELETE FROM seal")
+        database.execute("INSERT INTO seal VALUES (?)", (_read(database, sealed=True).seal,))
+
+    def _content(self, database: sqlite3.Connection) -> _Content:
+        (application,) = database.execute("PRAGMA application_id").fetchone()
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if application != APPLICATION_ID:
+            raise StoreFormat(
+                f"not a graphkin store: {self._path.name} is damaged, or belongs to something else",
+                given=str(self._path),
+                expected="a folder written by `graphkin ingest`",
+            )
+        if version != UNSEALED_VERSION:
+            require_schema_version(version, SCHEMA_VERSION)
+        sealed = _is_sealed(database)
+        if sealed != (version == SCHEMA_VERSION):
+            raise self._damaged(f"version {version} with{'' if sealed else 'out'} a seal")
+        content = _read(database, sealed)
+        if sealed and database.execute("SELECT digest FROM seal").fetchall() != [(content.seal,)]:
+            raise self._damaged("its rows are not those that were sealed")
+        return content
+
+    def _damaged(self, problem: str) -> Damaged:
+        return Damaged(Damage(self._path.name, problem))
+
     def collections(self) -> list[Collection]:
         with self._reading() as database:
-            named = database.execute("SELECT name, kind, current FROM collections ORDER BY name").fetchall()
-            rows = database.execute(
-                "SELECT collection, generation FROM generations WHERE deleted_at IS NULL ORDER BY position"
-            ).fetchall()
+            content = self._content(database)
+        living = [row for row in content.generations if row.deleted_at is None]
         return [
-            Collection(name, kind, current, tuple(generation for owner, generation in rows if owner == name))
-            for name, kind, current in named
+            Collection(name, kind, current, tuple(row.generation for row in living if row.collection == name))
+            for name, kind, current in content.collections
         ]
 
     def manifest(self, collection: str, generation: str) -> Manifest:
         """Raises `NotFound`, or `Deleted` for a generation that is gone."""
         with self._reading() as database:
-            row = database.execute(
-                "SELECT manifest, deleted_at FROM generations WHERE collection = ? AND generation = ?",
-                (collection, generation),
-            ).fetchone()
-        if row is None:
-            raise NotFound(f"collection {collection!r} has no such generation", given=generation)
-        if row[1] is not None:
-            raise Deleted(f"this generation of {collection!r} was deleted at {row[1]}", given=generation)
-        return Manifest.model_validate_json(row[0])
+            row = self._content(database).find(collection, generation)
+            if row is None:
+                raise NotFound(f"collection {collection!r} has no such generation", given=generation)
+            if row.deleted_at is not None:
+                raise Deleted(f"this generation of {collection!r} was deleted at {row.deleted_at}", given=generation)
+            text = self._manifest_text(database, row)
+        if row.digest and _sha256(text) != row.digest:
+            raise self._damaged(f"the manifest of generation {generation[:12]} is not the one that was sealed")
+        return self._parsed(text)
+
+    def _manifest_text(self, database: sqlite3.Connection, row: _Row) -> str:
+        """Found by its place in the table, not through an index, which may be damaged too."""
+        found = database.execute("SELECT manifest FROM generations WHERE position = ?", (row.position,)).fetchone()
+        if found is None or not isinstance(found[0], str):
+            raise self._damaged(f"the manifest of generation {row.generation[:12]} is missing")
+        return found[0]
+
+    def _parsed(self, text: str) -> Manifest:
+        try:
+            return Manifest.model_validate_json(text)
+        except ValidationError as error:
+            raise self._damaged(f"a manifest cannot be read: {error.errors()[0]['msg']}") from error
 
     def live(self, collection: str) -> set[str]:
         """The generations of a collection that must have files."""
@@ -123,18 +220,19 @@ class Catalog:
 
     def publish(self, collection: str, manifest: Manifest) -> None:
         """One transaction: the row that makes a generation exist and current."""
-        with self._transaction() as database:
+        text = manifest.model_dump_json()
+        with self._change() as database:
             database.execute(
                 "DELETE FROM generations WHERE collection = ? AND generation = ?", (collection, manifest.generation)
             )
             database.execute(
-                "INSERT INTO generations (collection, generation, manifest) VALUES (?, ?, ?)",
-                (collection, manifest.generation, manifest.model_dump_json()),
+                "INSERT INTO generations (collection, generation, manifest, digest) VALUES (?, ?, ?, ?)",
+                (collection, manifest.generation, text, _sha256(text)),
             )
             self._make_current(database, collection, manifest.kind, manifest.generation)
 
     def make_current(self, collection: str, manifest: Manifest) -> None:
-        with self._transaction() as database:
+        with self._change() as database:
             self._make_current(database, collection, manifest.kind, manifest.generation)
 
     @staticmethod
@@ -146,7 +244,7 @@ class Catalog:
 
     def delete(self, collection: str, generation: str) -> None:
         self.manifest(collection, generation)
-        with self._transaction() as database:
+        with self._change() as database:
             database.execute(
                 "UPDATE generations SET deleted_at = ? WHERE collection = ? AND generation = ?",
                 (datetime.now(UTC).isoformat(timespec="seconds"), collection, generation),
@@ -163,3 +261,26 @@ class Catalog:
                     "UPDATE collections SET current = ? WHERE name = ? AND current = ?",
                     (newest[0], collection, generation),
                 )
+
+
+def _run(database: sqlite3.Connection, script: str) -> None:
+    """Within the transaction, which `executescript` would end."""
+    for statement in filter(str.strip, script.split(";")):
+        database.execute(statement)
+
+
+def _is_sealed(database: sqlite3.Connection) -> bool:
+    return database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'seal'").fetchone() is not None
+
+
+def _read(database: sqlite3.Connection, sealed: bool) -> _Content:
+    named = database.execute("SELECT name, kind, current FROM collections ORDER BY name").fetchall()
+    digest = "digest" if sealed else "''"
+    rows = database.execute(
+        f"SELECT position, collection, generation, {digest}, deleted_at FROM generations ORDER BY position"  # noqa: S608
+    ).fetchall()
+    return _Content(named, [*map(_Row._make, rows)])
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

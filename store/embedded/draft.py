@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from store import csr
 from store.base import Draft
 from store.embedded.catalog import Catalog
-from store.embedded.files import ArrayWriter, disk, sha256, sync, write_array
+from store.embedded.files import ArrayWriter, disk, sha256_at, sync, write_array
 from store.embedded.items import ItemWriter
 from store.errors import StoreError
 from store.identity import ContentHash
@@ -122,7 +122,7 @@ class EmbeddedDraft(Draft):
                     **provenance.model_dump(),
                     generation=generation,
                     published_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                    files={path.name: sha256(path) for path in sorted(self._folder.iterdir())},
+                    files={path.name: sha256_at(path) for path in sorted(self._folder.iterdir())},
                 )
                 self._move_into_place(generation)
                 self._catalog.publish(self._collection, manifest)

@@ -1,10 +1,12 @@
 """Files of the embedded store: arrays appended with write(), synced, hashed; errors of the disk as `StoreError`."""
 
 import hashlib
+import math
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,7 +14,25 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 
-from store.errors import StoreError, StoreFormat
+from store.errors import StoreError
+
+_CONTENT = {
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_FORMAT,
+    sqlite3.SQLITE_ERROR,  # a table or column is not there
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_TOOBIG,
+}
+DATABASE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What reading a database raises; the latter for a damaged name in what SQLite says."""
+
+
+def tells_damage(error: Exception) -> bool:
+    """Whether it is about what a database holds, and not about reaching it or about the call."""
+    code = getattr(error, "sqlite_errorcode", None)  # none: a text that is not UTF-8, which Python finds itself
+    return not isinstance(error, sqlite3.ProgrammingError) and (code is None or code & 0xFF in _CONTENT)
 
 
 @contextmanager
@@ -64,16 +84,20 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
         writer.append(array)
 
 
-def map_array(path: Path) -> NDArray[Any]:
-    """A read-only memory map as a plain array. Raises `StoreFormat` if the file is cut short or not an array."""
+def map_array(file: BufferedReader) -> NDArray[Any]:
+    """A read-only memory map as a plain array. Raises `ValueError` unless the file is one array and nothing more."""
     try:
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        npy.read_magic(file)
+        shape, fortran, dtype = npy.read_array_header_1_0(file)
+        expected = file.tell() + math.prod(shape) * dtype.itemsize
+        size = os.fstat(file.fileno()).st_size
+        if fortran or dtype.hasobject or size != expected:
+            raise ValueError(f"{size} bytes, where its header says {expected}")
+        return np.asarray(np.memmap(file, dtype, "r", file.tell(), shape))
     except OSError:
         raise
     except Exception as error:  # numpy lets through whatever its parsers raise on a damaged header
-        raise StoreFormat(
-            f"{path.name} is damaged: {error}", given=str(path), hint="delete this generation, then ingest again"
-        ) from error
+        raise ValueError(f"no whole array: {error}") from error
 
 
 def sync(path: Path) -> None:
@@ -85,6 +109,12 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def sha256(path: Path) -> str:
+def sha256(file: BufferedReader) -> str:
+    """Of all its bytes. They are read, not mapped, so an unreadable block raises `OSError` and is no signal."""
+    file.seek(0)
+    return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sha256_at(path: Path) -> str:
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256(file)

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -13,54 +14,125 @@ from store import csr, traverse
 from store.base import Field, Generation, Neighbors, Subgraph, rounded
 from store.base import Path as GraphPath
 from store.embedded.draft import INDEX
-from store.embedded.files import map_array, sha256
+from store.embedded.files import map_array
+from store.embedded.integrity import CheckedFiles
 from store.embedded.items import ItemReader
-from store.errors import StoreFormat
+from store.errors import Damage, Damaged
 from store.identity import ContentHash
 from store.records import ITEM_SCHEMA, Edges, Fingerprints, Graph, Int32, Item, Manifest
 
+_ITEMS = "items.sqlite"
+_GRAPH = ("indptr.npy", "indices.npy", "similarity.npy")
+_FINGERPRINTS = ("fingerprints.npy", "popcounts.npy")
+_FOREST = ("forest.source.npy", "forest.target.npy", "forest.similarity.npy")
+_DROPPED = "dropped.npy"
+
 
 class EmbeddedGeneration(Generation):
-    """Memory-mapped arrays and a read-only SQLite file, all opened at once."""
+    """Memory-mapped arrays and a read-only SQLite file, all opened at once and each checked when it is first used.
+
+    Sizes and types are checked at opening. What is then read of a file is what was published: `CheckedFiles` has
+    compared it with the manifest, and what kernels index by has been looked through.
+    """
 
     local = True
 
     def __init__(self, collection: str, manifest: Manifest, folder: Path) -> None:
         self.collection = collection
         self.manifest = manifest
-        self._folder = folder
-        arrays = {name: self._map(name) for name in manifest.files if name.endswith(".npy")}
-        self._graph = Graph(arrays["indptr.npy"], arrays["indices.npy"], arrays["similarity.npy"])
-        self._fingerprints = Fingerprints(arrays["fingerprints.npy"], arrays["popcounts.npy"])
-        self._forest = Edges(*(arrays[f"forest.{part}.npy"] for part in ("source", "target", "similarity")))
-        self._dropped = arrays.get("dropped.npy")
-        self._index = {
-            name.removeprefix(INDEX).removesuffix(".npy"): array
-            for name, array in arrays.items()
-            if name.startswith(INDEX)
+        self._files = CheckedFiles(collection, manifest, folder)
+        try:
+            self._arrays = {name: self._mapped(name) for name in self._files if name.endswith(".npy")}
+            self._require_layout()
+            self._reader = ItemReader(folder / _ITEMS, partial(self._files.damaged, _ITEMS))
+        except BaseException:
+            self._files.close()
+            raise
+
+    def _mapped(self, name: str) -> NDArray[Any]:
+        try:
+            return map_array(self._files[name])
+        except ValueError as error:
+            raise self._files.damaged(name, str(error)) from error
+
+    def _require_layout(self) -> None:
+        """Raises `Damaged` unless all files are there and every array has its type and shape."""
+        for name in (_ITEMS, *_GRAPH, *_FINGERPRINTS, *_FOREST):
+            if name not in self.manifest.files:
+                raise self._files.damaged(name, "the manifest does not name it")
+        for name, (dtype, *shape) in self._layout().items():
+            array = self._arrays.get(name)
+            if array is not None and (array.dtype != dtype or array.shape != tuple(shape)):
+                raise self._files.damaged(name, f"{array.dtype} {array.shape} does not fit the manifest")
+
+    def _layout(self) -> dict[str, tuple[Any, ...]]:
+        """Type and shape by file. Only the forest tells how long it is, and the fingerprints how wide they are."""
+        items, ends = self.size, 2 * self.manifest.edges
+        words, joined = self._arrays["fingerprints.npy"], self._arrays["forest.source.npy"].size
+        return {
+            "indptr.npy": (np.int64, items + 1),
+            "indices.npy": (np.int32, ends),
+            "similarity.npy": (np.float32, ends),
+            "fingerprints.npy": (np.uint64, items, words.shape[1] if words.ndim == 2 else 0),
+            "popcounts.npy": (np.int32, items),
+            "forest.source.npy": (np.int32, joined),
+            "forest.target.npy": (np.int32, joined),
+            "forest.similarity.npy": (np.float32, joined),
+            _DROPPED: (np.int32, items),
         }
-        self._check_sizes()
-        self._items = ItemReader(folder / "items.sqlite")
 
-    def _map(self, name: str) -> Any:
-        return map_array(self._folder / name)
+    def _checked(self, *names: str) -> list[NDArray[Any]]:
+        self._files.require(*names)
+        return [self._arrays[name] for name in names]
 
-    def _damaged(self, what: str) -> StoreFormat:
-        return StoreFormat(
-            f"generation {self.id[:12]} of {self.collection!r} is damaged: {what}",
-            given=str(self._folder),
-            hint="delete this generation, then ingest again",
-        )
+    @cached_property
+    def _graph(self) -> Graph:
+        graph = Graph(*self._checked(*_GRAPH))
+        flaw = csr.flaw(graph)
+        if flaw is not None:
+            raise self._files.damaged(f"{flaw[0]}.npy", flaw[1])
+        return graph
 
-    def _check_sizes(self) -> None:
-        graph, prints = self._graph, self._fingerprints
-        whole = (
-            graph.nodes == self.size == len(prints.words) == len(prints.popcounts)
-            and len(graph.indices) == len(graph.similarity) == graph.indptr[-1] == 2 * self.manifest.edges
-            and (self._dropped is None or len(self._dropped) == self.size)
-        )
-        if not whole:
-            raise self._damaged("its files disagree about the number of items or edges")
+    @cached_property
+    def _fingerprints(self) -> Fingerprints:
+        return Fingerprints(*self._checked(*_FINGERPRINTS))
+
+    @cached_property
+    def _forest(self) -> Edges:
+        forest = Edges(*self._checked(*_FOREST))
+        flaw = csr.forest_flaw(forest, self.size)
+        if flaw is not None:
+            raise self._files.damaged(f"forest.{flaw[0]}.npy", flaw[1])
+        return forest
+
+    @cached_property
+    def _dropped(self) -> Int32 | None:
+        if _DROPPED not in self._arrays:
+            return None
+        (dropped,) = self._checked(_DROPPED)
+        if (dropped < 0).any():
+            raise self._files.damaged(_DROPPED, "it holds negative counts")
+        return dropped
+
+    @cached_property
+    def _index(self) -> dict[str, NDArray[Any]]:
+        names = [name for name in self._arrays if name.startswith(INDEX)]
+        plain = (name.removeprefix(INDEX).removesuffix(".npy") for name in names)
+        return dict(zip(plain, self._checked(*names), strict=True))
+
+    @cached_property
+    def _items(self) -> ItemReader:
+        self._files.require(_ITEMS)
+        return self._reader
+
+    @property
+    def damage(self) -> Damage | None:
+        return self._files.damage
+
+    def scrub(self, again: bool = False) -> Iterator[str]:
+        for name in self._files:
+            self._files.read(name, again)
+            yield name
 
     def items(self, ids: Sequence[int] | Int32) -> list[Item]:
         wanted = [int(id) for id in ids]
@@ -131,22 +203,24 @@ class EmbeddedGeneration(Generation):
         return self._index
 
     def check(self) -> list[str]:
-        found = {name: self._damage(name, digest) for name, digest in sorted(self.manifest.files.items())}
-        problems = [f"{name}: {damage}" for name, damage in found.items() if damage]
+        problems = self._files.problems()
         if problems:
             return problems
+        try:
+            return self._disagreements()
+        except Damaged as error:
+            return [f"{error.damage.file}: {error.damage.problem}"]
+
+    def _disagreements(self) -> list[str]:
+        """What files that are as they were written say that cannot be."""
+        _ = self._graph, self._forest, self._dropped
         content = ContentHash()
         for batch in self.scan():
             content.update(batch.select(ITEM_SCHEMA.names))
         if content.hexdigest(self.manifest.recipe, self.manifest.versions.get("rdkit")) != self.id:
-            problems.append("items.sqlite: the content hash of its items differs from the generation id")
-        return problems
-
-    def _damage(self, name: str, digest: str) -> str | None:
-        try:
-            return None if sha256(self._folder / name) == digest else "its SHA-256 differs from the manifest's"
-        except OSError as error:
-            return f"cannot be read: {error.strerror}"
+            return [f"{_ITEMS}: the content hash of its items differs from the generation id"]
+        return []
 
     def close(self) -> None:
-        self._items.close()
+        self._reader.close()
+        self._files.close()

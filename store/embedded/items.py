@@ -3,14 +3,14 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from store.errors import StoreFormat
+from store.embedded.files import DATABASE_ERRORS, tells_damage
+from store.errors import Damaged, StoreError
 from store.records import REJECTION_SCHEMA, SCANNED_SCHEMA, Int32
 
 _PAGE = 4096
@@ -75,24 +75,29 @@ class ItemWriter:
 class ItemReader:
     """Reads a published `items.sqlite`; one connection behind a lock, so any thread may ask.
 
-    Raises `StoreFormat` for a file that is missing or damaged.
+    Raises what `damaged` makes of what SQLite finds wrong, and `StoreError` if the file cannot be opened.
     """
 
-    def __init__(self, path: Path) -> None:
-        uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+    def __init__(self, path: Path, damaged: Callable[[str], Damaged]) -> None:
         self._path = path
+        self._damaged = damaged
         self._lock = threading.Lock()
-        with _reading(path):
-            self._database = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
+        uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+        self._database = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
         try:
             self._query("SELECT 1 FROM items LIMIT 1")  # the file is opened now, whatever is deleted later
-        except StoreFormat:
+        except StoreError:
             self._database.close()
             raise
 
     def _query(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._lock, _reading(self._path):
-            return self._database.execute(sql, values).fetchall()
+        try:
+            with self._lock:
+                return self._database.execute(sql, values).fetchall()
+        except DATABASE_ERRORS as error:
+            if tells_damage(error):
+                raise self._damaged(str(error)) from error
+            raise StoreError(f"cannot read the store: {error}", given=str(self._path)) from error
 
     def rows(self, ids: Sequence[int]) -> dict[int, tuple[Any, ...]]:
         """id -> (id, smiles, structure, inchikey, names as JSON, properties as JSON) for those of `ids` that exist."""
@@ -131,15 +136,6 @@ class ItemReader:
     def close(self) -> None:
         with self._lock:
             self._database.close()
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter by a text that is damaged
-        hint = "run `graphkin verify`"
-        raise StoreFormat(f"{path.name} is missing or damaged: {error}", given=str(path), hint=hint) from error
 
 
 def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:

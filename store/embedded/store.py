@@ -10,8 +10,8 @@ from store.embedded.catalog import Catalog
 from store.embedded.draft import COLLECTIONS, EmbeddedDraft
 from store.embedded.files import disk
 from store.embedded.generation import EmbeddedGeneration
-from store.errors import NotFound, StoreBusy, StoreFormat
-from store.records import Kind
+from store.errors import Damage, Damaged, NotFound, StoreBusy, StoreError, StoreFormat
+from store.records import Kind, Manifest
 
 _CATALOG = "catalog.sqlite"
 
@@ -35,6 +35,7 @@ class EmbeddedStore(Store):
             self._folder.mkdir(parents=True, exist_ok=True)
             if self._catalog.exists():
                 return
+            self._require_new()
             if self._foreign():
                 raise StoreFormat(
                     "this folder holds other files and is no graphkin store",
@@ -46,7 +47,13 @@ class EmbeddedStore(Store):
     def _foreign(self) -> bool:
         return any(not entry.name.startswith(_CATALOG) for entry in self._folder.iterdir())
 
+    def _require_new(self) -> None:
+        """Raises `Damaged` where generations lie without the catalogue that says which of them are published."""
+        if self._collections.is_dir():
+            raise Damaged(Damage(_CATALOG, "it is missing or empty"))
+
     def _absent(self) -> NotFound | StoreFormat:
+        self._require_new()
         if self._folder.is_dir() and self._foreign():
             return StoreFormat(
                 "this folder is no graphkin store", given=str(self._folder), expected=f"a folder with {_CATALOG}"
@@ -58,22 +65,16 @@ class EmbeddedStore(Store):
     def collections(self) -> list[Collection]:
         return self._catalog.collections()
 
+    def manifest(self, collection: str, generation: str | None = None) -> Manifest:
+        return self._catalog.manifest(collection, generation or self.collection(collection).current)
+
     def open(self, collection: str, generation: str | None = None) -> Generation:
-        if generation is None:
-            generation = self.collection(collection).current
-        manifest = self._catalog.manifest(collection, generation)
+        manifest = self.manifest(collection, generation)
         try:
-            return EmbeddedGeneration(collection, manifest, self._collections / collection / generation)
-        except StoreFormat:
-            self._catalog.manifest(collection, generation)
+            return EmbeddedGeneration(collection, manifest, self._collections / collection / manifest.generation)
+        except StoreError:
+            self._catalog.manifest(collection, manifest.generation)  # deleted meanwhile: says so
             raise
-        except FileNotFoundError as error:
-            self._catalog.manifest(collection, generation)  # deleted meanwhile: says so
-            raise StoreFormat(
-                f"generation {generation[:12]} of {collection!r} is damaged: a file is missing",
-                given=str(error.filename),
-                hint="delete this generation, then ingest again",
-            ) from error
 
     def draft(self, collection: str, kind: Kind) -> Draft:
         self._require_writable(collection, kind)

@@ -19,8 +19,8 @@ from pyarrow import csv
 from store.base import Generation
 from store.errors import Conflict
 from store.neo4j import cypher
-from store.neo4j.cypher import digest
-from store.records import Edges, UInt64
+from store.neo4j.cypher import Label, digest
+from store.records import Edges, UInt64, shortest
 from store.transfer import Stage, dropped_by_item, silent
 
 _STORE = "name,version:long,position:long"
@@ -73,7 +73,7 @@ class _Files:
         self._options: list[str] = []
         self._longest = 0  # bytes of a text
 
-    def nodes(self, label: str, header: str) -> AbstractContextManager[Write]:
+    def nodes(self, label: Label, header: str) -> AbstractContextManager[Write]:
         return self._file("nodes", label, header)
 
     def relationships(self, type: str, header: str) -> AbstractContextManager[Write]:
@@ -116,11 +116,11 @@ def _unused(generation: Generation) -> str:
 
 def _write_catalogue(generation: Generation, files: _Files, token: str) -> None:
     manifest = generation.manifest.model_copy(update={"files": {}})
-    with files.nodes("Graphkin", _STORE) as write:
+    with files.nodes(Label.STORE, _STORE) as write:
         write([["schema"], [cypher.SCHEMA_VERSION], [1]])
-    with files.nodes("Collection", _COLLECTION) as write:
+    with files.nodes(Label.COLLECTION, _COLLECTION) as write:
         write([[0], [generation.collection], [manifest.kind], [generation.id]])
-    with files.nodes("Generation", _GENERATION) as write:
+    with files.nodes(Label.GENERATION, _GENERATION) as write:
         write([[0], [generation.collection], [generation.id], [manifest.model_dump_json()], [token], [1]])
     with files.relationships("HAS", _HAS) as write:
         write([[0], [0]])
@@ -131,7 +131,7 @@ def _write_items(generation: Generation, files: _Files, token: str, delimiter: s
     with (
         stage("items", generation.size, "items") as advance,
         files.nodes(cypher.LABELS[generation.manifest.kind], _ITEM) as write_item,
-        files.nodes("Name", _NAME) as write_name,
+        files.nodes(Label.NAME, _NAME) as write_name,
     ):
         for batch in generation.scan():
             ids = np.asarray(batch["id"])
@@ -179,7 +179,7 @@ def _joined_words(words: UInt64, delimiter: str) -> pa.StringArray:
 
 
 def _write_rejections(generation: Generation, files: _Files, token: str) -> None:
-    with files.nodes("Rejection", _REJECTION) as write:
+    with files.nodes(Label.REJECTION, _REJECTION) as write:
         written = 0
         for batch in generation.rejections():
             numbers = np.arange(written, written + batch.num_rows)
@@ -188,4 +188,4 @@ def _write_rejections(generation: Generation, files: _Files, token: str) -> None
 
 
 def _ends(edges: Edges) -> list[Any]:
-    return [edges.source, edges.target, edges.similarity.astype(np.float64)]
+    return [edges.source, edges.target, shortest(edges.similarity)]

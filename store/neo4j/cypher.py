@@ -1,16 +1,37 @@
-"""Every statement the adapter sends. Values are parameters; `{label}` is one of three names of our own.
+"""Every statement the adapter sends. Values are parameters; `{label}` is the label of a kind of item.
 
 What belongs to one generation carries `graph`, the random token it was written under: a reader finds it only through a
-published `(:Generation)`, so drafts are invisible. Batches of a draft create a `(:Batch {graph, n})` in their own
+published generation, so drafts are invisible. Batches of a draft create a batch node {graph, n} in their own
 transaction; its constraint turns a repeated batch into an error instead of a second copy.
 """
+
+from enum import StrEnum
 
 from store.identity import content_digest
 from store.records import Kind
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
-LABELS: dict[Kind, str] = {"molecule": "Molecule", "graph": "Graph", "node": "Node"}
+
+class Label(StrEnum):
+    """Our labels carry our name: a team's own `:Collection` in the same database is no affair of ours.
+
+    Types of relationships carry none. Ours join our nodes only, so a statement that names a label sees no others.
+    """
+
+    STORE = "Graphkin"  # the same in every schema version, so that a store of another is recognised
+    COLLECTION = "GraphkinCollection"
+    GENERATION = "GraphkinGeneration"
+    DRAFT = "GraphkinDraft"
+    BATCH = "GraphkinBatch"
+    REJECTION = "GraphkinRejection"
+    NAME = "GraphkinName"
+    MOLECULE = "GraphkinMolecule"
+    GRAPH = "GraphkinGraph"
+    NODE = "GraphkinNode"
+
+
+LABELS: dict[Kind, Label] = {"molecule": Label.MOLECULE, "graph": Label.GRAPH, "node": Label.NODE}
 
 
 def digest(text: str) -> str:
@@ -18,72 +39,77 @@ def digest(text: str) -> str:
     return content_digest(text, 0).hex()
 
 
+# A name that is taken makes IF NOT EXISTS do nothing, also by an index of an older schema: ours carry the version.
+_OURS = f"graphkin_v{SCHEMA_VERSION}"
 SCHEMA = [
-    "CREATE CONSTRAINT graphkin_store IF NOT EXISTS FOR (s:Graphkin) REQUIRE s.name IS UNIQUE",
-    "CREATE CONSTRAINT graphkin_collection IF NOT EXISTS FOR (c:Collection) REQUIRE c.name IS UNIQUE",
-    """CREATE CONSTRAINT graphkin_generation IF NOT EXISTS
-    FOR (g:Generation) REQUIRE (g.collection, g.generation) IS UNIQUE""",
-    "CREATE INDEX graphkin_generation_graph IF NOT EXISTS FOR (g:Generation) ON (g.graph)",
-    "CREATE CONSTRAINT graphkin_draft IF NOT EXISTS FOR (d:Draft) REQUIRE d.collection IS UNIQUE",
-    "CREATE CONSTRAINT graphkin_batch IF NOT EXISTS FOR (b:Batch) REQUIRE (b.graph, b.n) IS UNIQUE",
-    "CREATE CONSTRAINT graphkin_rejection IF NOT EXISTS FOR (r:Rejection) REQUIRE (r.graph, r.n) IS UNIQUE",
-    "CREATE INDEX graphkin_name IF NOT EXISTS FOR (n:Name) ON (n.graph, n.digest)",
+    f"CREATE CONSTRAINT graphkin_store IF NOT EXISTS FOR (s:{Label.STORE}) REQUIRE s.name IS UNIQUE",
+    f"CREATE CONSTRAINT {_OURS}_collection IF NOT EXISTS FOR (c:{Label.COLLECTION}) REQUIRE c.name IS UNIQUE",
+    f"""CREATE CONSTRAINT {_OURS}_generation IF NOT EXISTS
+    FOR (g:{Label.GENERATION}) REQUIRE (g.collection, g.generation) IS UNIQUE""",
+    f"CREATE INDEX {_OURS}_generation_graph IF NOT EXISTS FOR (g:{Label.GENERATION}) ON (g.graph)",
+    f"CREATE CONSTRAINT {_OURS}_draft IF NOT EXISTS FOR (d:{Label.DRAFT}) REQUIRE d.collection IS UNIQUE",
+    f"CREATE CONSTRAINT {_OURS}_batch IF NOT EXISTS FOR (b:{Label.BATCH}) REQUIRE (b.graph, b.n) IS UNIQUE",
+    f"CREATE CONSTRAINT {_OURS}_rejection IF NOT EXISTS FOR (r:{Label.REJECTION}) REQUIRE (r.graph, r.n) IS UNIQUE",
+    f"CREATE INDEX {_OURS}_name IF NOT EXISTS FOR (n:{Label.NAME}) ON (n.graph, n.digest)",
     *(
-        statement.format(label=label, name=label.lower())
-        for label in LABELS.values()
+        statement
+        for kind, label in LABELS.items()
         for statement in (
-            "CREATE CONSTRAINT graphkin_{name} IF NOT EXISTS FOR (i:{label}) REQUIRE (i.graph, i.id) IS UNIQUE",
-            "CREATE INDEX graphkin_{name}_digest IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.digest)",
-            "CREATE INDEX graphkin_{name}_inchikey IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.inchikey)",
+            f"CREATE CONSTRAINT {_OURS}_{kind} IF NOT EXISTS FOR (i:{label}) REQUIRE (i.graph, i.id) IS UNIQUE",
+            f"CREATE INDEX {_OURS}_{kind}_digest IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.digest)",
+            f"CREATE INDEX {_OURS}_{kind}_inchikey IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.inchikey)",
         )
     ),
 ]
 SCHEMA_NAMES = frozenset(statement.split()[2] for statement in SCHEMA)  # a constraint's index has its name
 PRESENT = "SHOW INDEXES YIELD name RETURN collect(name) AS names"
-AWAIT_INDEXES = "CALL db.awaitIndexes(300)"
+AWAIT_INDEXES = "UNWIND $names AS name CALL db.awaitIndex(name, 300)"
 
-VERSION = "OPTIONAL MATCH (s:Graphkin {name: 'schema'}) RETURN s.version AS version"
-SET_VERSION = "MERGE (s:Graphkin {name: 'schema'}) ON CREATE SET s.version = $version, s.position = 0"
+VERSION = f"OPTIONAL MATCH (s:{Label.STORE} {{name: 'schema'}}) RETURN s.version AS version"
+SET_VERSION = f"MERGE (s:{Label.STORE} {{name: 'schema'}}) ON CREATE SET s.version = $version, s.position = 0"
 
 # Reading the catalogue
 
-COLLECTIONS = """
-MATCH (c:Collection)
-MATCH (g:Generation {collection: c.name}) WHERE g.deleted_at IS NULL
+COLLECTIONS = f"""
+MATCH (c:{Label.COLLECTION})
+MATCH (g:{Label.GENERATION} {{collection: c.name}}) WHERE g.deleted_at IS NULL
 WITH c, g ORDER BY g.position
 RETURN c.name AS name, c.kind AS kind, c.current AS current, collect(g.generation) AS generations ORDER BY name
 """
-GENERATION = """
-MATCH (g:Generation {collection: $collection, generation: $generation})
+GENERATION = f"""
+MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}})
 RETURN g.manifest AS manifest, g.graph AS graph, g.deleted_at AS deleted_at
 """
 
 # Writing a draft
 
-TAKE_DRAFT = """
-MERGE (d:Draft {collection: $collection})
+TAKE_DRAFT = f"""
+MERGE (d:{Label.DRAFT} {{collection: $collection}})
 WITH d, nullIf(d.graph, $graph) AS left
 WITH d, left, left IS NOT NULL AND d.until > timestamp() AS held
 FOREACH (_ IN CASE WHEN held THEN [] ELSE [1] END | SET d.graph = $graph, d.until = timestamp() + $lease)
 FOREACH (_ IN CASE WHEN held OR left IS NULL THEN [] ELSE [1] END | SET d.leftovers = coalesce(d.leftovers, []) + left)
 RETURN held, coalesce(d.leftovers, []) AS leftovers
 """
-RENEW_DRAFT = """
-MATCH (d:Draft {collection: $collection, graph: $graph}) SET d.until = timestamp() + $lease RETURN d.until AS until
+RENEW_DRAFT = f"""
+MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}})
+SET d.until = timestamp() + $lease RETURN d.until AS until
 """
-SWEPT = "MATCH (d:Draft {collection: $collection, graph: $graph}) REMOVE d.leftovers"
-END_DRAFT = "MATCH (d:Draft {collection: $collection, graph: $graph}) DELETE d"
-MARK_BATCH = "CREATE (:Batch {graph: $graph, n: $n})"
+SWEPT = f"MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}}) REMOVE d.leftovers"
+END_DRAFT = f"MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}}) DELETE d"
+MARK_BATCH = f"CREATE (:{Label.BATCH} {{graph: $graph, n: $n}})"
+FIND_BATCH = f"MATCH (b:{Label.BATCH} {{graph: $graph, n: $n}}) RETURN b.n AS n"
 
 CREATE_ITEMS = """
 UNWIND $rows AS row
 CREATE (i:{label} {{graph: $graph, id: row.id, smiles: row.smiles, structure: row.structure, digest: row.digest,
                     inchikey: row.inchikey, names: row.names, properties: row.properties}})
 """
-CREATE_NAMES = "UNWIND $rows AS row CREATE (:Name {graph: $graph, digest: row.digest, id: row.id})"
-CREATE_REJECTIONS = """
+CREATE_NAMES = f"UNWIND $rows AS row CREATE (:{Label.NAME} {{graph: $graph, digest: row.digest, id: row.id}})"
+CREATE_REJECTIONS = f"""
 UNWIND $rows AS row
-CREATE (:Rejection {graph: $graph, n: row.n, source: row.source, line: row.line, input: row.input, reason: row.reason})
+CREATE (:{Label.REJECTION} {{graph: $graph, n: row.n, source: row.source, line: row.line, input: row.input,
+                              reason: row.reason}})
 """
 # Items are found by the server's own ids, which is quicker than through an index. As the server may give the id of a
 # deleted node to another, `graph` must agree.
@@ -108,36 +134,36 @@ CREATE (a)-[:TYPE {{similarity: row[2][k]}}]->(b)
     for type in ("SIMILAR", "SPANS")
 )
 
-PUBLISH = """
-MATCH (d:Draft {collection: $collection, graph: $graph})
-MATCH (s:Graphkin {name: 'schema'})
+PUBLISH = f"""
+MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}})
+MATCH (s:{Label.STORE} {{name: 'schema'}})
 SET s.position = s.position + 1
-MERGE (g:Generation {collection: $collection, generation: $generation})
+MERGE (g:{Label.GENERATION} {{collection: $collection, generation: $generation}})
 SET g.manifest = $manifest, g.graph = $graph, g.position = s.position, g.deleted_at = null
-MERGE (c:Collection {name: $collection})
+MERGE (c:{Label.COLLECTION} {{name: $collection}})
 ON CREATE SET c.kind = $kind
 SET c.current = $generation
 MERGE (c)-[:HAS]->(g)
 DELETE d
 RETURN g.generation AS generation
 """
-MAKE_CURRENT = """
-MATCH (c:Collection {name: $collection})
-MATCH (d:Draft {collection: $collection, graph: $graph})
+MAKE_CURRENT = f"""
+MATCH (c:{Label.COLLECTION} {{name: $collection}})
+MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}})
 SET c.current = $generation
 RETURN c.current AS current
 """
 
 # Deleting. An index of two properties is used only where a statement says something about both.
 
-DELETE_GENERATION = """
-MATCH (g:Generation {collection: $collection, generation: $generation}) WHERE g.deleted_at IS NULL
+DELETE_GENERATION = f"""
+MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}}) WHERE g.deleted_at IS NULL
 SET g.deleted_at = $now
 WITH g
-OPTIONAL MATCH (left:Generation {collection: $collection}) WHERE left.deleted_at IS NULL
+OPTIONAL MATCH (left:{Label.GENERATION} {{collection: $collection}}) WHERE left.deleted_at IS NULL
 WITH g, left ORDER BY left.position DESC
 WITH g, collect(left.generation)[0] AS newest
-MATCH (c:Collection {name: $collection})
+MATCH (c:{Label.COLLECTION} {{name: $collection}})
 FOREACH (_ IN CASE WHEN newest IS NOT NULL AND c.current = g.generation THEN [1] ELSE [] END | SET c.current = newest)
 FOREACH (_ IN CASE WHEN newest IS NULL THEN [1] ELSE [] END | DETACH DELETE c)
 RETURN g.graph AS graph
@@ -150,18 +176,18 @@ DELETE_NODES = """
 MATCH (i:{label} {{graph: $graph}}) WHERE i.{key} IS NOT NULL
 WITH i LIMIT $limit DETACH DELETE i RETURN count(*) AS deleted
 """
-DELETED = """
-MATCH (g:Generation {collection: $collection}) WHERE g.deleted_at IS NOT NULL AND g.graph IS NOT NULL
+DELETED = f"""
+MATCH (g:{Label.GENERATION} {{collection: $collection}}) WHERE g.deleted_at IS NOT NULL AND g.graph IS NOT NULL
 RETURN g.graph AS graph, g.manifest AS manifest
 """
-FORGET = """
-MATCH (g:Generation {collection: $collection, graph: $graph}) WHERE g.deleted_at IS NOT NULL REMOVE g.graph
+FORGET = f"""
+MATCH (g:{Label.GENERATION} {{collection: $collection, graph: $graph}}) WHERE g.deleted_at IS NOT NULL REMOVE g.graph
 """
-BELONGINGS = {"Name": "digest", "Rejection": "n", "Batch": "n"}
+BELONGINGS = {Label.NAME: "digest", Label.REJECTION: "n", Label.BATCH: "n"}
 
 # Reading a generation
 
-LIVING = "RETURN EXISTS { (g:Generation) WHERE g.graph = $graph AND g.deleted_at IS NULL } AS living"
+LIVING = f"RETURN EXISTS {{ (g:{Label.GENERATION}) WHERE g.graph = $graph AND g.deleted_at IS NULL }} AS living"
 ITEMS = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids
 RETURN i.id AS id, i.smiles AS smiles, coalesce(i.names, []) AS names, i.inchikey AS inchikey,
@@ -185,9 +211,9 @@ RETURN i.id AS id ORDER BY id LIMIT $limit
 FIND_INCHIKEY = """
 MATCH (i:{label} {{graph: $graph, inchikey: $value}}) WHERE i.id > $after RETURN i.id AS id ORDER BY id LIMIT $limit
 """
-FIND_NAME = """
-MATCH (n:Name {{graph: $graph, digest: $digest}}) WHERE n.id > $after
-MATCH (i:{label} {{graph: $graph, id: n.id}}) WHERE $value IN i.names
+FIND_NAME = f"""
+MATCH (n:{Label.NAME}) WHERE n.graph = $graph AND n.digest = $digest AND n.id > $after
+MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id = n.id AND $value IN i.names
 RETURN i.id AS id ORDER BY id LIMIT $limit
 """
 NEIGHBORS = """
@@ -216,8 +242,8 @@ FINGERPRINTS = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
 RETURN i.id AS id, coalesce(i.fingerprint, []) AS fingerprint ORDER BY id
 """
-REJECTIONS = """
-MATCH (r:Rejection) WHERE r.graph = $graph AND r.n >= $start AND r.n < $stop
+REJECTIONS = f"""
+MATCH (r:{Label.REJECTION}) WHERE r.graph = $graph AND r.n >= $start AND r.n < $stop
 RETURN r.source AS source, r.line AS line, r.input AS input, r.reason AS reason ORDER BY r.n
 """
 
@@ -227,8 +253,8 @@ VERTICES = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
 RETURN collect(i.id) AS id, collect(id(i)) AS node, collect(COUNT {{ (i)-[:SIMILAR]-() }}) AS degree
 """
-LOCK_GENERATION = """
-MATCH (g:Generation {graph: $graph}) SET g.lock = true REMOVE g.lock
+LOCK_GENERATION = f"""
+MATCH (g:{Label.GENERATION} {{graph: $graph}}) SET g.lock = true REMOVE g.lock
 WITH g WHERE g.deleted_at IS NULL RETURN g.generation AS generation
 """
 IS_PROJECTED = "CALL gds.graph.exists($name) YIELD exists RETURN exists"

@@ -21,7 +21,7 @@ from store.neo4j import cypher
 from store.neo4j.connection import Connection
 from store.neo4j.cypher import digest
 from store.neo4j.removal import remove
-from store.records import Edges, Float32, Int32, Int64, Kind, Manifest, Provenance, UInt64
+from store.records import Edges, Int32, Int64, Kind, Manifest, Provenance, UInt64, shortest
 
 _LEASE = 60.0  # seconds without a sign of life after which a writer counts as dead
 _ROWS = 5_000
@@ -96,7 +96,7 @@ class Neo4jDraft(Draft):
         nodes, by_source = self._nodes, np.argsort(edges.source, kind="stable")
         for start in range(0, len(edges), _ROWS):
             part = by_source[start : start + _ROWS]
-            grouped = _grouped(nodes[edges.source[part]], nodes[edges.target[part]], edges.similarity[part])
+            grouped = _grouped(nodes[edges.source[part]], nodes[edges.target[part]], shortest(edges.similarity[part]))
             self._write((statement, grouped))
 
     def _write_parts(self, statement: str, rows: list[Any]) -> None:
@@ -118,8 +118,11 @@ class Neo4jDraft(Draft):
         try:
             self._connection.write(work)
         except StoreError as error:
-            if not isinstance(error.__cause__, ConstraintError):
-                raise  # a violated constraint is the marker's: the batch was written, its confirmation got lost
+            if not (isinstance(error.__cause__, ConstraintError) and self._is_written(number)):
+                raise  # else the constraint is the marker's: the batch was written, its confirmation got lost
+
+    def _is_written(self, number: int) -> bool:
+        return bool(self._connection.run(cypher.FIND_BATCH, graph=self._graph, n=number))
 
     def publish(self, provenance: Provenance) -> Manifest:
         self._lease.check()
@@ -208,9 +211,9 @@ def _parts(rows: list[Any]) -> Iterator[list[Any]]:
     return (rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))
 
 
-def _grouped(source: Int64, target: Int64, similarity: Float32) -> list[Any]:
+def _grouped(source: Int64, target: Int64, similarity: list[float]) -> list[Any]:
     """[source, [target, …], [similarity, …]] of every run of edges with the same source."""
     ends = [*np.flatnonzero(np.diff(source)) + 1, len(source)]
-    targets, similarities = target.tolist(), similarity.tolist()
+    targets = target.tolist()
     runs = (slice(start, end) for start, end in pairwise([0, *ends]))
-    return [(int(source[run.start]), targets[run], similarities[run]) for run in runs]
+    return [(int(source[run.start]), targets[run], similarity[run]) for run in runs]

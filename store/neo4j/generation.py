@@ -29,6 +29,7 @@ from store.records import (
     Int32,
     Item,
     Manifest,
+    shortest,
 )
 
 _PAGE = 4096  # items
@@ -94,7 +95,7 @@ class Neo4jGeneration(Generation):
     ) -> Neighbors:
         self._require(id)
         stop = self.size if limit is None else offset + limit
-        threshold = float(rounded(min_similarity))
+        threshold = _threshold(rounded(min_similarity))
         (row,) = self._read(cypher.NEIGHBORS, id=id, threshold=threshold, offset=offset, stop=stop)
         return Neighbors(np.array(row["ids"], np.int32), np.array(row["similarity"], np.float32), row["total"])
 
@@ -105,7 +106,7 @@ class Neo4jGeneration(Generation):
         return traverse.subgraph(self._rows, id, hops, max_items, max_edges, rounded(min_similarity))
 
     def _rows(self, ids: Int32, threshold: np.float32) -> tuple[Int32, Int32, Float32]:
-        (row,) = self._read(cypher.ROWS, ids=ids.tolist(), threshold=float(threshold))
+        (row,) = self._read(cypher.ROWS, ids=ids.tolist(), threshold=_threshold(threshold))
         directed = _edges(row)
         return directed.source, directed.target, directed.similarity
 
@@ -114,7 +115,7 @@ class Neo4jGeneration(Generation):
         return traverse.path(self.graph(), source, target, max_hops, rounded(min_similarity))
 
     def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
-        threshold = float(rounded(min_similarity))
+        threshold = _threshold(rounded(min_similarity))
         if ids is None:
             starts = range(0, self.size, _EDGE_PAGE)
             pages = (self._read(cypher.EDGES, start=s, stop=s + _EDGE_PAGE, threshold=threshold)[0] for s in starts)
@@ -185,6 +186,11 @@ class Neo4jGeneration(Generation):
 
     def close(self) -> None:
         """The connection is the store's."""
+
+
+def _threshold(least: np.float32) -> float:
+    """A threshold as the server compares it: similarities are stored as the shortest doubles, which keep the order."""
+    return shortest(np.array([least]))[0]
 
 
 def _item(row: neo4j.Record) -> Item:

@@ -12,6 +12,8 @@ from store.neo4j.projection import drop_projection, is_projected
 from store.neo4j.removal import remove
 from store.records import Kind, Manifest
 
+_IF_OLDER = "ingest again, or load from a folder, once the older store is removed: docs/operating.md, Neo4j"
+
 
 class Neo4jStore(Store):
     """One database. `url` is neo4j://HOST or bolt://HOST; user and password come from the environment."""
@@ -31,7 +33,7 @@ class Neo4jStore(Store):
                 "this database holds no graphkin store", hint="`graphkin ingest` or `graphkin load` makes one"
             )
         if row["version"] is not None:
-            require_schema_version(row["version"], cypher.SCHEMA_VERSION)
+            require_schema_version(row["version"], cypher.SCHEMA_VERSION, _IF_OLDER)
         self._create_schema()
         if row["version"] is None:
             self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)
@@ -43,7 +45,7 @@ class Neo4jStore(Store):
             return
         for statement in cypher.SCHEMA:
             self._connection.run(statement)
-        self._connection.run(cypher.AWAIT_INDEXES)
+        self._connection.run(cypher.AWAIT_INDEXES, names=list(cypher.SCHEMA_NAMES))
 
     def collections(self) -> list[Collection]:
         return [

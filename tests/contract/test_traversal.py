@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from store.base import Generation
+from store.base import Generation, Store
 from store.errors import NotFound
 from store.records import Edges
 
@@ -32,6 +32,28 @@ def test_neighbors_above_a_threshold(
     assert (found.ids.dtype, found.similarity.dtype) == (np.int32, np.float32)
     assert (found.ids.tolist(), found.total) == (ids, len(ids))
     assert np.array_equal(found.similarity, np.array(similarity, np.float32))
+
+
+def test_thresholds_are_rounded_to_float32_and_compared_so(store: Store, hierarchy: Any) -> None:
+    """Numbers that float32 cannot hold, its neighbours of them, and thresholds between two of those."""
+    awkward = np.array([0.1, 0.30000001, 1 / 3, 0.45, 2 / 3, 0.7, 0.9999999])
+    near = awkward.astype(np.float32)
+    stored = np.unique(np.concatenate([np.nextafter(near, np.float32(towards)) for towards in (0, near, 1)]))
+    assert len(stored) == 3 * len(awkward)
+    rows = [{"smiles": "C" * (n + 1), "names": [], "properties": "{}"} for n in range(len(stored) + 1)]
+    pairs = {(0, n): float(similarity) for n, similarity in enumerate(stored, 1)}
+    hierarchy(rows, pairs).publish(store, "awkward")
+    between = [np.nextafter(number, towards) for number in awkward for towards in (0, 1)]
+    with store.open("awkward") as generation:
+        for threshold in map(float, [*awkward, *between, *stored.astype(np.float64), *stored.astype(str)]):
+            expected = [n for n, similarity in enumerate(stored, 1) if similarity >= np.float32(threshold)]
+            assert sorted(generation.neighbors(0, threshold).ids.tolist()) == expected
+            assert generation.subgraph(0, 1, 99, 99, threshold).hidden[0] == 0
+            assert sorted(generation.subgraph(0, 1, 99, 99, threshold).nodes.tolist()) == [0, *expected]
+            for ids in (None, np.arange(generation.size, dtype=np.int32)):
+                edges = Edges.concatenate(list(generation.edges(threshold, ids)))
+                assert edges.target.tolist() == expected
+                assert np.array_equal(edges.similarity, stored[np.array(expected, int) - 1])
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import { flushSync } from "svelte";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Failure } from "./api/client";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Busy, Failure } from "./api/client";
 import { Loading } from "./loading.svelte";
 
 /** Questions that wait for their answers. */
@@ -94,5 +94,51 @@ describe("what is asked for", () => {
     await server.fail(0, new TypeError("no such thing"));
     expect(loading.failure).toMatchObject({ status: 0, title: "A fault of this page" });
     expect(loading.failure?.message).toContain("no such thing");
+  });
+});
+
+describe("a busy server", () => {
+  const BUSY = new Busy(5, 503, "Not available now", "too many at once");
+  let loading: Loading<string>;
+  let end: () => void;
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    end = $effect.root(() => {
+      loading = new Loading<string>();
+    });
+  });
+  afterEach(() => {
+    end();
+    vi.useRealTimers();
+  });
+
+  it("is asked again when it says, and why is told meanwhile", async () => {
+    const ask = vi.fn().mockRejectedValueOnce(BUSY).mockResolvedValueOnce("one");
+    void loading.start(ask);
+    await vi.advanceTimersByTimeAsync(4999);
+    expect([ask.mock.calls.length, loading.pending, loading.busy, loading.failure]).toEqual([1, true, BUSY, null]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([loading.value, loading.pending, loading.busy]).toEqual(["one", false, null]);
+  });
+
+  it("is not asked for ever, and then it is a failure", async () => {
+    const ask = vi.fn().mockRejectedValue(BUSY);
+    void loading.start(ask);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect([ask.mock.calls.length, loading.pending, loading.busy]).toEqual([8, false, null]);
+    expect(loading.failure).toMatchObject({ status: 503, message: "too many at once", passing: true });
+    expect(loading.failure).not.toBeInstanceOf(Busy);
+  });
+
+  it("is not asked again by who has gone", async () => {
+    for (const stop of [() => loading.cancel(), () => loading.clear(), end]) {
+      const ask = vi.fn().mockRejectedValue(BUSY);
+      void loading.start(ask);
+      await vi.advanceTimersByTimeAsync(1000);
+      stop();
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect([ask.mock.calls.length, loading.busy]).toEqual([1, null]);
+    }
   });
 });

@@ -1,5 +1,6 @@
 import { untrack } from "svelte";
-import { Failure } from "./api/client";
+import { type Busy, Failure } from "./api/client";
+import { patiently } from "./patience";
 
 type Ask<Value> = (signal: AbortSignal) => Promise<Value>;
 
@@ -15,6 +16,8 @@ export class Loading<Value> {
   failure: Failure | null = $state.raw(null);
   pending = $state(false);
   cancelled = $state(false);
+  /** Why the question waits before it is asked again. */
+  busy: Busy | null = $state.raw(null);
   /** How many questions there were. */
   asked = $state(0);
 
@@ -33,18 +36,19 @@ export class Loading<Value> {
     [this.ask, this.before] = [ask, before];
     if (before === "gone") this.value = null;
     this.pending = true;
-    this.failure = null;
+    this.failure = this.busy = null;
     this.cancelled = false;
     untrack(() => this.asked++);
     try {
-      const value = await ask(controller.signal);
+      const { signal } = controller;
+      const value = await patiently(() => ask(signal), signal, (busy) => (this.busy = busy));
       if (!controller.signal.aborted) this.value = value;
     } catch (error) {
       if (controller.signal.aborted) return;
       this.failure = error instanceof Failure ? error : new Failure(0, "A fault of this page", String(error));
       this.unanswered();
     } finally {
-      if (controller === this.controller) this.pending = false;
+      if (controller === this.controller) [this.pending, this.busy] = [false, null];
     }
   }
 

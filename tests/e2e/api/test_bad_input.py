@@ -3,7 +3,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
+
+from store import open_store
+from store.records import ITEM_SCHEMA, Provenance
 
 URL = "/v1/collections/nci"
 MEMBERS = {"type", "title", "status", "detail", "instance", "given", "expected", "hint"}
@@ -297,22 +301,18 @@ def test_what_does_not_fit_the_collection(client: httpx.Client, method: str, pat
 
 def test_another_rdkit_is_refused_by_search_alone(own_folder: Path, serve: Callable) -> None:
     """As if an RDKit had built the collection whose fingerprints differ: another version, other bits."""
-    import json
-    import sqlite3
-
-    import numpy as np
-
-    with sqlite3.connect(own_folder / "catalog.sqlite") as catalog:
-        query = "SELECT generation, manifest FROM generations WHERE collection = 'nci'"
-        ((generation, manifest),) = catalog.execute(query).fetchall()
-        changed = json.loads(manifest)
-        changed["versions"]["rdkit"] = "2001.09.1"
-        catalog.execute("UPDATE generations SET manifest = ? WHERE collection = 'nci'", (json.dumps(changed),))
-    catalog.close()
+    with open_store(own_folder) as store, store.open("nci") as nci:
+        words = nci.fingerprints().words
+        for name, of_another in (("same-bits", words), ("other-bits", np.roll(words, 1, axis=1))):
+            provenance = nci.manifest.model_dump(include=set(Provenance.model_fields))
+            with store.draft(name, "molecule") as draft:
+                for batch in nci.scan():
+                    draft.append_items(batch.select(ITEM_SCHEMA.names))
+                draft.append_fingerprints(of_another)
+                for edges in nci.edges():
+                    draft.append_edges(edges)
+                draft.publish(Provenance(**{**provenance, "versions": {"rdkit": "2001.09.1"}}))
     with serve(own_folder) as client:
-        assert client.post(f"{URL}/search", json={"smiles": "CCO"}).status_code == 200  # another version, the same bits
-    file = own_folder / "collections" / "nci" / generation / "fingerprints.npy"
-    np.save(file, np.roll(np.load(file), 1, axis=1))
-    with serve(own_folder) as client:
-        require_problem(client.post(f"{URL}/search", json={"smiles": "CCO"}), 409)
-        assert client.get(f"{URL}/items/5/neighbors").status_code == 200
+        assert client.post("/v1/collections/same-bits/search", json={"smiles": "CCO"}).status_code == 200
+        require_problem(client.post("/v1/collections/other-bits/search", json={"smiles": "CCO"}), 409)
+        assert client.get("/v1/collections/other-bits/items/5/neighbors").status_code == 200

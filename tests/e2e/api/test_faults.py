@@ -58,13 +58,14 @@ def test_a_bug_is_a_500_whose_id_is_in_the_log_and_whose_traceback_is_not_in_the
 def test_a_failure_in_mid_stream_cuts_the_connection(
     own_folder: Path, serve: Callable, publish_graphs: Callable
 ) -> None:
-    """Pages of the item table are damaged that are read after the first piece was sent."""
+    """Pages of the item table are damaged, after it was found whole, that are read after the first piece was sent."""
     generation = publish_graphs(own_folder, "large", [f"{n} {'name' * 50}" for n in range(20_000)])
     file = own_folder / "collections" / "large" / generation / "items.sqlite"
     content = file.read_bytes()
     damaged = range(len(content) // 3, len(content) // 2)
-    file.write_bytes(content[: damaged.start] + b"\xff" * len(damaged) + content[damaged.stop :])
     with serve(own_folder) as client:
+        assert client.get("/v1/collections/large/items/0").status_code == 200
+        file.write_bytes(content[: damaged.start] + b"\xff" * len(damaged) + content[damaged.stop :])
         with client.stream("GET", "/v1/collections/large/export?what=items&format=csv") as reply:
             assert reply.status_code == 200
             pieces = reply.iter_bytes()

@@ -1,6 +1,7 @@
 """What is refused before the application sees it, said in raw bytes where clients would correct them."""
 
 import json
+import re
 import socket
 from typing import Any
 
@@ -87,6 +88,23 @@ def test_a_body_shorter_than_it_says_does_no_harm(client: httpx.Client) -> None:
         connection.shutdown(socket.SHUT_WR)
         connection.recv(65536)
     assert client.get("/livez").status_code == 200
+
+
+@pytest.mark.parametrize("route", ["search", "positives/batch", "export"])
+@pytest.mark.parametrize("headers", ["Content-Length: 500", "Transfer-Encoding: chunked"])
+def test_who_hangs_up_while_sending_is_no_error_of_ours(
+    client: httpx.Client, caplog: pytest.LogCaptureFixture, route: str, headers: str
+) -> None:
+    def refused() -> int:
+        counted = re.findall(r'graphkin_http_requests_total\{.*status="400"\} (\S+)', client.get("/metrics").text)
+        return int(sum(map(float, counted)))
+
+    before = refused()
+    with socket.create_connection((client.base_url.host, client.base_url.port or 80), timeout=30) as connection:
+        connection.sendall(post(b'8\r\n{"smiles', headers).replace(b"/search", f"/{route}".encode()))
+    while refused() == before:  # until it has noticed; the test's time limit ends this
+        pass
+    assert not caplog.records
 
 
 def test_a_body_that_says_it_is_huge_is_refused_before_it_comes(client: httpx.Client) -> None:

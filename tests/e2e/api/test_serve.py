@@ -3,6 +3,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -11,6 +12,16 @@ import pytest
 from api.serve import Server
 from api.settings import Settings
 from store.errors import InvalidInput, NotFound, StoreError, StoreFormat
+
+PROGRAM = (
+    "from api.serve import Server\n"
+    "from api.settings import Settings\n"
+    "server = Server(Settings())\n"
+    "print(server.url, flush=True)\n"
+    "server.run()\n"
+    "print('ended', flush=True)\n"
+)
+"""Serves what the environment says."""
 
 
 def settings(store: Path, cache: Path, **more: object) -> Settings:
@@ -49,20 +60,34 @@ def test_ipv6_is_served(location: str, tmp_path: Path) -> None:
         assert httpx.get(f"{url}/livez").status_code == 200
 
 
+def descendants(pid: int) -> set[int]:
+    """The processes below this one, as Linux tells them."""
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    children = {int(child) for listed in lists for child in listed.read_text().split()}
+    return children.union(*map(descendants, children))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_its_workers_end_with_the_server(store_folder: Path, tmp_path: Path, number: signal.Signals) -> None:
+    given = {"GRAPHKIN_STORE": str(store_folder), "GRAPHKIN_PORT": "0", "GRAPHKIN_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", PROGRAM]
+    with subprocess.Popen(command, env={**os.environ, **given}, stdout=subprocess.PIPE, text=True) as process:
+        url = process.stdout.readline().strip()
+        for path in ("structure?smiles=OCC", "items/0/depiction.svg", "export?what=items&format=csv"):
+            assert httpx.get(f"{url}/v1/collections/nci/{path}", timeout=60).status_code == 200
+        workers = descendants(process.pid)
+        process.send_signal(number)
+    assert len(workers) >= 4  # the nursery, and one for each kind of work
+    while any(Path(f"/proc/{pid}").exists() for pid in workers):
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_when_its_replies_have_ended(
     location: str, tmp_path: Path, number: signal.Signals
 ) -> None:
-    program = (
-        "from api.serve import Server\n"
-        "from api.settings import Settings\n"
-        "server = Server(Settings())\n"
-        "print(server.url, flush=True)\n"
-        "server.run()\n"
-        "print('ended', flush=True)\n"
-    )
     given = {"GRAPHKIN_STORE": location, "GRAPHKIN_PORT": "0", "GRAPHKIN_CACHE_DIR": str(tmp_path)}
-    command = [sys.executable, "-c", program]
+    command = [sys.executable, "-c", PROGRAM]
     with subprocess.Popen(command, env={**os.environ, **given}, stdout=subprocess.PIPE, text=True) as process:
         url = process.stdout.readline().strip()
         with httpx.stream("GET", f"{url}/v1/collections/nci/negatives?batches=16384", timeout=60) as reply:

@@ -43,6 +43,17 @@ def test_a_bare_plus_is_read_as_one(client: httpx.Client) -> None:
     assert client.get(f"{URL}/structure.svg?smiles=C[N+](C)(C)C").status_code == 200
 
 
+@pytest.mark.parametrize("escaped", ["%20%7C%261:1,6%7C", "+%7C%261:1,6%7C"])
+def test_the_space_before_an_extension_stays_one(client: httpx.Client, escaped: str) -> None:
+    """Unescaped pluses before it are still read as such."""
+    racemate = f"{URL}/{{}}?smiles=C[C@H](O)C[N+](C)([C@H](F)C)C{escaped}"
+    text = client.get(racemate.format("structure")).json()["smiles"]
+    assert text.endswith("|")
+    assert "[N+]" in text
+    svg = ElementTree.fromstring(client.get(racemate.format("structure.svg")).content)
+    assert svg.find(f"{SVG}title").text == text
+
+
 @pytest.mark.parametrize("route", ["structure", "structure.svg"])
 @pytest.mark.parametrize(
     ("query", "status"),
@@ -54,6 +65,8 @@ def test_a_bare_plus_is_read_as_one(client: httpx.Client) -> None:
         ("smiles=" + "C" * 10_001, 422),
         ("inchi=CCO", 422),
         ("smiles=C&unknown=1", 422),
+        ("smiles=CC%20%7C$;Boc$%7C", 422),
+        ("smiles=%EF%BB%BFCC", 422),
         (f"smiles=C&generation={'0' * 64}", 404),
     ],
 )

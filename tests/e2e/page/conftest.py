@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import networkx as nx
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from ingest import pipeline
 from ingest.pipeline import IngestOptions
@@ -23,9 +24,10 @@ ROOT = Path(__file__).parents[3]
 AXE = ROOT / "api" / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 ARTEFACTS = Path(os.environ.get("GRAPHKIN_ARTEFACTS", ROOT / ".artifacts")) / "page"
 
-PICTURES_SHOWN = """() => document.querySelector(".canvas[aria-busy=true]") === null && [...document.images].every(
-    image => image.complete || image.getBoundingClientRect().top > innerHeight
-)"""
+PICTURES_SHOWN = """() => [...document.images].every((image) => {
+    const { top, bottom } = image.getBoundingClientRect();
+    return (image.complete && image.ariaBusy !== "true") || top > innerHeight || bottom <= 0;
+}) && document.querySelector(".canvas[aria-busy=true]") === null"""
 
 CHEMBL = Path(__file__).with_name("chembl_samples.csv")
 THRESHOLD = 0.3  # they are diverse: at the default four of five would be alone
@@ -133,14 +135,18 @@ def page(browser: Browser, api: httpx.Client) -> Iterator[Page]:
 
 
 @pytest.fixture
-def look(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
-    """`look(page, "state")`: keep pictures of a state, light and dark, in which axe finds nothing wrong."""
+def look(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """`look(page, "state")`: keep pictures of a state, light and dark, in which axe finds nothing wrong.
+
+    `waiting`: a state in which the page's own pictures have not come.
+    """
     ARTEFACTS.mkdir(parents=True, exist_ok=True)
 
-    def looked(page: Page, state: str) -> None:
+    def looked(page: Page, state: str, waiting: bool = False) -> None:
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            page.wait_for_function(PICTURES_SHOWN)
+            if not waiting:
+                page.wait_for_function(PICTURES_SHOWN)
             page.screenshot(path=ARTEFACTS / f"{state.replace(' ', '-')}-{scheme}.png")
             found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
             told = [(each["id"], each["impact"], [node["html"] for node in each["nodes"]][:3]) for each in found]
@@ -148,3 +154,14 @@ def look(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
         page.emulate_media(color_scheme="light")
 
     return looked
+
+
+@pytest.fixture(scope="session")
+def shown() -> Callable[[Locator], str]:
+    """`shown(picture)`: the SVG that a picture is of, once it has come."""
+
+    def svg(picture: Locator) -> str:
+        expect(picture).to_have_attribute("aria-busy", "false")
+        return unquote((picture.get_attribute("src") or "").partition(",")[2])
+
+    return svg

@@ -1,5 +1,6 @@
 """Good manners: waiting, failing, generations that come and go, and how much is loaded before anything is seen."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
@@ -115,6 +116,64 @@ def test_an_error_of_the_api_is_passed_on(page: Page) -> None:
     page.unroute_all()
     alert.get_by_role("button", name="Try again").click()
     expect(page.locator("section tbody tr").first).to_be_visible()
+
+
+def test_a_busy_server_is_asked_again_when_it_says(page: Page, look: Look) -> None:
+    problem = {"title": "Not available now", "status": 503, "detail": "too many at once", "type": ""}
+    page.clock.install()
+    page.route(
+        "**/neighbors?*", lambda route: route.fulfill(status=503, json=problem, headers={"Retry-After": "5"}), times=1
+    )
+    page.goto(ADDRESS)
+    expect(page.get_by_text("The server is busy, and will be asked again: too many at once")).to_be_visible()
+    look(page, "busy")
+    page.clock.run_for(5000)
+    expect(page.locator("section tbody tr").first).to_be_visible()
+    expect(page.get_by_text("busy")).to_have_count(0)
+
+
+def test_what_is_damaged_is_marked_and_not_asked_for_again(page: Page, look: Look) -> None:
+    damaged = {"file": "indices.npy", "problem": "its SHA-256 differs from the manifest's"}
+    problem = {
+        "type": "urn:graphkin:problem:damaged",
+        "title": "Damaged",
+        "status": 503,
+        "detail": "indices.npy: its SHA-256 differs from the manifest's",
+        "hint": None,
+    }
+    asked: list[str] = []
+
+    def marked(route: Route) -> None:
+        reply = route.fetch()
+        told = reply.json()
+        for collection in told.get("collections", [told]):
+            collection["damaged"] = damaged if collection["name"] == "chembl" else None
+        route.fulfill(response=reply, json=told)
+
+    def refused(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(status=503, json=problem, headers={"Retry-After": "1"} if len(asked) % 2 else {})
+
+    page.clock.install()
+    page.route(re.compile(r"/v1/collections(/chembl)?(\?.*)?$"), marked)
+    page.route(re.compile(r"/neighbors\?|\.svg\?"), refused)
+    page.goto(ADDRESS)
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("Damaged")
+    expect(alert).to_contain_text("indices.npy: its SHA-256 differs from the manifest's")
+    expect(page.locator("figure.query").get_by_role("img", name="no picture")).to_be_visible()
+    page.clock.run_for(60_000)
+    assert len(asked) == 2
+    expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+    options = page.get_by_label("Collection").locator("option")
+    expect(options.filter(has_text="Damaged")).to_have_text(["Damaged: chembl (2,000)"])
+    look(page, "damaged")
+    page.get_by_role("link", name="About").click()
+    expect(alert).to_contain_text("Damaged indices.npy: its SHA-256 differs from the manifest's")
+    look(page, "about damaged")
+    page.get_by_label("Collection").select_option("nci")
+    expect(page.get_by_role("heading", name="nci")).to_be_visible()
+    expect(alert).to_have_count(0)
 
 
 def test_what_takes_long_says_so_and_can_be_cancelled(page: Page, look: Look) -> None:

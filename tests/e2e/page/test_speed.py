@@ -115,5 +115,5 @@ def test_a_thousand_nodes_move_smoothly(page: Page, large: httpx.QueryParams, lo
     all_move_smoothly(page)
     for _ in range(5):
         page.get_by_role("button", name="Zoom in").click()
-    page.wait_for_load_state("networkidle")  # there are pictures now
+    page.locator(".canvas[aria-busy=false]").wait_for()  # there are pictures now
     all_move_smoothly(page)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from rdkit import Chem
 
 Look = Callable[[Page, str], None]
@@ -107,9 +107,9 @@ def test_a_file_that_cannot_be_made_is_not_taken_home(page: Page, left: str) -> 
     downloads: list[object] = []
     page.on("download", lambda download: downloads.append(download))
     page.clock.install()
-    page.goto(f"{ADDRESS}&view=graph")
-    page.locator(".canvas[aria-busy=false]").wait_for()
     page.route("**/depiction.svg*", lambda route: route.abort() if left == "away" else None)
+    page.goto(f"{ADDRESS}&view=graph")
+    page.get_by_role("list", name="Items of the graph").get_by_role("listitem").first.wait_for()
     page.get_by_text("Download", exact=True).click()
     page.get_by_role("button", name="SVG of the graph").click()
     if left == "away":
@@ -121,6 +121,49 @@ def test_a_file_that_cannot_be_made_is_not_taken_home(page: Page, left: str) -> 
     page.unroute_all()
     taken(page, "CSV")
     assert len(downloads) == 1
+
+
+def busy(route: Route) -> None:
+    """A server at its limit."""
+    problem = {"title": "Not available now", "status": 503, "detail": "too many exports at once", "type": ""}
+    route.fulfill(status=503, headers={"Retry-After": "7"}, json=problem)
+
+
+def test_a_busy_server_is_asked_for_the_file_again(page: Page, subgraph: dict[str, Any], look: Look) -> None:
+    page.goto(ADDRESS)
+    page.locator("section tbody tr").first.wait_for()
+    page.clock.install()
+    page.route("**/export*", busy, times=2)
+    page.get_by_text("Download", exact=True).click()
+    page.get_by_role("button", name="CSV").click()
+    expect(page.get_by_text("too many exports at once")).to_be_visible()
+    look(page, "file that is waited for")
+    with page.expect_response("**/export*"):
+        page.clock.run_for(7000)
+    expect(page.get_by_text("too many exports at once")).to_be_visible()
+    with page.expect_download() as download:
+        page.clock.run_for(7000)
+    with Path(download.value.path()).open() as file:
+        assert len(list(csv.DictReader(file))) == len(subgraph["nodes"])
+    expect(page.get_by_text("too many exports at once")).to_have_count(0)
+
+
+def test_who_does_not_wait_for_a_busy_server_cancels(page: Page) -> None:
+    asked: list[str] = []
+    downloads: list[object] = []
+    page.on("download", lambda download: downloads.append(download))
+    page.on("request", lambda request: asked.append(request.url) if "/export" in request.url else None)
+    page.goto(ADDRESS)
+    page.locator("section tbody tr").first.wait_for()
+    page.clock.install()
+    page.route("**/export*", busy)
+    page.get_by_text("Download", exact=True).click()
+    page.get_by_role("button", name="CSV").click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Cancelled.")).to_be_visible()
+    page.clock.run_for(60_000)
+    assert len(asked) == 1
+    assert downloads == []
 
 
 def test_a_menu_closes_by_escape_and_by_a_click_elsewhere(page: Page) -> None:

@@ -138,7 +138,7 @@ def test_a_server_that_stays_away(loading, server, proxy, monkeypatch, capfd):
 def assert_goes_on_once_the_lease_is_over(loading, server):
     """Another command waits for the writer that died; then it sweeps what that one has left."""
     assert run(loading.arguments(server.url)) == 4
-    server.ask("MATCH (d:Draft) SET d.until = 0")
+    server.ask("MATCH (d:GraphkinDraft) SET d.until = 0")
     assert run(loading.arguments(server.url)) == 0
     assert loading.is_done()
     assert loading.leaves_nothing_else()

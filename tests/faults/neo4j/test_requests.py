@@ -250,7 +250,7 @@ def generations_locked(server):
     """Whoever wants to project waits."""
     driver = neo4j.GraphDatabase.driver(server.url, auth=(server.user, server.password))
     with driver, driver.session() as session, session.begin_transaction() as transaction:
-        transaction.run("MATCH (g:Generation) SET g.locked = true").consume()
+        transaction.run("MATCH (g:GraphkinGeneration) SET g.locked = true").consume()
         yield
         transaction.rollback()
 

@@ -8,7 +8,8 @@ import pytest
 from rdkit import Chem
 
 from ingest.molecules.describer import MoleculeDescriber
-from ingest.parsing import Chunk, ChunkParser, Parsed, ParserPool, item_schema
+from ingest.parsing import Chunk, ChunkParser, Parsed, item_schema
+from ingest.pool import ParserPool
 from ingest.recipe import resolve
 from ingest.workspace import Workspace
 from store.errors import StoreError

@@ -107,7 +107,7 @@ def test_a_query_in_any_format_is_the_ingested_record(name: str) -> None:
     for way, write in ways.items():
         query = read_structure(recipe, **{way: write(molecule)})
         assert query.smiles == reader.describe(record).smiles == "O=C(O)c1ccccc1OC1CO1"
-        assert query.described.tobytes() == fingerprinter.packed(record)
+        assert query.arrays[0].tobytes() == fingerprinter.packed(record)
 
 
 @pytest.mark.parametrize(
@@ -168,8 +168,8 @@ def test_an_ingested_collection_is_searched_by_its_index(tmp_path: Path, nci_fil
             for smiles in nci_smiles[:200:20]:
                 query = read_structure(resolve(), smiles=smiles)
                 hits = found.search(query, None, 30)
-                similarity = np.bitwise_count(whole & query.described).sum(axis=1) / np.maximum(
-                    np.bitwise_count(whole | query.described).sum(axis=1), 1
+                similarity = np.bitwise_count(whole & query.arrays[0]).sum(axis=1) / np.maximum(
+                    np.bitwise_count(whole | query.arrays[0]).sum(axis=1), 1
                 )
                 expected = np.lexsort((np.arange(len(whole)), -similarity.astype(np.float32)))[:30]
                 assert hits.ids.tolist() == expected.tolist()

@@ -167,3 +167,19 @@ def test_well_formed_rows_survive_malformed_ones(read: Callable, bad: list[str])
     content = "smiles,id\n" + "".join(f"{line}\nCC,{at}a\nCC,{at}b\n" for at, line in enumerate(bad))
     kept = [row["name"] for row in read("a.csv", content.encode()) if row["fault"] is None]
     assert kept == [f"{at}{which}" for at in range(len(bad)) for which in "ab"]
+
+
+@pytest.mark.timeout(60)
+def test_a_header_of_very_many_columns(read: Callable) -> None:
+    """They are compared in one pass; there is a limit all the same, and what is wrong is said briefly."""
+    names = ",".join(f"c{number}" for number in range(9_999))
+    assert len(read("a.csv", f"smiles,{names}\nC,{names}\n".encode())[0]["properties"]) == 9_999
+    for header, said in (
+        (f"smiles,{names},x", "too many columns"),
+        (f"{names}", "no column 'smiles'"),
+        (f"smiles,{names.replace('c9998', 'c0')}", "several columns named 'c0'"),
+        (f"smiles,{'x' * 5000},{'x' * 5000}", "several columns named 'x"),
+    ):
+        with pytest.raises(InvalidInput, match=said) as failure:
+            read("a.csv", f"{header}\n".encode())
+        assert len(str(failure.value)) < 1500

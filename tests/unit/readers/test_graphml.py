@@ -116,6 +116,8 @@ def test_a_malformed_graph_costs_only_itself(read_graphs: Callable[..., Any], gr
         _document(GOOD, keys='<key id="k" for="node" attr.name="k" attr.type="int"><default>x</default></key>'),
         _document(GOOD, keys='<key id="k" for="node" attr.name="k" attr.type="boolean"><default/></key>'),
         bytes(range(256)),
+        _document(GOOD).replace(b"UTF-8", b"x-unknown"),
+        _document(GOOD).replace(b"UTF-8", b"rot13"),
     ],
 )
 def test_what_is_no_graphml(read_graphs: Callable[..., Any], data: bytes) -> None:

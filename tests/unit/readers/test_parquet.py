@@ -4,6 +4,7 @@ import datetime
 import decimal
 import gzip
 import io
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -136,3 +137,34 @@ def test_a_temporary_copy_that_does_not_fit() -> None:
             open_source("-", ReadOptions(format="parquet"), content)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_text_that_is_stored_once_is_held_once(write: Callable) -> None:
+    """A small file may say the same long text for many rows."""
+    long = pa.DictionaryArray.from_arrays(pa.array([0] * 200, pa.int32()), ["x" * 500_000])
+    plain = pa.array(["y" * 400_000] * 200)
+    path = write("a.parquet", parquet({"smiles": ["C"] * 200, "x": long, "y": plain}))
+    tracemalloc.start()
+    arrow = pa.total_allocated_bytes()
+    held = [0]
+    for batch in open_source(path, ReadOptions()):
+        held.append(pa.total_allocated_bytes() - arrow)
+        assert batch["properties"][0].as_py() == [("x", "x" * 500_000), ("y", "y" * 400_000)]
+    assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    tracemalloc.stop()
+    assert max(held) < 50_000_000
+
+
+def test_texts_and_nulls_come_back_whether_stored_once_or_not(read: Callable) -> None:
+    texts = ["a", None, "b", "a", ""]
+    columns = {
+        "smiles": ["C"] * 5,
+        "x": texts,
+        "y": pa.array(texts).dictionary_encode(),
+        "z": pa.array([b"\xff", None] * 2 + [b""]),
+    }
+    rows = read("a.parquet", parquet(columns, row_group_size=2))
+    assert [row["properties"] for row in rows] == [
+        {name: value for name, value in zip("xyz", each, strict=True) if value}
+        for each in zip(texts, texts, ["\\xff", None] * 2 + [""], strict=True)
+    ]

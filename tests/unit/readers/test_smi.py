@@ -23,6 +23,26 @@ def test_name_is_the_rest_of_the_line(read: Callable) -> None:
     assert all(row["fault"] is None and row["properties"] == {} for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("line", "text", "name"),
+    [
+        ("C[C@H](O)F |&1:1| alcohol", "C[C@H](O)F |&1:1|", "alcohol"),
+        ("C[C@H](O)F \t |&1:1|\talcohol | 2", "C[C@H](O)F |&1:1|", "alcohol | 2"),
+        ("C[C@H](O)F |&1:1|", "C[C@H](O)F |&1:1|", None),
+        ("C[C@H](O)F |&1:1|name", "C[C@H](O)F |&1:1|", "name"),
+        ("CO |$a b;$| x", "CO |$a b;$|", "x"),
+        ("CO |&1:1 alcohol", "CO |&1:1 alcohol", None),
+        ("CO |", "CO |", None),
+        ("CO || x", "CO ||", "x"),
+        ("CO a|b|", "CO", "a|b|"),
+        (" |&1:1| x", "", "|&1:1| x"),
+    ],
+)
+def test_an_extension_belongs_to_the_structure(read: Callable, line: str, text: str, name: str | None) -> None:
+    """One that is never closed takes the line with it, for whoever reads the structure to refuse."""
+    assert triples(read("a.smi", f"{line}\nC\n".encode())) == [(1, text, name), (2, "C", None)]
+
+
 @pytest.mark.parametrize("name", ["a.smi", "a.smiles", "a.txt", "A.SMI"])
 def test_windows_line_ends_bom_and_no_final_newline(read: Callable, name: str) -> None:
     assert triples(read(name, b"\xef\xbb\xbfCCO a\r\nCC b")) == [(1, "CCO", "a"), (2, "CC", "b")]
@@ -82,6 +102,7 @@ def test_no_line_is_lost_whatever_the_bytes(read: Callable, data: bytes) -> None
 @given(names=st.lists(NO_LINE_ENDS, min_size=1))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_names_come_back(read: Callable, names: list[str]) -> None:
+    names = [name.lstrip().lstrip("|") for name in names]
     rows = read("a.smi", "".join(f"C {name}\n" for name in names).encode())
     assert [row["name"] for row in rows] == [name.strip() or None for name in names]
 

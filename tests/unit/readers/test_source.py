@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ingest.readers import EXTENSIONS, ReadOptions, open_source
+from ingest.readers import EXTENSIONS, ReadOptions, open_graphs, open_source
 from store.errors import InvalidInput
 from store.records import Input
 
@@ -220,3 +220,33 @@ def test_memory_does_not_grow_with_the_input(format: str, start: bytes, block: b
         tracemalloc.stop()
         assert read > 0
     assert peaks[1] < peaks[0] + 500_000
+
+
+@pytest.mark.parametrize("beyond", [False, True])
+def test_what_is_held_whole_may_not_be_far_more_than_it_looks(tmp_path: Path, beyond: bool) -> None:
+    """A gzip bomb; spaces around XML are no harm in themselves."""
+    content = b"<graphml xmlns='http://graphml.graphdrawing.org/xmlns'><graph id='g'><node id='n'/></graph></graphml>"
+    path = tmp_path / "a.graphml.gz"
+    path.write_bytes(gzip.compress(content + b" " * (10_000_001 if beyond else 9_000_000)))
+    source = open_graphs(str(path), ReadOptions())
+    if beyond:
+        with pytest.raises(InvalidInput, match="50 times its size"):
+            list(source)
+    else:
+        assert [text for batch in source for text in batch["text"].to_pylist()] == ['{"num_nodes": 1, "edges": []}']
+
+
+def test_a_large_file_that_is_hardly_compressed_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.graphml.gz"
+    comment = b"<!--" + os.urandom(6_000_000).hex().encode() + b"-->"
+    path.write_bytes(
+        gzip.compress(b"<graphml xmlns='http://graphml.graphdrawing.org/xmlns'>" + comment + b"</graphml>", 1)
+    )
+    assert list(open_graphs(str(path), ReadOptions())) == []
+
+
+def test_a_gzipped_parquet_file_is_held_whole_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet.gz"
+    path.write_bytes(gzip.compress(b"PAR1" + bytes(10_000_000)))
+    with pytest.raises(InvalidInput, match="50 times its size"):
+        open_source(str(path), ReadOptions())

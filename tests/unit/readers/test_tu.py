@@ -293,3 +293,25 @@ def test_size_and_checksum(folder: Callable[..., str], archive: Callable[..., st
     for source in (again, other):
         list(source)
     assert other.digest().sha256 != found.digest().sha256
+
+
+@pytest.mark.parametrize("size", [9_000_000, 10_000_001])
+def test_an_archive_may_not_be_far_more_than_it_looks(
+    graph_rows: Callable[..., Any], archive: Callable[..., str], size: int
+) -> None:
+    path = archive({**TWO, "readme": " " * size})
+    if size > 10_000_000:
+        with pytest.raises(InvalidInput, match="50 times its size"):
+            graph_rows(path)
+    else:
+        assert len(graph_rows(path)) == 2
+
+
+@pytest.mark.timeout(60)
+def test_an_archive_of_many_folders(graph_rows: Callable[..., Any], archive: Callable[..., str]) -> None:
+    """Each would be looked for in all names once more."""
+    path = archive(TWO)
+    with zipfile.ZipFile(path, "a") as packed:
+        for number in range(10_000):
+            packed.writestr(f"f{number}/readme.txt", "")
+    assert len(graph_rows(path)) == 2

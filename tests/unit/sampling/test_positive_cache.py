@@ -202,6 +202,18 @@ def test_a_damaged_entry_is_built_again(cache_of, sampler, tmp_path, victim, dam
     assert same(cache_of().build(sampler, "g", SIZE, POLICY, 0, 0), drawn(sampler))
 
 
+@pytest.mark.parametrize("column", ["anchors", "counts", "isolated", "positives", "visits"])
+def test_an_entry_with_a_flipped_bit_is_built_again(cache_of, sampler, tmp_path, column):
+    cache_of().build(sampler, "g", SIZE, POLICY, 0, 0)
+    (path,) = (tmp_path / "cache").glob(f"*/{column}.npy")
+    data = bytearray(path.read_bytes())
+    data[-100] ^= 1
+    path.write_bytes(data)
+    cache = cache_of()
+    assert same(cache.build(sampler, "g", SIZE, POLICY, 0, 0), drawn(sampler))
+    assert same(cache.get(sampler, "g", SIZE, POLICY, 0, 0), drawn(sampler))
+
+
 def test_sets_that_cannot_fit_are_refused_with_the_numbers(cache_of, sampler, entries):
     cache = cache_of(0.9, setting="GRAPHKIN_CACHE_BYTES")
     for ask in (cache.get, cache.build):

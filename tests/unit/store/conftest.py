@@ -1,6 +1,8 @@
 """A small published generation of the embedded store, and what is needed to write another."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,22 @@ import pytest
 from store import open_store
 from store.base import Draft, Store
 from store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Counts, Edges, Manifest, Provenance
+
+_UNSEALED = """
+CREATE TABLE unsealed (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    collection TEXT NOT NULL,
+    generation TEXT NOT NULL,
+    manifest TEXT NOT NULL,
+    deleted_at TEXT,
+    UNIQUE (collection, generation)
+);
+INSERT INTO unsealed SELECT position, collection, generation, manifest, deleted_at FROM generations;
+DROP TABLE generations;
+ALTER TABLE unsealed RENAME TO generations;
+DROP TABLE seal;
+PRAGMA user_version = 2;
+"""
 
 _EDGES = Edges(np.array([0, 1], np.int32), np.array([1, 2], np.int32), np.array([0.7, 0.5], np.float32))
 
@@ -52,6 +70,17 @@ def publish() -> Callable[..., Manifest]:
             return draft.publish(_write(draft, items))
 
     return publish
+
+
+@pytest.fixture
+def unseal() -> Callable[[Path], None]:
+    """unseal(folder) makes its catalogue one of schema version 2, as it was before there were seals."""
+
+    def unsealed(folder: Path) -> None:
+        with closing(sqlite3.connect(folder / "catalog.sqlite")) as database:
+            database.executescript(_UNSEALED)
+
+    return unsealed
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store import csr
-from store.records import Edges
+from store.records import Edges, Graph
 
 SIZE = 8
 pairs = st.dictionaries(
@@ -78,3 +78,42 @@ def test_edge_blocks_of_a_row_longer_than_a_block() -> None:
     star = Edges(np.zeros(nodes - 1, np.int32), leaves, np.full(nodes - 1, 0.5, np.float32))
     blocks = list(csr.edge_blocks(csr.build(star, nodes), np.float32(0)))
     assert np.array_equal(np.concatenate([block.target for block in blocks]), leaves)
+
+
+TRIANGLE = ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0.5, 1.0, 0.5, 0.75, 1.0, 0.75])
+
+
+@pytest.mark.parametrize(
+    ("part", "place", "value"),
+    [
+        (0, 0, 1), (0, 1, -(2**40)), (0, 1, 5), (0, 2, 2**40), (0, 3, 7), (0, 3, 5),
+        (1, 0, 0), (1, 0, -1), (1, 1, 3), (1, 1, 2**30), (1, 3, -(2**31)), (1, 4, 1), (1, 0, 2),
+        (2, 0, -0.5), (2, 5, np.nan), (2, 2, np.inf), (2, 1, 1.5),
+    ],
+)  # fmt: skip
+def test_a_graph_that_kernels_must_not_read_is_told(part: int, place: int, value: float) -> None:
+    parts = [np.array(each, dtype) for each, dtype in zip(TRIANGLE, (np.int64, np.int32, np.float32), strict=True)]
+    assert csr.flaw(Graph(*parts)) is None
+    parts[part][place] = value
+    flaw = csr.flaw(Graph(*parts))
+    assert flaw is not None
+    assert flaw[0] == ("indptr", "indices", "similarity")[part]
+
+
+def test_a_neighbour_without_neighbours_is_a_flaw() -> None:
+    graph = Graph(np.array([0, 1, 1]), np.array([1], np.int32), np.array([0.5], np.float32))
+    assert csr.flaw(graph) == ("indices", "its rows are not sorted neighbours that have neighbours themselves")
+    assert csr.flaw(Graph(np.array([0]), np.empty(0, np.int32), np.empty(0, np.float32))) is None
+
+
+@pytest.mark.parametrize(
+    ("part", "place", "value"),
+    [("source", 0, -1), ("source", 0, 1), ("target", 1, 3), ("similarity", 1, 0.9), ("similarity", 0, np.nan)],
+)
+def test_a_forest_that_kernels_must_not_read_is_told(part: str, place: int, value: float) -> None:
+    forest = Edges(np.array([0, 0], np.int32), np.array([1, 2], np.int32), np.array([0.8, 0.5], np.float32))
+    assert csr.forest_flaw(forest, 3) is None
+    getattr(forest, part)[place] = value
+    flaw = csr.forest_flaw(forest, 3)
+    assert flaw is not None
+    assert flaw[0] == ("source" if part == "target" else part)

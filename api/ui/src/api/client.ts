@@ -29,7 +29,31 @@ export class Failure extends Error {
   ) {
     super(detail);
   }
+
+  /** Whether to ask again may help. */
+  get passing(): boolean {
+    return this.status < 400 || this.status >= 500 || this.status === 429;
+  }
 }
+
+/** The server is busy, and says in how many seconds to ask again. */
+export class Busy extends Failure {
+  constructor(
+    readonly seconds: number,
+    ...told: ConstructorParameters<typeof Failure>
+  ) {
+    super(...told);
+  }
+}
+
+/** What was asked for is damaged, and stays so. */
+export class Damaged extends Failure {
+  override get passing(): boolean {
+    return false;
+  }
+}
+
+const DAMAGED = "urn:graphkin:problem:damaged";
 
 type Parameters = Record<string, string | number | null | undefined>;
 
@@ -60,12 +84,21 @@ async function asked<Body>(path: string, options: RequestInit, body: (response: 
 
 async function refusal(response: Response): Promise<Failure> {
   const problem = (await response.json().catch(() => null)) as Problem | null;
-  if (problem === null) return new Failure(response.status, "Not answered", `The server says ${response.status}.`);
-  return new Failure(problem.status, problem.title, problem.detail, problem.hint);
+  const told: ConstructorParameters<typeof Failure> = problem
+    ? [problem.status, problem.title, problem.detail, problem.hint]
+    : [response.status, "Not answered", `The server says ${response.status}.`];
+  const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "");
+  if (problem?.type === DAMAGED) return new Damaged(...told);
+  return Number.isNaN(seconds) ? new Failure(...told) : new Busy(seconds, ...told);
 }
 
 export async function collections(signal?: AbortSignal): Promise<CollectionSummary[]> {
   return (await answer<Collections>("/v1/collections", { signal })).collections;
+}
+
+/** The SVG of a picture. */
+export function drawing(address: string, signal?: AbortSignal): Promise<string> {
+  return asked(address, { signal }, (response) => response.text());
 }
 
 /** How large a picture is, in pixels of the page. */
@@ -159,11 +192,6 @@ export class Client {
   /** What a trainer would take for similar to an item. */
   positives(id: number, parameters: { policy: string; k: number; seed: number }, signal?: AbortSignal): Promise<PositivesReply> {
     return this.get(`/items/${id}/positives`, parameters, signal);
-  }
-
-  /** The SVG of a picture. */
-  drawing(address: string, signal?: AbortSignal): Promise<string> {
-    return asked(address, { signal }, (response) => response.text());
   }
 
   /** A selection, as a file. */

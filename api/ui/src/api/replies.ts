@@ -32,6 +32,11 @@ export interface FromGeneration {
   generation: string;
 }
 
+export interface Damage {
+  file: string;
+  problem: string;
+}
+
 export interface CollectionSummary {
   name: string;
   kind: Kind;
@@ -39,6 +44,7 @@ export interface CollectionSummary {
   items: number;
   edges: number;
   published_at: string;
+  damaged: Damage | null;
 }
 
 export interface Collections {
@@ -51,6 +57,7 @@ export interface CollectionDetail extends FromGeneration {
   generations: string[];
   manifest: Manifest;
   histograms: Histograms;
+  damaged: Damage | null;
 }
 
 export interface Histograms {

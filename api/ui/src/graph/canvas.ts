@@ -1,4 +1,5 @@
 import cytoscape, { type BoundingBox12, type Core, type NodeSingular, type StylesheetJson } from "cytoscape";
+import { drawing } from "../picture/drawing";
 import type { Point } from "./layout";
 import type { Neighbourhood } from "./neighbourhood";
 import { type Drawing, FADED, HEIGHT, LARGER, RIM, Underlay, WIDTH } from "./underlay";
@@ -28,7 +29,8 @@ export class Canvas {
   private component: Int32Array = new Int32Array();
   private chosen: number | null = null;
   private legible = false;
-  private readonly awaited = new Set<NodeSingular>(); // whose pictures are on their way
+  private readonly awaited = new Map<NodeSingular, AbortController>(); // whose pictures are on their way
+  private readonly addresses: string[] = []; // of pictures
   private width: number;
   private height: number;
   private timer = 0;
@@ -65,6 +67,7 @@ export class Canvas {
   /** Show these nodes there, all edges among them held. */
   show({ nodes, edges }: Neighbourhood, points: Point[]): void {
     const before = this.nodes.length;
+    this.forget();
     this.cy.batch(() => {
       this.cy.elements().remove();
       this.cy.add(
@@ -150,6 +153,7 @@ export class Canvas {
   destroy(): void {
     clearTimeout(this.timer);
     this.dark.removeEventListener("change", this.restyle);
+    this.forget();
     this.underlay.destroy();
     this.cy.destroy();
   }
@@ -194,7 +198,8 @@ export class Canvas {
         toggled(node, "legible", this.legible);
         const { x, y } = node.position();
         const wanted = this.legible && !beyond(box, x, y, WIDTH);
-        if (wanted && node.data("picture") === undefined && !this.awaited.has(node))
+        if (!wanted) this.awaited.get(node)?.abort();
+        else if (node.data("picture") === undefined && !this.awaited.has(node))
           void this.depict(node, this.listener.picture(place));
       });
     });
@@ -203,17 +208,33 @@ export class Canvas {
   };
 
   /** A node whose picture does not come keeps its plate, and asks again after the next move. */
-  private async depict(node: NodeSingular, picture: string): Promise<void> {
-    const image = new Image();
-    image.crossOrigin = "anonymous"; // as Cytoscape.js asks for it, which then has it at once
-    image.src = picture;
-    this.awaited.add(node);
-    await image.decode().then(
-      () => node.data("picture", picture),
-      () => {},
-    );
+  private async depict(node: NodeSingular, address: string): Promise<void> {
+    const controller = new AbortController();
+    this.awaited.set(node, controller);
+    const picture = await this.painted(address, controller.signal).catch(() => null);
+    if (this.awaited.get(node) !== controller) return;
     this.awaited.delete(node);
+    if (picture !== null) node.data("picture", picture);
     this.settle();
+  }
+
+  /** The address of a drawing that Cytoscape.js, which asks for it anew, has at once. */
+  private async painted(address: string, signal: AbortSignal): Promise<string> {
+    const drawn = new Blob([await drawing(address, signal)], { type: "image/svg+xml" });
+    signal.throwIfAborted();
+    const image = new Image();
+    image.crossOrigin = "anonymous"; // as Cytoscape.js asks for it
+    image.src = URL.createObjectURL(drawn);
+    this.addresses.push(image.src);
+    await image.decode();
+    return image.src;
+  }
+
+  /** Nobody waits for the pictures of these nodes any longer. */
+  private forget(): void {
+    this.awaited.forEach((controller) => controller.abort());
+    this.awaited.clear();
+    this.addresses.splice(0).forEach((address) => URL.revokeObjectURL(address));
   }
 
   private settle(): void {

@@ -106,7 +106,8 @@ def test_walks_that_are_missing_are_noticed(ask, generation, sampler):
     drawn(sampler)
     sampler.drop()
     ask(
-        "MATCH (g:Generation {generation: $id}) MATCH (i:Graph {graph: g.graph, id: 0})-[r:SIMILAR]-() DELETE r",
+        "MATCH (g:GraphkinGeneration {generation: $id}) "
+        "MATCH (:GraphkinGraph {graph: g.graph, id: 0})-[r:SIMILAR]-() DELETE r",
         id=generation.id,
     )
     for policy in (WALK, Policy.of("first_order")):

@@ -167,11 +167,11 @@ def test_a_faint_neighbour_is_found_though_no_walk_finds_it(publish):
 
 
 def test_gds_needs_a_neo4j_store(publish_embedded, generation):
-    embedded = publish_embedded("c", 3, {(0, 1): 0.5})
-    with pytest.raises(InvalidInput, match="gds sampler needs a Neo4j store"):
-        sampler_of(embedded, "gds")
-    for each in (embedded, generation):
-        sampler = sampler_of(each, "snapshot")
-        assert isinstance(sampler, SnapshotSampler)
-        sampler.prepare()
-        assert sampler.ready()
+    with publish_embedded("c", 3, {(0, 1): 0.5}) as embedded:
+        with pytest.raises(InvalidInput, match="gds sampler needs a Neo4j store"):
+            sampler_of(embedded, "gds")
+        for each in (embedded, generation):
+            sampler = sampler_of(each, "snapshot")
+            assert isinstance(sampler, SnapshotSampler)
+            sampler.prepare()
+            assert sampler.ready()

@@ -1,6 +1,7 @@
 """Real servers and the real importer, and what it means that two stores hold the same generation."""
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,35 @@ JARS = Path(__file__).parents[3] / "neo4j" / "target" / "lib"
 def empty_server(spare_neo4j: Any) -> Any:
     spare_neo4j.clear()
     return spare_neo4j
+
+
+@pytest.fixture(scope="session")
+def _wiped_server(start_neo4j: Callable[..., Any]) -> Any:
+    return start_neo4j()
+
+
+@pytest.fixture
+def bare_server(_wiped_server: Any) -> Any:
+    """A server whose database holds nothing, not even constraints and indexes."""
+    ask = _wiped_server.ask
+    ask("MATCH (n) DETACH DELETE n")
+    for kind, condition in (("CONSTRAINT", ""), ("INDEX", "WHERE type <> 'LOOKUP'")):
+        for row in ask(f"SHOW {kind} YIELD * {condition} RETURN name"):
+            ask(f"DROP {kind} {row['name']}")
+    return _wiped_server
+
+
+@pytest.fixture(scope="session")
+def cypher_of() -> Callable[[str], list[str]]:
+    """cypher_of(heading): the statements that the operating guide gives there."""
+    guide = (Path(__file__).parents[4] / "docs" / "operating.md").read_text(encoding="utf-8")
+
+    def statements(heading: str) -> list[str]:
+        section = guide.partition(f"### {heading}\n")[2].partition("\n### ")[0]
+        blocks = re.findall(r"```cypher\n(.*?)```", section, re.DOTALL)
+        return [statement for block in blocks for statement in block.rstrip(";\n").split(";\n")]
+
+    return statements
 
 
 @pytest.fixture

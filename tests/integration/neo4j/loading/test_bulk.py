@@ -61,6 +61,7 @@ def test_an_imported_generation_is_the_same(
                 assert_same(one, other)
                 assert one.manifest.published_at == other.manifest.published_at
                 _assert_found(one, other)
+                _assert_shortest(server, one)
             molecules.publish(imported, "later")
             assert [found.name for found in imported.collections()] == sorted([collection, "later"])
         indexes = _indexes(server.url)
@@ -79,6 +80,15 @@ def _assert_found(one: Any, other: Any) -> None:
         for field in ("smiles", "inchikey"):
             if item[field] is not None:
                 assert other.find(field, item[field]) == one.find(field, item[field])
+
+
+def _assert_shortest(server: Any, one: Any) -> None:
+    """What a user of Cypher compares is the text of each float32, not the float32 written out as a double."""
+    for type, edges in (("SIMILAR", one.edges()), ("SPANS", [one.forest()])):
+        rows = server.ask(f"MATCH (a)-[r:{type}]->(b) RETURN a.id AS a, b.id AS b, r.similarity AS similarity")
+        ends = (zip(each.source, each.target, each.similarity.astype(str), strict=True) for each in edges)
+        expected = {(a, b): float(text) for each in ends for a, b, text in each}
+        assert {(row["a"], row["b"]): row["similarity"] for row in rows} == expected
 
 
 def _indexes(url: str) -> dict[str, tuple[str, bool]]:

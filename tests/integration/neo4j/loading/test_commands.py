@@ -56,7 +56,7 @@ def test_damage_on_the_server_is_told(graphkin: Callable[..., Any], empty_server
     for damage, told in (
         ("MATCH ()-[r:SIMILAR]->() WITH r LIMIT 1 SET r.similarity = 0.9999", "computed again"),
         ("MATCH ()-[r:SIMILAR]->() WITH r LIMIT 1 DELETE r", "edges are stored"),
-        ("MATCH (i:Molecule {id: 0}) SET i.smiles = 'C'", "content hash"),
+        ("MATCH (i:GraphkinMolecule {id: 0}) SET i.smiles = 'C'", "content hash"),
     ):
         empty_server.ask(damage)
         outcome = graphkin("verify", *where, "--sample", 1_000_000)

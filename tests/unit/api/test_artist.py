@@ -5,35 +5,40 @@ from rdkit import Chem
 
 from api.artist import Artist
 from api.depict import shared_atoms
-from store.errors import StoreBusy, StoreError
+from api.work.nursery import Nursery
+from api.work.pool import Pool
+from store.errors import InvalidInput
 
 PEPTIDE = Chem.MolToSmiles(Chem.MolFromSequence("ACDEFGHIKLMNPQRSTVWY" * 5))  # takes seconds to draw
 
 
-def test_a_drawing_that_takes_too_long_costs_its_process_only() -> None:
+def test_a_drawing_that_takes_too_long_costs_its_process_only(nursery: Nursery) -> None:
     async def session() -> str:
-        async with Artist(patience=0.5) as artist:
+        async with Pool(nursery, 2) as drawers:
+            artist = Artist(drawers, patience=0.5)
             for _ in range(3):  # more often than there are processes
-                with pytest.raises(StoreBusy):
+                with pytest.raises(InvalidInput, match="takes more than"):
                     await artist.draw("molecule", PEPTIDE, "", 250, 250)
             return await artist.draw("molecule", "CCO", "ethanol", 250, 250)
 
     assert "<title>ethanol</title>" in asyncio.run(session())
 
 
-def test_what_rdkit_cannot_read_costs_nothing() -> None:
+def test_what_rdkit_cannot_read_costs_nothing(nursery: Nursery) -> None:
     async def session() -> str:
-        async with Artist() as artist:
-            with pytest.raises(StoreError, match="cannot read back"):
+        async with Pool(nursery, 2) as drawers:
+            artist = Artist(drawers)
+            with pytest.raises(InvalidInput, match="cannot read back"):
                 await artist.draw("molecule", "C(", "", 250, 250)
             return await artist.draw("molecule", "CCO", "ethanol", 250, 250)
 
     assert "<title>ethanol</title>" in asyncio.run(session())
 
 
-def test_many_drawings_at_once_are_all_right() -> None:
+def test_many_drawings_at_once_are_all_right(nursery: Nursery) -> None:
     async def session() -> list[str]:
-        async with Artist() as artist:
+        async with Pool(nursery, 2) as drawers:
+            artist = Artist(drawers)
             return await asyncio.gather(*(artist.draw("molecule", "C" * n, str(n), 250, 250) for n in range(2, 30)))
 
     assert [f"<title>{n}</title>" in svg for n, svg in enumerate(asyncio.run(session()), start=2)] == [True] * 28

@@ -1,0 +1,14 @@
+const AHEAD = "200px";
+
+const told = new WeakMap<Element, (near: boolean) => void>();
+const observer = new IntersectionObserver(
+  (entries) => entries.forEach(({ target, isIntersecting }) => told.get(target)?.(isIntersecting)),
+  { rootMargin: AHEAD },
+);
+
+/** Says when an element comes into view, or nearly, and when it leaves it. Gives what ends that. */
+export function watch(element: Element, tell: (near: boolean) => void): () => void {
+  told.set(element, tell);
+  observer.observe(element);
+  return () => observer.unobserve(element);
+}

@@ -1,0 +1,150 @@
+"""Classes of work: a request that takes a millisecond never stands behind one that takes seconds.
+
+What is answered at once has no class. Each other class has a queue of its own: so many requests are worked on at once,
+so many more may wait, and beyond that one is told to come back. Whoever goes away is no longer waited or worked for.
+"""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import ClassVar
+
+import anyio
+from fastapi.routing import APIRoute
+from starlette.types import Message, Receive, Scope, Send
+
+from api.guard import REST
+from store.errors import StoreBusy
+
+_PATIENCE = 3  # seconds that a request waits for its turn
+_STALLED = 60  # seconds after which a client that takes nothing of a reply loses it
+
+
+@dataclass(frozen=True)
+class Limits:
+    """at_once: requests worked on; waiting: those that may queue for it; retry_after: seconds that others are told.
+
+    `stoppable`: the work itself can be stopped midway, not only while it waits; `seconds` until it is, unless its reply
+    has begun.
+    """
+
+    at_once: int
+    waiting: int
+    retry_after: int
+    stoppable: bool = True
+    seconds: float = math.inf
+
+
+CLASSES = {
+    "search": Limits(at_once=4, waiting=256, retry_after=1, stoppable=False),
+    "drawing": Limits(at_once=2, waiting=512, retry_after=2, seconds=4.5),
+    "feed": Limits(at_once=4, waiting=32, retry_after=2),
+    "export": Limits(at_once=2, waiting=8, retry_after=5),
+}
+"""search: a structure's, or the hierarchy as a graph; drawing: a picture; feed: positives of all anchors, negatives;
+export: a whole collection as a file."""
+
+
+class Queue:
+    """Of one class of work."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.limits = CLASSES[name]
+        self._free = asyncio.Semaphore(self.limits.at_once)
+        self.waiting = 0  # requests
+
+    @property
+    def full(self) -> bool:
+        """Whether the next one must wait."""
+        return self._free.locked()
+
+    def busy(self) -> StoreBusy:
+        """What one is told who cannot be served now."""
+        return StoreBusy(
+            f"too many requests for {self._name} work",
+            expected=f"{self.limits.at_once} at once, and {self.limits.waiting} that wait {_PATIENCE} s at most",
+            retry_after=self.limits.retry_after,
+        )
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for one's turn, and keep it. Raises `StoreBusy` where too many wait already."""
+        if self.waiting >= self.limits.waiting:
+            raise self.busy()
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await self._free.acquire()
+        except TimeoutError as error:
+            raise self.busy() from error
+        finally:
+            self.waiting -= 1
+        try:
+            yield
+        finally:
+            self._free.release()
+
+
+class Route(APIRoute):
+    """A route whose requests have a class of work, or none."""
+
+    work: ClassVar[str | None] = None
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.work is None:
+            await super().handle(scope, receive, send)
+            return
+        queue: Queue = scope["state"]["queues"][self.work]
+        if not (queue.full or queue.limits.stoppable):
+            async with queue.turn():
+                await super().handle(scope, receive, send)
+            return
+        with anyio.CancelScope(deadline=anyio.current_time() + queue.limits.seconds) as working:
+            watching = asyncio.create_task(_watch(scope[REST], working))
+            try:
+                async with queue.turn():
+                    await super().handle(scope, receive, _impatient(send, working))
+            finally:
+                watching.cancel()
+        if working.cancelled_caught and not (watching.done() or working.deadline == math.inf):
+            raise queue.busy()
+
+
+class Searching(Route):
+    work = "search"
+
+
+class Drawing(Route):
+    work = "drawing"
+
+
+class Feeding(Route):
+    work = "feed"
+
+
+class Exporting(Route):
+    work = "export"
+
+
+async def _watch(receive: Receive, working: anyio.CancelScope) -> None:
+    """Stop the work for a client that is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    working.cancel()
+
+
+def _impatient(send: Send, working: anyio.CancelScope) -> Send:
+    """Stop the work for a client that no longer takes what it is sent: its connection is cut. What has begun to be sent
+    has all its time."""
+
+    async def sending(message: Message) -> None:
+        working.deadline = math.inf
+        with anyio.move_on_after(_STALLED) as patience:
+            await send(message)
+        if patience.cancelled_caught:
+            working.cancel()
+
+    return sending

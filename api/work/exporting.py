@@ -1,0 +1,51 @@
+"""The task `export`: a generation, or a selection of it, as a file."""
+
+from collections.abc import Generator
+from functools import lru_cache
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from api.export import EdgeFormat, ItemFormat, export_edges, export_items
+from api.export.table import Comparison
+from api.work.reading import unpacked
+from ingest.kinds import kind_of
+from store import open_store
+from store.base import Generation
+from store.records import Float32, Int32
+
+
+def export(
+    store: str,
+    collection: str,
+    generation: str,
+    what: Literal["items", "edges"],
+    format: str,
+    ids: list[int] | None = None,
+    min_similarity: float | None = None,
+    compared_with: dict[str, Any] | None = None,
+) -> Generator[bytes, None, None]:
+    """The bytes of the file, of the items `compared_with` a query that was packed. Raises as `api.export` does, before
+    the first of them."""
+    opened = _opened(store, collection, generation)
+    comparison = None if compared_with is None else _comparison(opened, compared_with)
+    chosen = None if ids is None else np.array(ids, np.int32)
+    if what == "items":
+        yield from export_items(opened, cast(ItemFormat, format), chosen, comparison)
+    else:
+        yield from export_edges(opened, cast(EdgeFormat, format), min_similarity, chosen, comparison)
+
+
+@lru_cache(maxsize=2)
+def _opened(store: str, collection: str, generation: str) -> Generation:
+    return open_store(store).open(collection, generation)
+
+
+def _comparison(opened: Generation, given: dict[str, Any]) -> Comparison:
+    query = unpacked(given)
+    search = kind_of(opened).search(opened)
+
+    def similarity(ids: Int32) -> Float32:
+        return search.similarities(query, ids).astype(np.float32)
+
+    return Comparison(query.text, search.stored(query), similarity)

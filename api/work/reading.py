@@ -1,0 +1,40 @@
+"""The tasks `read` and `read_search`: a structure that somebody asks about, as a recipe reads it."""
+
+from base64 import b64decode, b64encode
+from typing import Any
+
+import numpy as np
+
+from api.body import parsed
+from api.queries import SearchBody
+from ingest.kind import Query
+from ingest.kinds import kind_named
+from ingest.query import read_structure
+
+
+def read(kind: str, recipe: dict[str, Any], **structure: str | None) -> dict[str, Any]:
+    """The query, packed. Raises as `read_structure` does."""
+    return packed(read_structure(kind_named(kind).recipe(recipe), **structure))
+
+
+def read_search(kind: str, recipe: dict[str, Any], body: str) -> dict[str, Any]:
+    """The body of a search, whose bytes are the first 256 characters: its query, packed, and what else it says.
+
+    Raises as `read` and `api.body.parsed` do.
+    """
+    asked = parsed(SearchBody, body.encode("latin-1"))
+    graph = None if asked.graph is None else asked.graph.model_dump_json(exclude_none=True)
+    query = read(kind, recipe, smiles=asked.smiles, inchi=asked.inchi, molblock=asked.molblock, graph=graph)
+    return {"query": query, "min_similarity": asked.min_similarity, "limit": asked.limit}
+
+
+def packed(query: Query) -> dict[str, Any]:
+    """As JSON can hold it."""
+    arrays = [(array.dtype.str, b64encode(array.tobytes()).decode()) for array in query.arrays]
+    return {"text": query.text, "smiles": query.smiles, "arrays": arrays}
+
+
+def unpacked(said: dict[str, Any]) -> Query:
+    """The query that was packed."""
+    arrays = tuple(np.frombuffer(b64decode(content), type) for type, content in said["arrays"])
+    return Query(said["text"], arrays, said["smiles"])

@@ -1,0 +1,60 @@
+"""What it costs to check the files of a generation before they are used: `python -m benchmarks.checks STORE NAME`.
+
+Opens the generation ten times and prints the best times, so with a warm page cache.
+"""
+
+import argparse
+from collections.abc import Callable
+from operator import methodcaller
+from pathlib import Path
+from time import perf_counter
+
+from store import csr, open_store
+from store.base import Generation, Store
+
+USES: dict[str, Callable[[Generation], object]] = {
+    "graph": methodcaller("graph"),
+    "items": methodcaller("items", [0]),
+    "fingerprints": methodcaller("fingerprints"),
+    "search index": methodcaller("index"),
+    "forest": methodcaller("forest"),
+}
+
+
+def timed(store: Store, collection: str) -> dict[str, float]:
+    """Seconds of opening, of each first use, and of scrubbing instead."""
+    begin = perf_counter()
+    with store.open(collection) as generation:
+        seconds = {"open": perf_counter() - begin}
+        for name, use in USES.items():
+            begin = perf_counter()
+            use(generation)
+            seconds[name] = perf_counter() - begin
+    with store.open(collection) as generation:
+        begin = perf_counter()
+        list(generation.scrub())
+        seconds["scrub"] = perf_counter() - begin
+    return seconds
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("store", type=Path)
+    arguments.add_argument("collection")
+    given = arguments.parse_args()
+    with open_store(given.store) as store:
+        with store.open(given.collection) as generation:
+            csr.flaw(generation.graph())  # compiled
+            size = generation.size
+        runs = [timed(store, given.collection) for _ in range(10)]
+        folder = given.store / "collections" / given.collection / store.collection(given.collection).current
+    read = sum(file.stat().st_size for file in folder.iterdir())
+    best = {name: min(run[name] for run in runs) for name in runs[0]}
+    print(f"{size:,} items, {read / 1e6:.1f} MB")
+    for name, seconds in best.items():
+        print(f"  {name:13} {1000 * seconds:8.2f} ms")
+    print(f"  SHA-256 of all: {read / best['scrub'] / 1e9:.2f} GB/s")
+
+
+if __name__ == "__main__":
+    main()

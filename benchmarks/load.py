@@ -1,0 +1,203 @@
+"""Many users at once: what they wait for, and what the server takes of the machine.
+
+    python -m benchmarks.load [--clients 200] [--seconds 60] [--molecules 85271] [--json FILE]
+    python -m benchmarks.load --tree FOLDER                       the server of another checkout
+    python -m benchmarks.load --url URL --collection NAME [--pid PID]     a server that runs already
+
+Three phases, after one request of each kind that is not heavy. Alone: one user asks for an item and for an item's
+neighbours in turn. Load: all users draw from the mix of `benchmarks.mix` without a pause; a twentieth of them is hasty
+and closes the connection after 0.2 to 1 s. Then nobody asks for half a minute. Beside heavy: 20 users ask for drawings
+and heavy replies only, and one more as in the first phase.
+
+Times are those of whole replies, to their last byte. Percentiles include what was still waiting at the end, with the
+time that it had waited. The store is made once and kept in --cache; positive sets are drawn anew. The users share the
+machine with the server, so the processor time of both is told.
+"""
+
+import argparse
+import asyncio
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from itertools import cycle
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import urlsplit
+
+import uvloop
+
+from benchmarks.data import smiles_file
+from benchmarks.exchange import Connection
+from benchmarks.load_report import Phase, Results, report
+from benchmarks.machine import memory, processor_seconds
+from benchmarks.mix import SHARES, Mix
+from benchmarks.users import Draw, Users
+
+Address = tuple[str, int]
+
+_OWN = Path(__file__).parents[1]
+_COLLECTION = "load"
+_ALONE = 5.0  # seconds at most
+_SATURATING = {"drawing": 0.5, "heavy": 0.5}
+_SATURATING_USERS = 20
+_STRUCTURES = 500  # items whose structures are asked for
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=60, help="of the load, and of the last phase")
+    parser.add_argument("--quiet", type=float, default=30, help="seconds from the load to the last look at the memory")
+    parser.add_argument("--molecules", type=int, default=85_271)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tree", type=Path, default=_OWN, help="checkout that makes the store and serves it")
+    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "graphkin-load")
+    parser.add_argument("--url")
+    parser.add_argument("--collection", default=_COLLECTION, help="with --url")
+    parser.add_argument("--pid", type=int, help="with --url: process id, or else its memory is not measured")
+    parser.add_argument("--json", type=Path, help="file for every single request")
+    options = parser.parse_args()
+    if options.url:
+        url = urlsplit(options.url)
+        results = measured((url.hostname or "", url.port or 80), options.pid, options)
+    else:
+        tree = options.tree.resolve()
+        with served(tree, stored(tree, options.cache, options.molecules)) as (address, pid):
+            results = measured(address, pid, options)
+    print(report(results))
+    if options.json:
+        options.json.write_text(json.dumps(asdict(results)))
+
+
+def stored(tree: Path, cache: Path, count: int) -> Path:
+    """The store of so many molecules as a checkout makes it, from the cache if it is there."""
+    store = cache / f"{tree.name}-{count}"
+    if not store.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as folder:
+            label, path = smiles_file(Path(folder), count)
+            print(f"ingesting {label}", file=sys.stderr)
+            made = Path(folder) / "store"
+            command = _graphkin("ingest", "molecules", path, "--store", made, "--collection", _COLLECTION)
+            subprocess.run(command, check=True, stdout=sys.stderr, cwd=tree, env=_environment(tree))
+            made.rename(store)
+    return store
+
+
+@contextmanager
+def served(tree: Path, store: Path) -> Iterator[tuple[Address, int]]:
+    """Address and process id of a server that is ready."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = ("127.0.0.1", free.getsockname()[1])
+    with tempfile.TemporaryDirectory() as cache:
+        command = _graphkin("serve", "--store", store, "--port", str(address[1]))
+        environment = {**_environment(tree), "GRAPHKIN_CACHE_DIR": cache}
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=tree, env=environment) as process:
+            try:
+                while not _ready(address):
+                    if process.poll() is not None:
+                        raise RuntimeError(f"the server ended; if {store} is of another format, delete it")
+                    time.sleep(0.1)
+                yield address, process.pid
+            finally:
+                process.kill()
+
+
+def _graphkin(*arguments: str | Path) -> list[str | Path]:
+    return [sys.executable, "-m", "graphkin", *arguments]
+
+
+def _environment(tree: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(tree)}
+
+
+def _ready(address: Address) -> bool:
+    try:
+        return _read(address, "/readyz")[0] == 200
+    except OSError:  # it does not listen yet
+        return False
+
+
+def _read(address: Address, target: str) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection(*address, timeout=120)
+    try:
+        connection.request("GET", target)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+    finally:
+        connection.close()
+
+
+def measured(address: Address, pid: int | None, options: argparse.Namespace) -> Results:
+    mix = mixed(address, options.collection, Random(options.seed))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_measured(address, mix, pid, options))
+
+
+def mixed(address: Address, collection: str, random: Random) -> Mix:
+    """The mix for a collection, which is asked what it holds."""
+    base = f"/v1/collections/{collection}"
+    manifest = _read(address, base)[1]["manifest"]
+    items = manifest["counts"]["kept"]
+    ids = random.sample(range(items), min(_STRUCTURES, items))
+    smiles = [_read(address, f"{base}/items/{id}")[1]["smiles"] for id in ids]
+    return Mix("{}:{}".format(*address), collection, items, smiles, manifest["recipe"]["threshold"])
+
+
+async def _measured(address: Address, mix: Mix, pid: int | None, options: argparse.Namespace) -> Results:
+    def users(number: int, draw: Draw) -> Users:
+        return Users(address, draw, number, options.seed)
+
+    def cheap(name: str) -> Users:
+        turns = cycle([mix.item, mix.neighbors])
+        return users(1, lambda random: (name, next(turns)(random)))
+
+    await _warm(address, mix, Random(options.seed))
+    start = memory(pid)
+    alone = await _phase(pid, min(_ALONE, options.seconds), cheap("alone"))
+    load = await _phase(pid, options.seconds, users(options.clients, partial(mix.draw, shares=SHARES)))
+    await asyncio.sleep(options.quiet)
+    after = memory(pid)
+    saturating = users(_SATURATING_USERS, partial(mix.draw, shares=_SATURATING))
+    beside = await _phase(pid, options.seconds, cheap("beside heavy"), saturating)
+    return Results(alone, load, beside, start, after)
+
+
+async def _warm(address: Address, mix: Mix, random: Random) -> None:
+    connection = await Connection.to(*address)
+    for name, makes in mix.classes.items():
+        if name != "heavy":
+            for make in makes:
+                await connection.ask(make(random).content)
+    connection.close()
+
+
+async def _phase(pid: int | None, seconds: float, *crowds: Users) -> Phase:
+    highest = memory(pid)
+
+    async def watch() -> None:
+        nonlocal highest
+        while True:
+            await asyncio.sleep(0.25)
+            highest = max(highest, memory(pid))
+
+    server, own = processor_seconds(pid), time.process_time()
+    watching = asyncio.create_task(watch())
+    await asyncio.gather(*(crowd.work(seconds) for crowd in crowds))
+    watching.cancel()
+    log = [record for crowd in crowds for record in crowd.log]
+    return Phase(seconds, processor_seconds(pid) - server, time.process_time() - own, highest, log)
+
+
+if __name__ == "__main__":
+    main()

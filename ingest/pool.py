@@ -1,0 +1,288 @@
+"""Worker processes that parse chunks, and may die or get stuck without ending the run.
+
+Workers leave what they parsed in files of the workspace; only the names of these travel between processes.
+"""
+
+import os
+import signal
+import struct
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from mmap import mmap
+from multiprocessing import connection, get_context, parent_process
+from pathlib import Path
+from threading import Thread
+from typing import Any, ParamSpec, TypeVar
+
+import pyarrow as pa
+
+from ingest.describer import Describer
+from ingest.parsing import Chunk, ChunkParser, Parsed
+from ingest.recipe import Recipe
+from ingest.workspace import Workspace
+from store.embedded.files import disk
+from store.errors import StoreError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PATIENCE = 60.0  # seconds that one record may take
+_AHEAD = 2  # chunks waiting per worker
+
+
+class _Processes(ProcessPoolExecutor):
+    """Worker processes that never hear ctrl-C, which a terminal sends to all: it is their parent's to answer.
+
+    They are started by a thread that blocks the signal. So they inherit the block, and none is left half started where
+    the main thread is interrupted.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._starter = ThreadPoolExecutor(
+            1, initializer=signal.pthread_sigmask, initargs=(signal.SIG_BLOCK, {signal.SIGINT})
+        )
+
+    def submit(self, task: Callable[P, T], /, *arguments: P.args, **options: P.kwargs) -> Future[T]:
+        return self._starter.submit(super().submit, task, *arguments, **options).result()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._starter.shutdown()
+        super().shutdown(wait, cancel_futures=cancel_futures)
+
+
+class ParserPool:
+    """Worker processes that parse chunks; results come in the order of the chunks, whatever the number of workers."""
+
+    def __init__(
+        self,
+        describer: type[Describer],
+        recipe: Recipe,
+        max_size: int,
+        workers: int,
+        workspace: Workspace,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._describer = describer
+        self._made_with = (recipe, max_size)
+        self._workers = workers
+        self._workspace = workspace
+        self._patience = patience
+
+    def _executor(self, workers: int) -> ProcessPoolExecutor:
+        context = get_context("forkserver")
+        context.set_forkserver_preload([__name__, self._describer.__module__])
+        given = (self._describer, self._made_with, self._workspace, self._patience)
+        executor = _Processes(workers, context, initializer=_start_worker, initargs=given)
+        try:
+            executor.submit(os.getpid).result()  # one that cannot even start must not pass for a record that kills
+        except BrokenProcessPool as error:
+            raise StoreError(
+                "worker processes cannot be started",
+                hint='in a script, start the ingest under `if __name__ == "__main__":`',
+            ) from error
+        return executor
+
+    def parse(self, chunks: Iterable[Chunk]) -> Iterator[Parsed]:
+        """Parse every chunk. A record that a worker dies of, or needs more than `patience` seconds for, is rejected; it
+        costs its own time twice, and no other record."""
+        unread = iter(chunks)
+        again: deque[Chunk] = deque()
+        tasks: deque[_Task] = deque()
+        numbers = count()
+        executor = self._executor(self._workers)
+        try:
+            while True:
+                while len(tasks) < self._workers * (1 + _AHEAD):
+                    chunk = again.popleft() if again else next(unread, None)
+                    if chunk is None:
+                        break
+                    tasks.append(_submitted(executor, next(numbers), chunk))
+                if not tasks:
+                    return
+                try:
+                    piece = tasks[0].future.result()
+                except BrokenProcessPool:
+                    executor.shutdown()
+                    again.extendleft(reversed(self._settled(tasks)))
+                    tasks.clear()
+                    executor = self._executor(self._workers)
+                    continue
+                tasks.popleft()
+                yield Parsed.read(piece)
+        finally:
+            executor.shutdown(cancel_futures=True)
+            _Mark.collect(self._workspace)
+
+    def _settled(self, tasks: Iterable["_Task"]) -> list[Chunk]:
+        """The chunks to parse again after workers died, with a piece for each record that one was at. What else was
+        finished has its piece already."""
+        first, *_ = tasks
+        at = _Mark.collect(self._workspace) or {first.number: 0}  # none was at a record: still, settle one
+        chunks: list[Chunk] = []
+        for task in tasks:
+            if (row := at.get(task.number)) is None:
+                chunks.append(task.chunk)
+                continue
+            before, record, after = task.chunk.slice(0, row), task.chunk.slice(row, 1), task.chunk.slice(row + 1)
+            self._settle(record)
+            chunks += [part for part in (before, record, after) if part.records.num_rows]
+        return chunks
+
+    def _settle(self, record: Chunk) -> None:
+        """Parse one record in a process of its own; if that dies too, its piece is a rejection."""
+        begin = time.monotonic()
+        with self._executor(1) as executor:
+            try:
+                executor.submit(_parse_in_worker, 0, record).result()
+            except BrokenProcessPool:
+                stuck = time.monotonic() - begin >= self._patience
+                reason = f"took longer than {self._patience:g} s" if stuck else "the parser process died on this record"
+                describer = self._describer(*self._made_with)
+                parsed = Parsed.rejected(record, reason, describer.schema)
+                with self._workspace.writing(_piece(self._workspace, describer.key, record)) as path:
+                    parsed.write(path)
+        _Mark.collect(self._workspace)
+
+
+@dataclass(frozen=True)
+class _Task:
+    number: int
+    chunk: Chunk
+    future: Future[Path]
+
+
+def _submitted(executor: ProcessPoolExecutor, number: int, chunk: Chunk) -> _Task:
+    try:
+        return _Task(number, chunk, executor.submit(_parse_in_worker, number, chunk))
+    except BrokenProcessPool as error:
+        future: Future[Path] = Future()
+        future.set_exception(error)
+        return _Task(number, chunk, future)
+
+
+class _Mark:
+    """Where a worker says which record of which task it is at: a file, for that outlives the worker."""
+
+    _FORMAT = struct.Struct("=qq")
+    _IDLE = -1
+
+    def __init__(self, workspace: Workspace) -> None:
+        path = workspace.scratch(f"worker-{os.getpid()}")
+        with disk(workspace.folder), path.open("w+b") as file:
+            file.write(self._FORMAT.pack(self._IDLE, 0))
+            file.flush()
+            os.fsync(file.fileno())  # has its room on the disk: a map of a page that finds none kills
+            self._map = mmap(file.fileno(), self._FORMAT.size)
+
+    def set(self, number: int, row: int) -> None:
+        self._FORMAT.pack_into(self._map, 0, number, row)
+
+    def clear(self) -> None:
+        self.set(self._IDLE, 0)
+
+    @classmethod
+    def collect(cls, workspace: Workspace) -> dict[int, int]:
+        """The row by number of task, where dead workers were; their marks are removed."""
+        rows: dict[int, int] = {}
+        for path in workspace.scratches("worker-*"):
+            if len(mark := path.read_bytes()) == cls._FORMAT.size:
+                number, row = cls._FORMAT.unpack(mark)
+                rows[number] = row
+            path.unlink()
+        rows.pop(cls._IDLE, None)
+        return rows
+
+
+class _Timer:
+    """Ends this process, without its doing, when a record has taken `patience` seconds, or little more: a library that
+    is stuck may never let Python do it. It is set at intervals only, for a system call a record would be felt."""
+
+    def __init__(self, patience: float) -> None:
+        self._slack = patience / 60
+        self._patience = patience + self._slack
+        self._set = 0.0
+
+    def next(self) -> None:
+        now = time.monotonic()
+        if now - self._set >= self._slack:
+            signal.setitimer(signal.ITIMER_REAL, self._patience)
+            self._set = now
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        self._set = 0.0
+
+
+class _Worker:
+    """Parses chunks into pieces of the workspace, unless an earlier run has left them there."""
+
+    def __init__(self, describer: Describer, workspace: Workspace, patience: float) -> None:
+        self._parser = ChunkParser(describer)
+        self._key = describer.key
+        self._workspace = workspace
+        self._timer = _Timer(patience)
+
+    @cached_property
+    def _mark(self) -> _Mark:
+        return _Mark(self._workspace)
+
+    def parse(self, number: int, chunk: Chunk) -> Path:
+        piece = _piece(self._workspace, self._key, chunk)
+        if not _is_whole(piece):
+            mark, timer = self._mark, self._timer
+
+            def at(row: int) -> None:
+                mark.set(number, row)
+                timer.next()
+
+            with self._workspace.writing(piece) as path:
+                try:
+                    parsed = self._parser.parse(chunk, at)
+                finally:
+                    timer.stop()
+                parsed.write(path)
+            mark.clear()
+        return piece
+
+
+def _piece(workspace: Workspace, key: bytes, chunk: Chunk) -> Path:
+    text = f"{chunk.source}\0{chunk.text_format}".encode()
+    return workspace.piece(key, text, chunk.records.schema.serialize(), chunk.records.serialize())
+
+
+def _is_whole(piece: Path) -> bool:
+    try:
+        Parsed.read(piece)
+    except (OSError, pa.ArrowInvalid):
+        return False
+    return True
+
+
+_worker: _Worker
+
+
+def _start_worker(
+    describer: type[Describer], made_with: tuple[Recipe, int], workspace: Workspace, patience: float
+) -> None:
+    global _worker  # a worker process has one, made once
+    Thread(target=_end_with_parent, daemon=True).start()
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # whatever it was in the process that all this was started from
+    _worker = _Worker(describer(*made_with), workspace, patience)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)  # the parent was killed: nobody is left to hand results to
+
+
+def _parse_in_worker(number: int, chunk: Chunk) -> Path:
+    return _worker.parse(number, chunk)

@@ -1,0 +1,105 @@
+"""The files of one generation, each of them read whole and compared with the manifest before it is first used."""
+
+import errno
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from io import BufferedReader
+from pathlib import Path
+
+from store.embedded.files import sha256
+from store.errors import Damage, Damaged, StoreError
+from store.records import Manifest
+
+_OURS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # what fails in this process, and says nothing about a file
+
+
+class CheckedFiles:
+    """All opened at once, so that a deletion meanwhile does no harm. Safe to share between threads.
+
+    A file is read once, by whoever needs it first (`require`); others that need it meanwhile wait. What was found
+    damaged stays so. `damage` is what was found first, None as long as nothing was.
+    Raises `Damaged` for a file that is missing or cannot be read.
+    """
+
+    def __init__(self, collection: str, manifest: Manifest, folder: Path) -> None:
+        self.damage: Damage | None = None
+        self._collection = collection
+        self._manifest = manifest
+        self._folder = folder
+        self._reading = {name: threading.Lock() for name in manifest.files}
+        self._problems: dict[str, str | None] = {}  # by file, of those that were read
+        with ExitStack() as opened:
+            self._files = {name: opened.enter_context(self._opened(name)) for name in manifest.files}
+            self.close = opened.pop_all().close
+
+    def __getitem__(self, name: str) -> BufferedReader:
+        """An open file, to map."""
+        return self._files[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def require(self, *names: str) -> None:
+        """Read those that were not read yet, side by side. Raises `Damaged` unless all are what was written."""
+        unread = [name for name in names if name not in self._problems]
+        if len(unread) > 1:
+            with ThreadPoolExecutor(len(unread), thread_name_prefix="integrity") as threads:
+                list(threads.map(self.read, unread))
+        else:
+            for name in unread:
+                self.read(name)
+        for name in names:
+            problem = self._problems[name]
+            if problem is not None:
+                raise self.damaged(name, problem)
+
+    def read(self, name: str, again: bool = False) -> None:
+        """Compare a file with the manifest; with `again` also one that was found whole before."""
+        with self._reading[name]:
+            if name not in self._problems or (again and self._problems[name] is None):
+                problem = self._compared(name)
+                if problem is None:
+                    self._problems[name] = None
+                else:
+                    self.damaged(name, problem)
+
+    def problems(self) -> list[str]:
+        """Read all of them again; also says which of them are no longer in their folder."""
+        for name in self._files:
+            self.read(name, again=True)
+        found = {name: problem or self._lost(name) for name, problem in sorted(self._problems.items())}
+        return [f"{name}: {problem}" for name, problem in found.items() if problem]
+
+    def damaged(self, name: str, problem: str) -> Damaged:
+        """The error that says so. It is remembered."""
+        damage = Damage(name, problem, self._collection, self._manifest.generation)
+        self._problems[name] = problem
+        self.damage = self.damage or damage
+        return Damaged(damage)
+
+    def _opened(self, name: str) -> BufferedReader:
+        try:
+            return (self._folder / name).open("rb")
+        except FileNotFoundError as error:
+            raise self.damaged(name, "it is missing") from error
+        except OSError as error:
+            raise self.damaged(name, _unreadable(error)) from error
+
+    def _compared(self, name: str) -> str | None:
+        try:
+            differs = sha256(self._files[name]) != self._manifest.files[name]
+        except OSError as error:
+            return _unreadable(error)
+        return "its SHA-256 differs from the manifest's" if differs else None
+
+    def _lost(self, name: str) -> str | None:
+        return None if (self._folder / name).is_file() else "it is missing"
+
+
+def _unreadable(error: OSError) -> str:
+    """What is wrong with a file that raises this. Raises `StoreError` where nothing need be."""
+    if error.errno in _OURS:
+        raise StoreError(f"cannot read the store: {error.strerror}", given=error.filename) from error
+    return f"it cannot be read: {error.strerror}"

@@ -1,0 +1,185 @@
+"""Damaged files met by the real server: 503 `damaged` that names the file, shown wherever one looks."""
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from api.serve import Server
+from api.settings import Settings
+from store import open_store
+from store.errors import Damaged
+from trainer import errors
+from trainer.client import Graphkin
+
+URL = "/v1/collections/nci"
+POSITIVES = {"policy": "random_walk"}
+
+MEETING: dict[str, Callable[[httpx.Client], httpx.Response]] = {
+    "indptr.npy": lambda client: client.get(f"{URL}/items/5/neighbors"),
+    "indices.npy": lambda client: client.get(f"{URL}/items/5/positives", params=POSITIVES),
+    "similarity.npy": lambda client: client.get(f"{URL}/paths", params={"from": 0, "to": 9}),
+    "forest.target.npy": lambda client: client.get(f"{URL}/components"),
+    "fingerprints.npy": lambda client: client.post(f"{URL}/search", json={"smiles": "CCO"}),
+    "index.lacking.npy": lambda client: client.post(f"{URL}/search", json={"smiles": "CCO"}),
+    "dropped.npy": lambda client: client.get(f"{URL}/items/5"),
+    "items.sqlite": lambda client: client.get(f"{URL}/export", params={"what": "items", "format": "csv"}),
+}
+
+
+def folder_of(store: Path, collection: str = "nci") -> Path:
+    (found,) = (store / "collections" / collection).iterdir()
+    return found
+
+
+def damage(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) * 2 // 3] ^= 0x40
+    file.write_bytes(data)
+
+
+def eventually(ask: Callable[[], httpx.Response], wanted: Callable[[httpx.Response], bool]) -> httpx.Response:
+    end = time.monotonic() + 60
+    while not wanted(reply := ask()):
+        assert time.monotonic() < end, reply.text
+    return reply
+
+
+def is_damaged(reply: httpx.Response) -> bool:
+    return reply.status_code == 503 and reply.json()["title"] == "Damaged"
+
+
+@pytest.mark.parametrize("name", MEETING)
+def test_a_damaged_file_is_named_by_503_whoever_meets_it(own_folder: Path, serve: Callable, name: str) -> None:
+    generation = folder_of(own_folder)
+    damage(generation / name)
+    with serve(own_folder) as client:
+        for _ in range(2):
+            reply = MEETING[name](client)
+            assert (reply.status_code, reply.headers["content-type"]) == (503, "application/problem+json")
+            assert "Retry-After" not in reply.headers
+            problem = reply.json()
+            assert (problem["type"], problem["title"]) == ("urn:graphkin:problem:damaged", "Damaged")
+            assert name in problem["detail"]
+            assert generation.name[:12] in problem["detail"]
+        told = {"file": name, "problem": "its SHA-256 differs from the manifest's"}
+        assert is_damaged(client.get(f"{URL}/items/0/neighbors"))  # of this generation nothing is answered any more
+        listed = {each["name"]: each["damaged"] for each in client.get("/v1/collections").json()["collections"]}
+        assert listed == {"graphs": None, "hard": None, "keyed": None, "nci": told, "social": None}
+        detail = client.get(URL)
+        assert (detail.status_code, detail.json()["damaged"]) == (200, told)
+        ready = eventually(lambda: client.get("/readyz"), is_damaged)
+        assert all(each in ready.json()["detail"] for each in (name, "nci", generation.name[:12]))
+        assert client.get("/v1/collections/social/items/5").status_code == 200
+        assert client.get("/livez").status_code == 200
+
+
+@pytest.mark.parametrize("name", ["index.rank.npy", "popcounts.npy"])
+def test_what_no_request_has_touched_is_found_in_the_background(own_folder: Path, serve: Callable, name: str) -> None:
+    damage(folder_of(own_folder) / name)
+    with serve(own_folder) as client:
+        assert client.get(f"{URL}/items/5/neighbors").status_code == 200
+        ready = eventually(lambda: client.get("/readyz"), is_damaged)
+        assert name in ready.json()["detail"]
+        assert is_damaged(client.get(f"{URL}/items/5/neighbors"))
+
+
+def test_what_is_damaged_later_is_found_too(own_folder: Path, tmp_path: Path) -> None:
+    settings = Settings(store=own_folder, port=0, cache_dir=tmp_path / "cache", scrub_hours=0.5 / 3600)
+    with Server(settings).running() as url, httpx.Client(base_url=url, timeout=60) as client:
+        assert client.get(f"{URL}/items/5/neighbors").status_code == 200
+        eventually(lambda: client.get("/readyz"), lambda reply: reply.status_code == 200)
+        damage(folder_of(own_folder) / "fingerprints.npy")
+        assert "fingerprints.npy" in eventually(lambda: client.get("/readyz"), is_damaged).text
+
+
+def test_a_generation_that_cannot_be_opened_fails_alone(own_folder: Path, serve: Callable) -> None:
+    (folder_of(own_folder) / "indices.npy").unlink()
+    shutil.rmtree(folder_of(own_folder, "keyed"))
+    with serve(own_folder) as client:
+        assert client.get("/v1/collections").status_code == 200
+        for _ in range(2):
+            assert "indices.npy: it is missing" in client.get(f"{URL}/items/0").json()["detail"]
+        listed = {each["name"]: each["damaged"] for each in client.get("/v1/collections").json()["collections"]}
+        assert listed["nci"] == {"file": "indices.npy", "problem": "it is missing"}
+        assert client.get("/v1/collections/keyed").status_code == 200
+        assert is_damaged(client.get("/v1/collections/keyed/items/0"))
+        assert client.get("/v1/collections/social/items/0").status_code == 200
+
+
+def test_a_damaged_generation_that_is_not_current_leaves_the_server_ready(
+    own_folder: Path, serve: Callable, publish: Callable[..., str]
+) -> None:
+    old = folder_of(own_folder)
+    publish(str(own_folder), "nci", ["CCO", "CCCO"])
+    damage(old / "similarity.npy")
+    with serve(own_folder) as client:
+        assert is_damaged(client.get(f"{URL}/items/0", params={"generation": old.name}))
+        assert client.get(f"{URL}/items/0").status_code == 200
+        ready = eventually(lambda: client.get("/readyz"), lambda reply: reply.status_code == 200).json()
+        assert ready["damaged"] == [
+            {
+                "collection": "nci",
+                "generation": old.name,
+                "file": "similarity.npy",
+                "problem": "its SHA-256 differs from the manifest's",
+            }
+        ]
+        with open_store(own_folder) as store:
+            store.delete("nci", old.name)
+        gone = eventually(lambda: client.get("/readyz"), lambda reply: reply.json()["damaged"] == [])
+        assert gone.status_code == 200
+        assert client.get(f"{URL}/items/0", params={"generation": old.name}).status_code == 410
+
+
+def test_a_generation_that_was_ingested_again_is_served_again(
+    own_folder: Path, serve: Callable, publish: Callable[..., str]
+) -> None:
+    lines = ["CCO", "CCCO"]
+    generation = publish(str(own_folder), "small", lines)
+    damage(folder_of(own_folder, "small") / "items.sqlite")
+    url = "/v1/collections/small"
+    with serve(own_folder) as client:
+        assert is_damaged(client.get(f"{url}/items/0"))
+        with open_store(own_folder) as store:
+            store.delete("small", generation)
+        assert publish(str(own_folder), "small", lines) == generation
+        reply = eventually(lambda: client.get(f"{url}/items/0"), lambda reply: reply.status_code == 200)
+        assert reply.json()["generation"] == generation
+        assert client.get(url).json()["damaged"] is None
+
+
+def test_a_damaged_catalogue_is_a_503_of_its_own(own_folder: Path, serve: Callable, tmp_path: Path) -> None:
+    with serve(own_folder) as client:
+        assert client.get(f"{URL}/items/0").status_code == 200
+        catalog = own_folder / "catalog.sqlite"
+        data = catalog.read_bytes()
+        catalog.write_bytes(data[: len(data) // 2])
+        for path in ("/v1/collections", "/readyz", "/v1/collections/hard/items/0", "/v1/collections/hard"):
+            reply = client.get(path)
+            assert is_damaged(reply), path
+            assert "catalog.sqlite" in reply.json()["detail"]
+            assert "Retry-After" not in reply.headers
+        catalog.write_bytes(data)
+        assert client.get("/v1/collections").status_code == 200
+    catalog.write_bytes(data[: len(data) // 2])
+    with pytest.raises(Damaged):
+        Server(Settings(store=own_folder, port=0, cache_dir=tmp_path))
+
+
+def test_the_client_does_not_try_a_damaged_generation_again(own_folder: Path, serve: Callable) -> None:
+    with serve(own_folder) as client, Graphkin(str(client.base_url), patience=600) as server:
+        nci: Any = server.collection("nci")
+        damage(folder_of(own_folder) / "indptr.npy")
+        before = time.monotonic()
+        with pytest.raises(errors.Damaged, match=r"indptr\.npy"):
+            nci.item(5)
+        with pytest.raises(errors.Damaged, match=r"indptr\.npy"):
+            nci.epoch(0, "first_order")
+        assert time.monotonic() - before < 30
+        listed = {each["name"]: each["damaged"] for each in server.collections()}
+        assert listed["nci"]["file"] == "indptr.npy"

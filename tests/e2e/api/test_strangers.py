@@ -1,0 +1,69 @@
+"""One request never holds up all: what strangers write is read elsewhere, and not for ever."""
+
+import re
+import threading
+import time
+
+import httpx
+import pytest
+
+from tests.fused import fused
+
+URL = "/v1/collections/nci"
+
+
+def slow_pulses(client: httpx.Client) -> float:
+    """How often the event loop was more than a quarter of a second late so far, once it was ready."""
+    while client.get("/readyz").status_code != 200:
+        time.sleep(0.05)
+    told = client.get("/metrics").text
+    within, all = (
+        float(re.search(rf"^graphkin_event_loop_lag_seconds_{name} (\S+)$", told, re.MULTILINE)[1])  # type: ignore[index]
+        for name in (r'bucket\{le="0.25"\}', "count")
+    )
+    return all - within
+
+
+@pytest.mark.parametrize("place", ["search", "structure", "items", "structure.svg", "highlight", "export"])
+@pytest.mark.parametrize("atoms", [200, 998])
+def test_fused_rings_hold_up_nobody(client: httpx.Client, place: str, atoms: int) -> None:
+    smiles = fused(atoms) + "C" * len(place)  # what was read once is remembered
+    replies: list[httpx.Response] = []
+
+    def ask() -> None:
+        match place:
+            case "search":
+                replies.append(client.post(f"{URL}/search", json={"smiles": smiles}))
+            case "highlight":
+                replies.append(client.get(f"{URL}/items/5/depiction.svg", params={"highlight_smiles": smiles}))
+            case "export":
+                body = {"ids": [1], "what": "items", "format": "csv", "query_smiles": smiles}
+                replies.append(client.post(f"{URL}/export", json=body))
+            case _:
+                replies.append(client.get(f"{URL}/{place}", params={"smiles": smiles}))
+
+    before, begin = slow_pulses(client), time.monotonic()
+    asking = threading.Thread(target=ask)
+    asking.start()
+    asked = 0
+    while asking.is_alive():
+        assert client.get(f"{URL}/items/5/neighbors").status_code == 200
+        asked += 1
+        asking.join(0.01)
+    assert time.monotonic() - begin < 5 + 2 * (place == "highlight")  # which may be looked for 2 s
+    assert asked > 1
+    assert slow_pulses(client) == before
+    (reply,) = replies
+    assert reply.status_code in ((200, 422) if atoms == 200 else (422,))
+    if reply.status_code == 422:
+        assert reply.json()["detail"].startswith("this structure cannot be read: reading it takes ")
+        assert smiles[:150] in reply.json()["given"]
+
+
+def test_a_large_graph_holds_up_nobody(client: httpx.Client) -> None:
+    nodes = 95_000
+    edges = [[node, (node * 7919 + 1) % nodes] for node in range(nodes)]
+    before = slow_pulses(client)
+    reply = client.post("/v1/collections/social/search", json={"graph": {"edges": edges}})
+    assert reply.status_code in (200, 422)
+    assert slow_pulses(client) == before

@@ -1,0 +1,13 @@
+"""Every file of a generation, and the catalogue, flipped or cut once; tests/long does it 200 times."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_nothing_is_answered_from_damage(tmp_path: Path) -> None:
+    campaign = [sys.executable, Path(__file__).with_name("damage.py"), tmp_path, "--trials", "40", "--seed", "1"]
+    ended = subprocess.run(campaign, capture_output=True, text=True)
+    lines = ended.stdout.splitlines()
+    assert [line for line in lines if '"right": true' not in line] == []
+    assert (ended.returncode, len(lines)) == (0, 40), ended.stderr

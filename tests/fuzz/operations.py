@@ -1,0 +1,96 @@
+"""Every parameter and every field that the OpenAPI names, with values that it should not have."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from json import dumps
+from typing import Any
+
+from api.app import create_app
+from api.settings import Settings
+
+Texts = dict[str, str]
+Made = tuple[str, str, str, str | None]
+"""id, method, target, body"""
+
+# As they stand in a target.
+_VALUES = (
+    "", "%20", "%00", "%FF", "%ED%A0%80", "%EF%BB%BF", "%F0%9F%A7%AA", "%0D%0A", "-1", "0", "1.0", "0.5", "1e999",
+    "NaN", "1_000", "%EF%BC%91", "2147483648", "9007199254740992", "18446744073709551616", "9" * 4400, "null", "[]",
+    "x" * 9000, "%27%3B%20DROP%20TABLE%20items%3B--", "%3Cscript%3E", "..%2F..%2F",
+)  # fmt: skip
+
+# As they stand in a body.
+_JSON = (
+    "null", "true", "-1", "0", "1.0", "0.5", "1e999", "NaN", "-Infinity", "2147483648", "9007199254740992",
+    "18446744073709551616", "1" * 4400, '""', '"\\u0000"', '"\\ud800"', '"\\ufeff"', '"\\u202e"', '"1"',
+    '"' + "x" * 9000 + '"', "[]", "[[]]", "[null]", "[-1]", "[0.5]", "[2147483648]", "[0, 0, 0]", "{}", '{"":{}}',
+    '{"edges":[[0,1]]}', "[" * 900 + "]" * 900,
+)  # fmt: skip
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The OpenAPI of the application."""
+    return create_app(Settings(store="unused")).openapi()
+
+
+def parameters() -> Iterator[Made]:
+    """Every parameter of every operation with every value, all others as in the document's examples."""
+    for operation in _operations():
+        for name in (*operation.places, *operation.query):
+            for number, value in enumerate(_VALUES):
+                yield operation.request(f"{name}/{number}", {name: value})
+
+
+def fields() -> Iterator[Made]:
+    """The same of every field of every body."""
+    for operation in _operations():
+        for name in operation.fields:
+            for number, value in enumerate(_JSON):
+                yield operation.request(f"{name}/{number}", field={name: value})
+
+
+@dataclass(frozen=True)
+class _Operation:
+    """One operation. Values are those of the examples, "" where there is none and none is needed."""
+
+    method: str
+    path: str
+    places: Texts
+    query: Texts
+    fields: Texts
+
+    @classmethod
+    def of(cls, method: str, path: str, described: dict[str, Any]) -> "_Operation":
+        told = described.get("parameters", ())
+        places, query = (
+            {each["name"]: str(each["schema"].get("examples", [""])[0]) for each in told if each["in"] == place}
+            for place in ("path", "query")
+        )
+        fields = {}
+        if "requestBody" in described:
+            reference = described["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+            schema = document()["components"]["schemas"][reference.rpartition("/")[2]]
+            fields = {name: _example(field) for name, field in schema["properties"].items()}
+        return cls(method, path, places, query, fields)
+
+    def request(self, id: str, given: Texts | None = None, field: Texts | None = None) -> Made:
+        given = given or {}
+        asked = {name: given.get(name, value) for name, value in self.query.items()}
+        query = "&".join(f"{name}={value}" for name, value in asked.items() if value or name in given)
+        target = f"{self.path.format(**{**self.places, **given})}?{query}"
+        told = {**self.fields, **(field or {})}
+        body = ",".join(f"{dumps(name)}:{value}" for name, value in told.items() if value)
+        return f"{self.method}{self.path}/{id}", self.method.upper(), target, f"{{{body}}}" if self.fields else None
+
+
+def _example(field: dict[str, Any]) -> str:
+    example = field.get("examples", [None])[0]
+    return "" if example is None else dumps(example)
+
+
+def _operations() -> Iterator[_Operation]:
+    for path, methods in document()["paths"].items():
+        for method, described in methods.items():
+            yield _Operation.of(method, path, described)

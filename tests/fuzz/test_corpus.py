@@ -1,0 +1,45 @@
+"""The corpus is as large and as wide as it is meant to be, and the same every time."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from tests.fuzz.corpus import lines
+from tests.fuzz.files import files
+from tests.fuzz.operations import document
+from tests.fuzz.requests import requests
+
+
+def test_there_are_a_thousand_requests_and_three_hundred_files() -> None:
+    assert len(requests()) >= 1000
+    assert len(files()) >= 300
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [case.id for case in requests()],
+        [case.id for case in files()],
+        [case["id"] for case in lines("exchanges.jsonl")],
+    ],
+    ids=["requests", "files", "exchanges"],
+)
+def test_every_case_has_an_id_of_its_own(ids: list[str]) -> None:
+    assert [id for id, times in Counter(ids).items() if times > 1] == []
+
+
+def test_every_route_is_asked() -> None:
+    asked = {(case.method, case.target.partition("?")[0]) for case in requests()}
+    for path, operations in document()["paths"].items():
+        pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", path))
+        for method in operations:
+            assert any(verb == method.upper() and pattern.fullmatch(target) for verb, target in asked), (method, path)
+
+
+def test_every_structure_and_file_is_the_same_every_time() -> None:
+    """Contents that are made are made from a seed."""
+    requests.cache_clear()
+    first = {case.id: case for case in requests()}
+    requests.cache_clear()
+    assert {case.id: case for case in requests()} == first

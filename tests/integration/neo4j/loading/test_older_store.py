@@ -1,0 +1,75 @@
+"""A database with a store of schema version 2, whose labels were `:Collection`, `:Molecule` and the like."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import pytest
+
+from store import open_store
+from store.errors import StoreFormat
+from store.neo4j import cypher
+
+OLDER = Path(__file__).with_name("version_2.cypher").read_text(encoding="utf-8")
+THEIRS = """
+CREATE (c:Collection {name: 'stamps'})-[:HAS]->(:Generation {graph: 'x'}), (:Draft {graph: 'y'}),
+       (:Molecule {graph: 'x', id: 0})-[:SIMILAR]->(:Molecule {smiles: 'CCO'}), (:Batch {graph: 'y'}), (:Name), (:Node)
+"""
+
+
+@pytest.fixture
+def older(bare_server: Any) -> Any:
+    """A server whose database holds such a store, and nodes of a team's own beside it."""
+    for statement in OLDER.rstrip(";\n").split(";\n"):
+        bare_server.ask(statement)
+    bare_server.ask(THEIRS)
+    return bare_server
+
+
+def everything(server: Any) -> list[list[dict[str, Any]]]:
+    return [
+        server.ask(statement)
+        for statement in (
+            "MATCH (n) RETURN labels(n) AS labels, n {.*} AS properties, COUNT { (n)--() } AS degree ORDER BY id(n)",
+            "SHOW INDEXES YIELD name, labelsOrTypes, properties RETURN * ORDER BY name",
+        )
+    ]
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_it_is_refused_and_left_as_it_is(older: Any, create: bool) -> None:
+    before = everything(older)
+    with pytest.raises(
+        StoreFormat, match=r"an older graphkin\n.*schema version 2\n.*3\n.*once the older store is removed"
+    ):
+        open_store(older.url, create=create)
+    assert everything(older) == before
+
+
+@pytest.mark.parametrize("dropped", [True, False])
+def test_the_guide_removes_it_and_nothing_else(
+    older: Any, cypher_of: Callable[[str], list[str]], molecules: Any, dropped: bool
+) -> None:
+    """A new store takes its place, also where the constraints of the older one were left: they hold for none of it."""
+    with neo4j.GraphDatabase.driver(older.url, auth=(older.user, older.password)) as driver, driver.session() as shell:
+        for statement in cypher_of("A store of an older version"):
+            if dropped or not statement.startswith("DROP"):
+                shell.run(statement).consume()
+    labels = [row["labels"] for row in older.ask("MATCH (n) RETURN labels(n)[0] AS labels ORDER BY labels")]
+    assert labels == ["Batch", "Collection", "Draft", "Generation", "Molecule", "Molecule", "Name", "Node"]
+    assert len(older.ask("MATCH ()-[r]->() RETURN r")) == 2
+    with open_store(older.url, create=True) as store:
+        molecules.publish(store, "mine")
+        with store.open("mine") as generation:
+            assert generation.check() == []
+            assert generation.find("name", "alcohol") == [0, 1, 3]
+    labelled = {
+        row["name"]: row["label"]
+        for row in older.ask("SHOW INDEXES YIELD name, labelsOrTypes RETURN name, labelsOrTypes[0] AS label")
+    }
+    assert all(labelled[name] in set(cypher.Label) for name in cypher.SCHEMA_NAMES)
+    older_names = {"graphkin_collection", "graphkin_name", "graphkin_molecule_digest"}
+    assert len(older_names & set(labelled)) == (0 if dropped else 3)
+    if dropped:
+        older.ask("CREATE (:Collection {name: 'stamps'}), (:Molecule {graph: 'x', id: 0})")

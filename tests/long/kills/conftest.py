@@ -1,0 +1,118 @@
+"""The kill campaign: 200 SIGKILLs at seeded moments, and after each whether anything is lost, wrong or different.
+
+KILLS_SEED=N (0) makes it another campaign. `-k` runs a part of it: every test is a block of a few kills, with random
+numbers of its own. The table at the end counts the kills that met a living process; one that came too late is tried
+again and does not count.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from store.errors import NotFound
+from tests.faults.conftest import State, graphkin, molecules, read_back, saboteur, undisturbed
+from tests.integration.trainer.conftest import serve, serve_apart
+
+__all__ = ["graphkin", "molecules", "read_back", "saboteur", "serve", "serve_apart", "undisturbed"]  # fixtures
+
+SEED = os.environ.get("KILLS_SEED", "0")
+
+
+@dataclass
+class Part:
+    """What befell one part of the campaign.
+
+    landed     kills by the stage they met
+    late       kills that found the process ended
+    lost       published generations that were gone, damaged or different
+    wrong      edges that were missing, superfluous or of another similarity
+    diverging  what was built, answered or trained afterwards as an undisturbed process would not have
+    """
+
+    landed: Counter[str] = field(default_factory=Counter)
+    late: int = 0
+    lost: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    diverging: list[str] = field(default_factory=list)
+
+    def attempts(self, seed: str, kills: int) -> Iterator[Random]:
+        """Random numbers for one attempt after the other, until so many have landed; nothing may be found then."""
+        until = self.landed.total() + kills
+        for attempt in range(3 * kills):
+            yield Random(f"{SEED} {seed} {attempt}")
+            if self.landed.total() == until:
+                break
+        assert self.landed.total() == until, f"{self.late} kills came too late"
+        assert not (self.lost + self.wrong + self.diverging)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        return (self.landed.total(), self.late, len(self.lost), len(self.wrong), len(self.diverging))
+
+    def row(self, name: str) -> str:
+        stages = ", ".join(f"{stage} {number}" for stage, number in self.landed.items())
+        return f"| {name} | {' | '.join(map(str, self.counts))} | {stages} |"
+
+
+_PARTS = pytest.StashKey[dict[str, Part]]()
+
+
+@pytest.fixture(scope="session")
+def part(pytestconfig: pytest.Config) -> Callable[[str], Part]:
+    """The part of this name."""
+    parts = pytestconfig.stash.setdefault(_PARTS, {})
+    return lambda name: parts.setdefault(name, Part())
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    parts = config.stash.get(_PARTS, {})
+    if not parts:
+        return
+    terminalreporter.section(f"kills, seed {SEED}")
+    columns = ("", "kills", "too late", "generations lost", "wrong edges", "diverging", "stages")
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    lines += [each.row(name) for name, each in parts.items()]
+    sums = (sum(counts) for counts in zip(*(each.counts for each in parts.values()), strict=True))
+    terminalreporter.write_line("\n".join([*lines, f"| all | {' | '.join(map(str, sums))} | |"]))
+
+
+@pytest.fixture(scope="session")
+def published(read_back: Callable[[Path], State | None]) -> Callable[[Path], State | None]:
+    """As `read_back`, and None also where there is no store yet."""
+
+    def read(folder: Path) -> State | None:
+        try:
+            return read_back(folder)
+        except NotFound:
+            return None
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def keep(published: Callable[[Path], State | None]) -> Callable[..., None]:
+    """`keep(part, store, expected, where)`: what a store holds must be this, or one of these; what is missing, damaged
+    or different is noted as lost."""
+
+    def kept(part: Part, store: Path, expected: State | tuple[State | None, ...] | None, where: str) -> None:
+        try:
+            found = published(store)
+        except Exception as error:  # whatever a damaged store raises
+            part.lost.append(f"{where}: {error!r}")
+            return
+        if found not in (expected if isinstance(expected, tuple) else (expected,)):
+            part.lost.append(f"{where}: {found and found.generations}")
+
+    return kept
+
+
+@pytest.fixture(scope="session")
+def tree() -> Callable[[Path], set[str]]:
+    """All that lies in a folder, by relative path."""
+    return lambda folder: {str(path.relative_to(folder)) for path in folder.rglob("*")}

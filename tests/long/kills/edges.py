@@ -1,0 +1,57 @@
+"""Edges that a store holds, and those that RDKit alone finds."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rdkit import Chem, DataStructs
+from rdkit.Chem import rdFingerprintGenerator
+
+from store.base import Generation
+
+
+class Edges(NamedTuple):
+    """pairs (2, E), sorted, the lower id above; similarity (E)"""
+
+    pairs: NDArray[np.int64]
+    similarity: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, source: NDArray[np.int64], target: NDArray[np.int64], similarity: NDArray[np.float64]) -> "Edges":
+        order = np.lexsort((target, source))
+        return cls(np.stack([source, target])[:, order].astype(np.int64), similarity[order])
+
+    def among(self, pairs: NDArray[np.int64]) -> "Edges":
+        """Those of these pairs."""
+        wanted = {*map(tuple, pairs.T.tolist())}
+        chosen = np.array([tuple(pair) in wanted for pair in self.pairs.T.tolist()], bool)
+        return Edges(self.pairs[:, chosen], self.similarity[chosen])
+
+    def differing(self, right: "Edges") -> Iterator[str]:
+        """Edges that are missing, superfluous, or more than a rounding of float32 away."""
+        ours, theirs = ({*map(tuple, each.pairs.T.tolist())} for each in (self, right))
+        yield from (f"missing {pair}" for pair in theirs - ours)
+        yield from (f"superfluous {pair}" for pair in ours - theirs)
+        if ours == theirs:
+            for at in np.flatnonzero(np.abs(self.similarity - right.similarity) > 1e-6):
+                yield f"{self.pairs[:, at]} has {self.similarity[at]}, not {right.similarity[at]}"
+
+
+def stored(generation: Generation) -> Edges:
+    blocks = [*generation.edges()]
+    return Edges.of(
+        *(np.concatenate([getattr(each, name) for each in blocks]) for name in ("source", "target", "similarity"))
+    )
+
+
+def brute_force(smiles: Iterable[str], threshold: float) -> Edges:
+    """All pairs with at least this Tanimoto similarity of Morgan fingerprints, radius 2, 2,048 bits."""
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    bits = [generator.GetFingerprint(Chem.MolFromSmiles(each)) for each in smiles]
+    found = []
+    for source in range(len(bits) - 1):
+        similarity = np.array(DataStructs.BulkTanimotoSimilarity(bits[source], bits[source + 1 :]))
+        near = np.flatnonzero(similarity >= threshold)
+        found.append((np.full(len(near), source), source + 1 + near, similarity[near]))
+    return Edges.of(*(np.concatenate(column) for column in zip(*found, strict=True)))

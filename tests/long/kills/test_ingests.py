@@ -1,0 +1,152 @@
+"""Ingests killed in every stage: the first of a store, the next generation, by window, and of graphs."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from graphkin.cli import run
+from ingest.verify import verify
+from store import open_store
+from tests.faults.conftest import COMMAND, Session
+from tests.long.kills.edges import Edges, brute_force, stored
+
+STAGES = ("start and compile", "parse", "items", "index", "join", "cap", "write", "publish")
+KILLS, BLOCKS = 5, 4
+THRESHOLD = 0.4
+SAMPLE = 300  # edges of graphs that GraKeL computes again
+INGESTS = {  # name -> (what is there before, what is ingested, how)
+    "first ingest": (None, "first.smi", ("molecules", "--threshold", str(THRESHOLD), "--top-k", "0")),
+    "next ingest": ("first.smi", "next.smi", ("molecules", "--threshold", str(THRESHOLD), "--top-k", "0")),
+    "window": ("first.smi", "next.smi", ("molecules", "--threshold", str(THRESHOLD), "--candidates", "window")),
+    "graphs": (None, "graphs.jsonl", ("graphs",)),
+}
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory, nci_file):
+    """A folder with overlapping files of real molecules, and one of random graphs."""
+    folder = tmp_path_factory.mktemp("inputs")
+    lines = nci_file.read_text().splitlines(keepends=True)
+    (folder / "first.smi").write_text("".join(lines[:2500]))
+    (folder / "next.smi").write_text("".join(lines[1500:4500]))
+    graphs = [nx.gnm_random_graph(8 + seed % 20, 10 + seed % 40, seed=seed) for seed in range(2500)]
+    records = (
+        {"name": f"g{seed}", "edges": [*graph.edges], "num_nodes": len(graph)} for seed, graph in enumerate(graphs)
+    )
+    (folder / "graphs.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    return folder
+
+
+@dataclass
+class Scene:
+    """An ingest as it goes undisturbed: command without its store; the store before it (None: none) and what it
+    publishes; the names in the store afterwards; seconds by stage; the right edges."""
+
+    name: str
+    command: tuple
+    start: object
+    before: object
+    after: object
+    names: set
+    seconds: dict
+    edges: Edges
+
+    def wrong_edges(self, store, seed):
+        """Of the current generation."""
+        with open_store(store) as opened, opened.open("c") as generation:
+            yield from stored(generation).differing(self.edges)
+            if self.name == "graphs":
+                yield from verify(generation, SAMPLE, seed)
+
+
+def ingesting(command, store):
+    return [str(each) for each in ("ingest", *command, "--store", store, "--collection", "c", "--workers", "2")]
+
+
+def started(command, store):
+    return subprocess.Popen(
+        [COMMAND, *ingesting(command, store)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.fixture(scope="module", params=INGESTS)
+def scene(request, inputs, tmp_path_factory, published, tree):
+    before, file, (kind, *options) = INGESTS[request.param]
+    command = (kind, inputs / file, *options)
+    folder = tmp_path_factory.mktemp("scene")
+    start, store = None, folder / "after"
+    if before is not None:
+        start = folder / "before"
+        assert run(ingesting(("molecules", inputs / before), start)) == 0
+        shutil.copytree(start, store)
+    with started(command, store) as process:
+        moments = [time.monotonic(), *(time.monotonic() for _ in process.stderr)]
+        moments.append(time.monotonic())
+    assert process.returncode == 0
+    assert len(moments) == len(STAGES) + 1
+    with open_store(store) as opened, opened.open("c") as generation:
+        edges = stored(generation)
+        if kind == "molecules":
+            right = brute_force(generation.structures(), THRESHOLD)
+            edges = right if request.param != "window" else right.among(edges.pairs)
+    return Scene(
+        request.param,
+        command,
+        start,
+        start and published(start),
+        published(store),
+        tree(store),
+        dict(zip(STAGES, np.diff(moments), strict=True)),
+        edges,
+    )
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_killed_in_every_stage(block, scene, part, tmp_path, keep, tree):
+    """And started again, it ends as if nothing had happened."""
+    kills = part(scene.name)
+    for number, random in enumerate(kills.attempts(f"{scene.name} {block}", KILLS)):
+        store = tmp_path / str(number)
+        if scene.start is not None:
+            shutil.copytree(scene.start, store)
+        stage = STAGES[(block * KILLS + number) % len(STAGES)]
+        met = killed(scene, store, stage, random)
+        if met is None:
+            kills.late += 1
+            continue
+        if STAGES.index(met) > STAGES.index(stage):
+            scene.seconds[stage] /= 2  # the machine is quicker than it was
+        kills.landed[met] += 1
+        where = f"{scene.name}, block {block}, attempt {number}, {met}"
+        keep(kills, store, (scene.before, scene.after), where)
+        assert run(ingesting(scene.command, store)) == 0
+        keep(kills, store, scene.after, f"{where}, again")
+        kills.wrong += [f"{where}: {edge}" for edge in scene.wrong_edges(store, number)]
+        kills.diverging += [f"{where}: {name}" for name in tree(store) ^ scene.names]
+        shutil.rmtree(store)
+
+
+def killed(scene, store, stage, random):
+    """Kill an ingest, alone or with its workers, some time after the stage before has ended; the stage that it met."""
+    with started(scene.command, store) as process:
+        said = [process.stderr.readline() for _ in range(STAGES.index(stage))]
+        time.sleep(scene.seconds[stage] * random.random() ** 2)  # rather early: too late is another stage
+        if random.random() < 0.5:
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+        said += process.stderr
+        Session(process).ended()
+    return STAGES[len(said)] if process.returncode == -signal.SIGKILL else None

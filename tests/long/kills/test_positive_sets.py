@@ -1,0 +1,168 @@
+"""Builds of positive sets killed: a server's, and those of two processes that share the folder."""
+
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from functools import cache
+
+import httpx
+import numpy as np
+import pytest
+
+from store import open_store
+from store.positives import PositiveCache
+from store.sampling.engine import sampler_of
+from store.sampling.policy import Policy
+from tests.integration.trainer.conftest import publish_ring
+
+KILLS, SERVERS, PAIRS = 5, 3, 3
+ITEMS = 40_000
+POLICY = {"length": 4, "walks": 32, "k": 8}  # laborious, so that a build takes a while
+EPOCHS = 3
+BUILDER = """
+import sys
+from pathlib import Path
+from store import open_store
+from store.positives import PositiveCache
+from store.sampling.engine import sampler_of
+from store.sampling.policy import Policy
+
+store, folder, *epochs = sys.argv[1:]
+with open_store(store) as opened, opened.open("ring") as generation:
+    cache = PositiveCache(Path(folder), 10**9, block=4096)
+    policy = Policy.of("random_walk", POLICY)
+    print("ready", flush=True)
+    for epoch in epochs:
+        cache.build(sampler_of(generation, threads=1), generation.id, generation.size, policy, 0, int(epoch))
+""".replace("POLICY", ", ".join(f"{name}={value}" for name, value in POLICY.items()))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ring") / "store"
+    with open_store(folder, create=True) as opened:
+        publish_ring(opened, "ring", ITEMS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def built(store):
+    """Builds in this process what is not in a folder: the columns of every epoch."""
+
+    def build(folder):
+        policy = Policy.of("random_walk", **POLICY)
+        kept = PositiveCache(folder, 10**9)
+        with open_store(store) as opened, opened.open("ring") as generation:
+            order = (sampler_of(generation, threads=1), generation.id, generation.size, policy, 0)
+            sets = [kept.build(*order, epoch) for epoch in range(EPOCHS)]
+            return [
+                np.array(getattr(each, name))
+                for each in sets
+                for name in ("anchors", "counts", "isolated", "positives", "visits")
+            ]
+
+    return build
+
+
+@pytest.fixture(scope="module")
+def builder(store):
+    def start(folder, epochs):
+        command = [sys.executable, "-c", BUILDER, store, folder, *map(str, epochs)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def alone(built, builder, tmp_path_factory):
+    """What is built undisturbed, and the seconds that it takes a process."""
+    folder = tmp_path_factory.mktemp("alone")
+    with builder(folder / "process", range(EPOCHS)) as process:
+        assert process.stdout.readline() == "ready\n"
+        begin = time.monotonic()
+        process.wait()
+        seconds = time.monotonic() - begin
+    assert process.returncode == 0
+    return built(folder / "here"), seconds
+
+
+@pytest.mark.parametrize("block", range(PAIRS))
+def test_two_processes_share_a_folder(block, alone, built, builder, part, tmp_path):
+    """They begin at opposite ends; one is killed, the other goes on."""
+    kills, (right, seconds) = part("positive sets, two processes"), alone
+    for number, random in enumerate(kills.attempts(f"pair {block}", KILLS)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with builder(folder, range(EPOCHS)) as one, builder(folder, reversed(range(EPOCHS))) as other:
+            for each in (one, other):
+                assert each.stdout.readline() == "ready\n"
+            time.sleep(random.random() * seconds / 2)  # they share the work
+            partial = any(folder.glob("*.partial"))
+            one.kill()
+        if one.returncode == 0:
+            kills.late += 1
+            continue
+        kills.landed["building" if partial else "between builds"] += 1
+        assert other.returncode == 0
+        left = [each.name for each in folder.glob("*.partial")]
+        found = built(folder)
+        kills.diverging += [f"pair, block {block}, attempt {number}: {name} is left" for name in left]
+        if not all(np.array_equal(*each) for each in zip(found, right, strict=True)):
+            kills.diverging.append(f"pair, block {block}, attempt {number}: other sets")
+
+
+@pytest.fixture(scope="module")
+def right(store, serve):
+    """The epoch of this number as an undisturbed server has it, and the seconds until it is built."""
+    with serve(store) as url, httpx.Client(base_url=url, timeout=60) as client:
+        yield cache(lambda epoch: whole(client, epoch))
+
+
+def asked(client, epoch):
+    headers = {"Accept": "application/vnd.apache.arrow.stream"}
+    path = f"/v1/collections/ring/positives/epochs/{epoch}"
+    return client.get(path, params={"policy": "random_walk", **POLICY}, headers=headers)
+
+
+def whole(client, epoch):
+    """The epoch once it is built, and the seconds until then."""
+    begin = time.monotonic()
+    while (reply := asked(client, epoch)).status_code == 503:
+        time.sleep(0.02)
+    assert reply.status_code == 200
+    return reply.content, time.monotonic() - begin
+
+
+@pytest.mark.parametrize("block", range(SERVERS))
+def test_servers(block, store, right, serve_apart, part, tmp_path):
+    """One server after the other over the same cache, each killed while it builds the next epoch."""
+    kills = part("positive sets, server")
+
+    @contextmanager
+    def server():
+        with serve_apart(store, tmp_path) as (url, process), httpx.Client(base_url=url, timeout=60) as client:
+            yield client, process
+
+    def compare(client, epoch):
+        if whole(client, epoch)[0] != right(epoch)[0]:
+            kills.diverging.append(f"server, block {block}: epoch {epoch} is another")
+
+    _, seconds = right(0)
+    epoch = 0
+    for random in kills.attempts(f"server {block}", KILLS):
+        with server() as (client, process):
+            compare(client, epoch)
+            epoch += 1
+            assert asked(client, epoch).status_code == 503
+            time.sleep(random.random() * seconds)
+            process.kill()
+            process.wait()
+        if any(tmp_path.rglob("*.partial")):
+            kills.landed["building"] += 1
+        else:
+            kills.late += 1
+            seconds /= 2
+    with server() as (client, _):
+        compare(client, epoch)
+    assert not any(tmp_path.rglob("*.partial"))

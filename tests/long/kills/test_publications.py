@@ -1,0 +1,136 @@
+"""The last moments of an ingest, from the first file that is synced to the row in the catalogue and what follows; and
+deletions from beginning to end. All of it takes milliseconds, so processes are killed at file operations."""
+
+import shutil
+import signal
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from graphkin.cli import run
+from store import open_store
+from tests.long.kills.edges import brute_force, stored
+
+KILLS, PUBLICATIONS, DELETIONS = 5, 6, 4
+COLLECTION = "nci"
+THRESHOLD = 0.4
+STAGES = ("files", "between rename and row", "after the row")
+DELETED = {  # name -> (how many generations there are, which of them is deleted, which file has it)
+    "the current one": (2, 1, 1),
+    "an old one": (2, 0, 0),
+    "the only one": (1, 0, 0),
+}
+
+
+def again(graphkin, file, store):
+    """The ingest once more, in this process."""
+    assert run([str(each) for each in graphkin.ingesting(file, store)]) == 0
+
+
+def wrong_edges(store):
+    with open_store(store) as opened, opened.open(COLLECTION) as generation:
+        assert not generation.manifest.dropped
+        yield from stored(generation).differing(brute_force(generation.structures(), THRESHOLD))
+
+
+def moments(operations):
+    """The numbers, from 1, of the operations of a publication, by stage."""
+    first = next(at for at, (kind, path) in enumerate(operations, 1) if kind == "sync" and "collections" in path.parts)
+    last = range(first, len(operations) + 1)
+    return {stage: [at for at in last if met(operations[:at]) == stage] for stage in STAGES}
+
+
+def met(operations):
+    """The stage of a publication that was killed before the last of these operations."""
+    done = [(kind, path.parts[-3] if kind == "rename" else path.name) for kind, path in operations[:-1]]
+    if ("unlink", "catalog.sqlite-journal") in done:
+        return "after the row"
+    return "between rename and row" if ("rename", "collections") in done else "files"
+
+
+@pytest.fixture(scope="module")
+def names(undisturbed, graphkin, molecules, tmp_path_factory, tree):
+    """What lies in the store after the second ingest."""
+    store = tmp_path_factory.mktemp("names") / "store"
+    shutil.copytree(undisturbed.store, store)
+    again(graphkin, molecules[1], store)
+    return tree(store)
+
+
+@pytest.mark.parametrize("block", range(PUBLICATIONS))
+def test_publications(block, undisturbed, graphkin, molecules, saboteur, names, part, keep, tree, tmp_path):
+    kills, at = part("publish"), moments(undisturbed.operations)
+    for number, random in enumerate(kills.attempts(f"publish {block}", KILLS)):
+        store = tmp_path / str(number)
+        shutil.copytree(undisturbed.store, store)
+        plan = saboteur.plan(store, at=random.choice(at[STAGES[(block + number) % len(STAGES)]]))
+        if graphkin.ingest(molecules[1], store, plan=plan).returncode != -signal.SIGKILL:
+            kills.late += 1
+            continue
+        stage = met(plan.operations())
+        kills.landed[stage] += 1
+        where = f"publish, block {block}, attempt {number}, before {plan.operations()[-1]}"
+        keep(kills, store, undisturbed.second if stage == "after the row" else undisturbed.first, where)
+        again(graphkin, molecules[1], store)
+        keep(kills, store, undisturbed.second, f"{where}, again")
+        kills.wrong += [f"{where}: {edge}" for edge in wrong_edges(store)]
+        kills.diverging += [f"{where}: {name}" for name in tree(store) ^ names]
+
+
+@dataclass
+class Deletion:
+    """A deletion as it goes undisturbed: the store before it, the generation and the file that it was made from, the
+    operations; what is published before it, after it, and once the file is ingested again, and the names then."""
+
+    name: str
+    start: Path
+    generation: str
+    file: Path
+    operations: list
+    before: object
+    after: object
+    again: object
+    names: set
+
+    def command(self, store):
+        return "delete", "--store", str(store), "--collection", COLLECTION, "--generation", self.generation
+
+
+@pytest.fixture(scope="module", params=DELETED)
+def deletion(request, undisturbed, graphkin, molecules, saboteur, published, tree, tmp_path_factory):
+    generations, deleted, file = DELETED[request.param]
+    start, store = (tmp_path_factory.mktemp("deletion") / each for each in ("before", "after"))
+    shutil.copytree(undisturbed.store, start)
+    if generations == 2:
+        again(graphkin, molecules[1], start)
+    shutil.copytree(start, store)
+    before = published(store)
+    found = Deletion(request.param, start, before.generations[deleted], molecules[file], [], before, None, None, set())
+    plan = saboteur.plan(store)
+    graphkin.run(*found.command(store), plan=plan).check_returncode()
+    after = published(store)
+    again(graphkin, found.file, store)
+    return replace(found, operations=plan.operations(), after=after, again=published(store), names=tree(store))
+
+
+@pytest.mark.parametrize("block", range(DELETIONS))
+def test_deletions(block, deletion, graphkin, saboteur, part, keep, tree, tmp_path):
+    kills = part("delete")
+    for number, random in enumerate(kills.attempts(f"delete {deletion.name} {block}", 2)):
+        store = tmp_path / str(number)
+        shutil.copytree(deletion.start, store)
+        plan = saboteur.plan(store, at=random.randint(1, len(deletion.operations)))
+        if graphkin.run(*deletion.command(store), plan=plan).returncode != -signal.SIGKILL:
+            kills.late += 1
+            continue
+        done = met(plan.operations()) == "after the row"
+        kills.landed["after the row" if done else "before the row"] += 1
+        where = f"delete {deletion.name}, block {block}, attempt {number}, before {plan.operations()[-1]}"
+        keep(kills, store, deletion.after if done else deletion.before, where)
+        assert run([*deletion.command(store)]) == (3 if done else 0)
+        keep(kills, store, deletion.after, f"{where}, again")
+        again(graphkin, deletion.file, store)
+        keep(kills, store, deletion.again, f"{where}, ingested again")
+        kills.wrong += [f"{where}: {edge}" for edge in wrong_edges(store)]
+        kills.diverging += [f"{where}: {name}" for name in tree(store) ^ deletion.names]

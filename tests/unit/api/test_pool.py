@@ -1,0 +1,194 @@
+"""Processes that can be stopped, for real."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from api.work.crossing import packed, unpacked
+from api.work.nursery import Nursery
+from api.work.pool import Ended, Failed, Pool
+from ingest.recipe import resolve, resolve_graphs
+from store import errors
+from store.errors import GraphkinError, InvalidInput, NotFound, StoreBusy
+from tests.fused import fused
+
+T = TypeVar("T")
+
+MOLECULES = {"kind": "molecule", "recipe": resolve().model_dump()}
+GRAPHS = {"kind": "graph", "recipe": resolve_graphs().model_dump()}
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def run(nursery: Nursery, session: Callable[[Pool], Awaitable[T]], **options: Any) -> T:
+    async def whole() -> T:
+        async with Pool(nursery, 1, **options) as pool:
+            return await session(pool)
+
+    return asyncio.run(whole())
+
+
+async def canonical(pool: Pool, smiles: str, seconds: float = 20) -> str:
+    async with pool.worker() as worker:
+        said = await worker.ask("read", seconds, **MOLECULES, smiles=smiles)
+    return str(said["text"])
+
+
+def test_what_takes_too_long_costs_its_process_only(nursery: Nursery) -> None:
+    async def session(pool: Pool) -> list[str]:
+        found = [await canonical(pool, "OCC")]
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                await canonical(pool, fused(998), 0.3)
+            found.append(await canonical(pool, "OCCC"))
+        return found
+
+    assert run(nursery, session) == ["CCO", "CCCO", "CCCO"]
+
+
+def test_what_takes_too_much_memory_fails_alone(nursery: Nursery) -> None:
+    edges = json.dumps({"edges": [[node, node + 1] for node in range(90_000)]})
+
+    async def session(pool: Pool) -> str:
+        async with pool.worker() as worker:
+            with pytest.raises((Failed, Ended)):
+                await worker.ask("read", 60, **GRAPHS, graph=edges)
+        return await canonical(pool, "OCC")
+
+    assert run(nursery, session, memory=8 * 2**20) == "CCO"
+
+
+def test_an_answer_that_nobody_waits_for_is_nobody_elses(nursery: Nursery) -> None:
+    async def session(pool: Pool) -> list[str]:
+        await canonical(pool, "C")
+        found = []
+        for carbons in range(2, 30):
+            asking = asyncio.create_task(canonical(pool, "N" + "C" * carbons))
+            await asyncio.sleep(0.0002 * carbons)
+            asking.cancel()
+            with suppress(asyncio.CancelledError):
+                await asking
+            found.append(await canonical(pool, "O" + "C" * carbons))
+        return found
+
+    assert run(nursery, session) == ["C" * carbons + "O" for carbons in range(2, 30)]
+
+
+def test_who_goes_away_while_a_process_starts_leaves_it_to_others(nursery: Nursery) -> None:
+    async def session(pool: Pool) -> str:
+        asking = asyncio.create_task(canonical(pool, "CC"))
+        await asyncio.sleep(0.05)
+        asking.cancel()
+        return await canonical(pool, "OCC")
+
+    assert run(nursery, session) == "CCO"
+
+
+def test_a_process_that_was_killed_is_replaced(nursery: Nursery) -> None:
+    async def session(pool: Pool) -> list[Any]:
+        found: list[Any] = []
+        for smiles in ("OCC", "OCCC"):
+            async with pool.worker() as worker:
+                pid = worker.pid
+            assert pid is not None
+            os.kill(pid, signal.SIGKILL)
+            try:
+                found.append(await canonical(pool, smiles))
+            except Ended:  # it had not been told yet
+                found.append(await canonical(pool, smiles))
+        return found
+
+    assert run(nursery, session) == ["CCO", "CCCO"]
+
+
+def test_a_process_without_work_is_ended_and_started_again(nursery: Nursery) -> None:
+    async def session(pool: Pool) -> str:
+        await canonical(pool, "C")
+        async with pool.worker() as worker:
+            pid = worker.pid
+        while worker.pid is not None:
+            await asyncio.sleep(0.01)
+        assert pid is not None
+        while is_alive(pid):
+            await asyncio.sleep(0.01)
+        return await canonical(pool, "OCC")
+
+    assert run(nursery, session, idle=0.2) == "CCO"
+
+
+def test_errors_keep_their_kind(nursery: Nursery) -> None:
+    async def session(pool: Pool) -> InvalidInput:
+        with pytest.raises(InvalidInput) as caught:
+            await canonical(pool, "C((")
+        assert await canonical(pool, "OCC") == "CCO"
+        return caught.value
+
+    error = run(nursery, session)
+    assert (error.given, error.expected) == ("C((", "a valid smiles")
+
+
+def test_a_stream_may_fail_before_its_first_piece(nursery: Nursery, tmp_path: Path) -> None:
+    async def session(pool: Pool) -> None:
+        async with pool.worker() as worker:
+            pieces = worker.stream(
+                "export", store=str(tmp_path), collection="c", generation="g", what="items", format="csv"
+            )
+            with pytest.raises(NotFound, match="there is no store here"):
+                await anext(pieces)
+
+    run(nursery, session)
+
+
+def test_too_many_who_wait_are_told_to_come_back(nursery: Nursery) -> None:
+    async def session(pool: Pool) -> int:
+        async with pool.worker():
+            waiting = [asyncio.create_task(canonical(pool, "C")) for _ in range(256)]
+            await asyncio.sleep(0)
+            with pytest.raises(StoreBusy):
+                await canonical(pool, "C")
+        return len(await asyncio.gather(*waiting))
+
+    assert run(nursery, session) == 256
+
+
+def test_a_nursery_that_was_killed_is_replaced() -> None:
+    with closing(Nursery()) as own:
+
+        async def session(pool: Pool) -> list[str]:
+            found = [await canonical(pool, "OCC")]
+            assert own.pid is not None
+            os.kill(own.pid, signal.SIGKILL)
+            async with pool.worker() as worker:
+                await worker.close()
+            found.append(await canonical(pool, "OCCC"))
+            return found
+
+        assert run(own, session) == ["CCO", "CCCO"]
+
+
+KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, GraphkinError)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_error_crosses(kind: type[GraphkinError]) -> None:
+    if kind is errors.Damaged:
+        error: GraphkinError = errors.Damaged(errors.Damage("indptr.npy", "cut short", "nci", "0" * 64))
+    else:
+        error = kind("what happened", given={"a": [1]}, expected="b", hint="c")
+    again = unpacked(json.loads(json.dumps(packed(error))))
+    assert type(again) is kind
+    assert str(again) == str(error)
+    assert vars(again) == vars(error)

@@ -1,0 +1,130 @@
+"""Records that break, kill or stop what describes them: each is rejected, and no other."""
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ingest.describer import Describer
+from ingest.parsing import Chunk, ChunkParser
+from ingest.pool import ParserPool
+from ingest.recipe import resolve
+from ingest.workspace import Workspace
+from store.errors import StoreError
+
+PATIENCE = 0.5
+STUCK = "took longer than 0.5 s"
+DIED = "the parser process died on this record"
+
+
+class Fragile(Describer):
+    """Does to its process what the record says."""
+
+    key = b"fragile"
+    schema = pa.schema([("text", pa.string())])
+
+    def __init__(self, recipe: Any, max_size: int) -> None: ...
+
+    def describe(self, text: str, text_format: str, name: str | None) -> Sequence[object]:  # noqa: C901
+        match text:
+            case "stuck":
+                re.match("(a+)+$", "a" * 60 + "b")  # for years, and no other thread of Python's runs meanwhile
+            case "slow":
+                time.sleep(PATIENCE / 5)
+            case "dies":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "exits":
+                os._exit(0)
+            case "system":
+                raise SystemError(
+                    "<built-in method f of Boost object at 0x7f31480de810> returned a result with an error"
+                )
+            case "key":
+                raise KeyError("smiles")
+            case "surrogate":
+                raise ValueError("\udcff\nsecond line")
+            case "memory":
+                raise MemoryError
+            case "recursion":
+                return self.describe(text, text_format, name)
+            case "path":
+                raise RuntimeError("line 95 in file /project/build/GraphMol/PeriodicTable.h")
+        return (text,)
+
+
+RAISED = {
+    "system": "could not be described: SystemError: <built-in method f of Boost object at …> returned a result with "
+    "an error",
+    "key": "could not be described: KeyError: 'smiles'",
+    "surrogate": r"could not be described: ValueError: \udcff",
+    "memory": "could not be described: MemoryError",
+    "recursion": "could not be described: RecursionError: maximum recursion depth exceeded",
+    "path": "could not be described: RuntimeError: line 95 in file …",
+}
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> ParserPool:
+    workspace = Workspace(tmp_path / "work")
+    workspace.prepare()
+    return ParserPool(Fragile, resolve(), 1000, 2, workspace, PATIENCE)
+
+
+def _outcome(given: Any) -> tuple[list[str], list[tuple[str, str]]]:
+    parsed = list(given)
+    items = [row["text"] for each in parsed for row in each.items.to_pylist()]
+    rejections = [(row["input"], row["reason"]) for each in parsed for row in each.rejections.to_pylist()]
+    return items, rejections
+
+
+@pytest.mark.parametrize("text", RAISED)
+def test_whatever_is_raised_rejects_the_record(chunk: Callable[..., Chunk], text: str) -> None:
+    parsed = ChunkParser(Fragile(None, 0)).parse(chunk(["before", text, "after"]))
+    items, ((rejected, reason),) = _outcome([parsed])
+    assert items == ["before", "after"]
+    assert rejected == text
+    assert reason == RAISED[text]
+
+
+def test_records_that_are_stuck_or_kill_are_rejected_and_no_other(
+    chunk: Callable[..., Chunk], pool: ParserPool, tmp_path: Path
+) -> None:
+    texts = [["a", "stuck", "b", "dies", "c"], ["dies"], ["d", "key"], [], ["e", "stuck"], ["exits", "f"], ["g"]]
+    items, rejections = _outcome(pool.parse(map(chunk, texts)))
+    assert items == ["a", "b", "c", "d", "e", "f", "g"]
+    assert rejections == [
+        ("stuck", STUCK),
+        ("dies", DIED),
+        ("dies", DIED),
+        ("key", RAISED["key"]),
+        ("stuck", STUCK),
+        ("exits", DIED),
+    ]
+    assert not list((tmp_path / "work").glob("*.partial"))
+
+
+def test_time_is_of_one_record_not_of_many(chunk: Callable[..., Chunk], pool: ParserPool) -> None:
+    items, rejections = _outcome(pool.parse([chunk(["slow"] * 10)]))
+    assert (len(items), rejections) == (10, [])
+
+
+def test_a_stuck_record_costs_its_time_twice_not_once_for_each_half_of_its_chunk(
+    chunk: Callable[..., Chunk], pool: ParserPool
+) -> None:
+    """By halving, a record among 1,000 would be waited for eleven times."""
+    texts = [f"t{n}" for n in range(1000)]
+    texts[617] = "stuck"
+    parsed = list(pool.parse([chunk(texts)]))
+    assert [(each.items.num_rows, each.rejections.num_rows) for each in parsed] == [(617, 0), (0, 1), (382, 0)]
+
+
+def test_a_mark_that_cannot_be_written_is_said(chunk: Callable[..., Chunk], pool: ParserPool, tmp_path: Path) -> None:
+    (tmp_path / "work").rmdir()
+    with pytest.raises(StoreError, match="cannot write the store"):
+        list(pool.parse([chunk(["a"])]))

@@ -1,0 +1,224 @@
+"""Damaged files of a generation: found before they are used, named, and never read out of bounds."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from store import open_store
+from store.base import Generation, Store
+from store.embedded import integrity
+from store.errors import Damaged, Deleted, StoreError
+from store.records import Manifest
+
+USES: dict[str, Callable[[Generation], object]] = {
+    "indptr.npy": lambda generation: generation.neighbors(0),
+    "indices.npy": lambda generation: generation.subgraph(0, 1, 10, 10),
+    "similarity.npy": lambda generation: generation.path(0, 2, 4),
+    "fingerprints.npy": lambda generation: generation.fingerprints(),
+    "popcounts.npy": lambda generation: generation.fingerprints(),
+    "dropped.npy": lambda generation: generation.items([0]),
+    "forest.source.npy": lambda generation: generation.forest(),
+    "forest.target.npy": lambda generation: generation.forest(),
+    "forest.similarity.npy": lambda generation: generation.forest(),
+    "items.sqlite": lambda generation: generation.find("smiles", "C"),
+}
+
+
+@pytest.fixture
+def whole(store: Store, folder: Path, publish: Callable[..., Manifest]) -> Path:
+    """The folder of a published generation."""
+    return folder / "collections" / "c" / publish(store).generation
+
+
+def flip(path: Path, place: int, bit: int = 0) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1 << bit
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", USES)
+def test_a_flipped_bit_is_found_before_the_file_is_used(store: Store, whole: Path, name: str) -> None:
+    data = (whole / name).read_bytes()
+    body = len(data) - np.load(whole / name).nbytes if name.endswith("npy") else len(data) // 2
+    for place in range(body, len(data), max(1, (len(data) - body) // 7)):
+        flip(whole / name, place, place % 8)
+        with store.open("c") as generation:
+            for _ in range(2):  # it stays so
+                with pytest.raises(Damaged) as error:
+                    USES[name](generation)
+                found = error.value.damage
+                assert (found.file, found.collection, found.generation) == (name, "c", whole.name)
+                assert name in error.value.detail
+                assert whole.name[:12] in error.value.detail
+            assert generation.damage == found
+            assert any(problem.startswith(f"{name}: ") for problem in generation.check())
+        assert store.damage("c") is not None
+        (whole / name).write_bytes(data)
+    with store.open("c") as generation:
+        USES[name](generation)
+        assert generation.damage is None
+
+
+def test_what_is_whole_is_answered_beside_what_is_damaged(store: Store, whole: Path) -> None:
+    flip(whole / "fingerprints.npy", -1)
+    with store.open("c") as generation:
+        assert generation.neighbors(0).total == 1
+        assert generation.items([0])[0]["smiles"] == "C"
+        assert generation.damage is None
+        assert [*generation.scrub()] == [path.name for path in sorted(whole.iterdir())]
+        assert generation.damage is not None
+        assert generation.damage.file == "fingerprints.npy"
+
+
+def test_a_scrub_reads_again_only_if_told_to(store: Store, whole: Path) -> None:
+    with store.open("c") as generation:
+        assert len([*generation.scrub()]) == 10
+        flip(whole / "indptr.npy", -8)
+        assert [*generation.scrub()]
+        assert generation.damage is None
+        assert [*generation.scrub(again=True)]
+        assert generation.damage is not None
+        assert generation.damage.file == "indptr.npy"
+
+
+def test_all_of_a_deleted_generation_can_still_be_read_for_the_first_time(store: Store, whole: Path) -> None:
+    with store.open("c") as generation:
+        store.delete("c", whole.name)
+        assert not whole.exists()
+        for use in USES.values():
+            use(generation)
+        assert [*generation.scrub(again=True)]
+        assert generation.damage is None
+    with pytest.raises(Deleted):
+        store.damage("c", whole.name)
+
+
+def test_threads_that_need_a_file_at_once_read_it_once(
+    store: Store, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    hashed = integrity.sha256
+    monkeypatch.setattr(integrity, "sha256", lambda file: read.append(Path(file.name).name) or hashed(file))
+    with store.open("c") as generation, ThreadPoolExecutor(16) as threads:
+        for use in USES.values():
+            list(threads.map(lambda _, use=use: use(generation), range(64)))
+        list(generation.scrub())
+    assert sorted(read) == sorted(USES)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("indptr", lambda array: array.astype(">i8")),
+        ("indptr", lambda array: array.astype(np.int32)),
+        ("indices", lambda array: array.astype(np.int64)),
+        ("similarity", lambda array: array.astype(np.float64)),
+        ("similarity", lambda array: array.reshape(-1, 1)),
+        ("fingerprints", lambda array: array.reshape(-1)),
+        ("fingerprints", lambda array: np.asfortranarray(array)),
+        ("popcounts", lambda array: array.astype(object)),
+        ("forest.target", lambda array: array[:-1]),
+        ("forest.similarity", lambda array: array.astype(np.int32)),
+        ("dropped", lambda array: np.array(0, np.int32)),
+    ],
+)
+def test_another_type_or_shape_is_found_at_opening(
+    store: Store, whole: Path, name: str, wrong: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    path = whole / f"{name}.npy"
+    np.save(path, wrong(np.load(path)), allow_pickle=True)
+    with pytest.raises(Damaged) as error:
+        store.open("c")
+    assert error.value.damage.file == path.name
+
+
+@pytest.mark.parametrize("name", [*USES])
+def test_a_file_that_is_missing_cut_or_unreadable_is_named_at_opening(store: Store, whole: Path, name: str) -> None:
+    path = whole / name
+    data = path.read_bytes()
+    for keep in (0, 1, 60, len(data) - 1):
+        path.write_bytes(data[:keep])
+        if name.endswith(".npy"):  # else SQLite need not see it yet
+            with pytest.raises(Damaged):
+                store.open("c")
+        assert store.damage("c").file == name
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(Damaged, match=name):
+        store.open("c")
+    path.rmdir()
+    with pytest.raises(Damaged, match=f"{name}: it is missing"):
+        store.open("c")
+
+
+def test_running_out_of_file_descriptors_is_no_damage(whole: Path, folder: Path) -> None:
+    program = f"""
+import resource
+from store import open_store
+from store.errors import Damaged, StoreError
+with open_store({str(folder)!r}) as store:
+    store.open("c").close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
+    try:
+        store.open("c")
+    except Damaged:
+        raise
+    except StoreError as error:
+        print(error.detail)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "cannot" in ended.stdout
+
+
+def test_no_kernel_reads_out_of_bounds(whole: Path, folder: Path) -> None:
+    """The damage that used to end the process: offsets and ids far outside of the arrays."""
+    program = f"""
+import sys
+import numpy as np
+from store import open_store
+from store.components import Components
+from store.errors import Damaged
+from store.sampling.policy import Policy
+from store.sampling.snapshot import SnapshotSampler
+
+def walk(generation):
+    sampler = SnapshotSampler(generation.graph(), generation.id, threads=1)
+    for name in ("first_order", "random_walk", "second_order"):
+        sampler.positives(np.arange(generation.size), Policy.of(name), 0, 0)
+
+def join(generation):
+    Components.at(generation.graph(), generation.forest(), np.float32(0.4)).medoids(np.array([0], np.int32))
+
+with open_store({str(folder)!r}) as store:
+    for use in (walk, join, lambda generation: generation.path(0, 2, 8)):
+        try:
+            with store.open("c") as generation:
+                use(generation)
+        except Damaged as error:
+            print(error.damage.file)
+"""
+    for name, used in (("indptr.npy", 3), ("indices.npy", 3), ("forest.source.npy", 1)):
+        data = (whole / name).read_bytes()
+        width = 8 if name == "indptr.npy" else 4
+        array = np.frombuffer(data[-2 * width :], f"<i{width}").copy()
+        array[0] = 2 ** (8 * width - 3)
+        (whole / name).write_bytes(data[: -2 * width] + array.tobytes())
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert ended.stdout.split() == [name] * used
+        (whole / name).write_bytes(data)
+
+
+def test_a_generation_is_told_of_although_it_cannot_be_opened(store: Store, whole: Path) -> None:
+    shutil.rmtree(whole)
+    assert store.manifest("c").generation == whole.name
+    assert store.damage("c").problem == "it is missing"
+    with open_store(whole.parents[2]) as again, pytest.raises(StoreError):
+        again.open("c")

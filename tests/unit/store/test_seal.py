@@ -1,0 +1,223 @@
+"""The catalogue: any damage to it is said, none is taken for a listing; one from before there were seals is read."""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphkin.cli import run
+from store import open_store
+from store.base import Collection, Store
+from store.embedded.catalog import SCHEMA_VERSION, UNSEALED_VERSION
+from store.errors import Damaged, Deleted, NotFound, StoreError, StoreFormat
+from store.records import Manifest
+
+Publish = Callable[..., Manifest]
+
+
+@pytest.fixture
+def listing(store: Store, publish: Publish) -> list[Collection]:
+    """What is published: two collections, one of three generations, of which one was deleted."""
+    for items in (4, 5, 6):
+        publish(store, "c", items)
+    publish(store, "d")
+    store.delete("c", store.collection("c").generations[1])
+    return store.collections()
+
+
+def manifests(store: Store, listing: list[Collection]) -> list[Manifest]:
+    return [store.manifest(each.name, id) for each in listing for id in each.generations]
+
+
+def change(folder: Path, sql: str) -> None:
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as database, database:
+        database.execute(sql)
+
+
+def version(folder: Path) -> int:
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as database:
+        return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE collections SET current = 'f' || substr(current, 2)",
+        "UPDATE collections SET name = 'e' WHERE name = 'd'",
+        "UPDATE collections SET kind = 'graph'",
+        "DELETE FROM collections WHERE name = 'd'",
+        "DELETE FROM generations WHERE collection = 'd'",
+        "UPDATE generations SET deleted_at = NULL",
+        "UPDATE generations SET deleted_at = 'now' WHERE collection = 'd'",
+        "UPDATE generations SET position = position + 10 WHERE position = 1",
+        "UPDATE generations SET digest = 'f' || digest",
+        "UPDATE seal SET digest = 'f'",
+        "DELETE FROM seal",
+        "INSERT INTO seal SELECT digest FROM seal",
+        "DROP TABLE seal",
+        "DROP TABLE generations",
+        f"PRAGMA user_version = {UNSEALED_VERSION}",
+    ],
+)
+def test_rows_that_are_not_those_that_were_sealed(
+    store: Store, folder: Path, listing: list[Collection], publish: Publish, sql: str
+) -> None:
+    change(folder, sql)
+    before = (folder / "catalog.sqlite").read_bytes()
+    for ask in (
+        store.collections,
+        lambda: store.open("c"),
+        lambda: store.manifest("c", listing[0].current),
+        lambda: store.delete("c", listing[0].current),
+        lambda: publish(store, "c", 9),
+        lambda: open_store(folder),
+        lambda: open_store(folder, create=True),
+    ):
+        with pytest.raises(Damaged) as error:
+            ask()
+        assert (error.value.damage.file, error.value.damage.generation) == ("catalog.sqlite", None)
+    assert (folder / "catalog.sqlite").read_bytes() == before
+
+
+def test_a_manifest_that_is_not_the_one_that_was_sealed(store: Store, folder: Path, listing: list[Collection]) -> None:
+    change(folder, "UPDATE generations SET manifest = replace(manifest, '\"edges\":2', '\"edges\":3')")
+    assert store.collections() == listing
+    with pytest.raises(Damaged, match="the manifest of generation"):
+        store.open("c")
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_no_byte_changes_what_is_listed(
+    store: Store, folder: Path, listing: list[Collection], unseal: Callable[[Path], None], sealed: bool
+) -> None:
+    """Flipped, or cut: the listing and every manifest are as before, or an error says that they cannot be read. Without
+    a seal there is at least no other error."""
+    told = manifests(store, listing)
+    if not sealed:
+        unseal(folder)
+    catalog = folder / "catalog.sqlite"
+    data = catalog.read_bytes()
+    random = np.random.default_rng(0)
+    places = [*range(100), *random.integers(100, len(data), 400).tolist()]
+    damaged = [data[:place] + bytes([data[place] ^ 1 << random.integers(8)]) + data[place + 1 :] for place in places]
+    damaged += [data[:keep] for keep in (0, 1, 99, 100, 4095, 4096, len(data) - 4096, len(data) - 1)]
+    read = 0
+    for content in damaged:
+        catalog.write_bytes(content)
+        with suppress(StoreFormat, *(() if sealed else (NotFound,))), open_store(folder) as again:
+            found = again.collections(), manifests(again, listing)
+            assert found == (listing, told) or not sealed
+            read += 1
+    assert 0 < read < len(damaged) - 50
+
+
+@pytest.mark.parametrize("keep", [0, 1, 100, 5000, -1])
+def test_verify_reports_a_catalogue_that_is_cut_short(
+    listing: list[Collection], folder: Path, keep: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    os.truncate(folder / "catalog.sqlite", keep % (folder / "catalog.sqlite").stat().st_size)
+    assert run(["verify", "--store", str(folder)]) == 1
+    said = capfd.readouterr()
+    assert said.out.startswith("the store: 1 problems\n  catalog.sqlite: ")
+    assert said.err == ""
+    assert run(["verify", "--store", str(folder), "--json"]) == 1
+    assert run(["info", "--store", str(folder)]) == 4
+    assert run(["serve", "--store", str(folder), "--port", "0"]) == 4
+    assert capfd.readouterr().err.count("error: catalog.sqlite: ") == 2
+
+
+def test_a_store_that_is_away_is_not_called_damaged(store: Store, folder: Path, listing: list[Collection]) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+    with pytest.raises(StoreError) as error:
+        store.collections()
+    assert not isinstance(error.value, StoreFormat)
+    assert not folder.exists()
+
+
+def test_generations_without_a_catalogue_are_not_taken_for_a_new_store(listing: list[Collection], folder: Path) -> None:
+    (folder / "catalog.sqlite").unlink()
+    for create in (False, True):
+        with pytest.raises(Damaged, match="missing or empty"):
+            open_store(folder, create=create)
+
+
+def test_a_catalogue_without_a_seal_is_read_and_its_first_change_seals_it(
+    store: Store, folder: Path, listing: list[Collection], publish: Publish, unseal: Callable[[Path], None]
+) -> None:
+    told = manifests(store, listing)
+    unseal(folder)
+    with open_store(folder) as again:
+        assert again.collections() == listing
+        assert manifests(again, listing) == told
+        with again.open("c") as generation:
+            assert generation.check() == []
+        assert version(folder) == UNSEALED_VERSION
+        publish(again, "e")
+        assert version(folder) == SCHEMA_VERSION
+        assert [each for each in again.collections() if each.name != "e"] == listing
+        assert manifests(again, listing) == told
+        change(folder, "DELETE FROM collections WHERE name = 'd'")
+        with pytest.raises(Damaged):
+            again.collections()
+
+
+@pytest.mark.parametrize("operation", ["delete", "make current"])
+def test_every_change_seals(
+    store: Store,
+    folder: Path,
+    listing: list[Collection],
+    publish: Publish,
+    unseal: Callable[[Path], None],
+    operation: str,
+) -> None:
+    unseal(folder)
+    oldest, newest = listing[0].generations
+    if operation == "delete":
+        store.delete("c", newest)
+        with pytest.raises(Deleted):
+            store.open("c", newest)
+    else:
+        publish(store, "c", 4)
+    assert version(folder) == SCHEMA_VERSION
+    assert store.collection("c").current == oldest
+
+
+def test_what_is_damaged_is_not_sealed(
+    store: Store, folder: Path, listing: list[Collection], publish: Publish, unseal: Callable[[Path], None]
+) -> None:
+    unseal(folder)
+    change(folder, "UPDATE generations SET manifest = 'x' WHERE position = 1")
+    assert store.collections() == listing
+    with pytest.raises(Damaged, match="a manifest cannot be read"):
+        publish(store, "e")
+    assert version(folder) == UNSEALED_VERSION
+
+
+def test_a_damaged_index_that_no_reader_uses_stops_the_next_change(
+    store: Store, folder: Path, listing: list[Collection], publish: Publish
+) -> None:
+    catalog = folder / "catalog.sqlite"
+    data = catalog.read_bytes()
+    with closing(sqlite3.connect(catalog)) as database:
+        (root,) = database.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE name LIKE '%autoindex_generations%'"
+        ).fetchone()
+        (size,) = database.execute("PRAGMA page_size").fetchone()
+    page = range((root - 1) * size, root * size)
+    place = data.index(listing[1].current.encode(), page.start, page.stop)
+    catalog.write_bytes(data[:place] + b"g" + data[place + 1 :])
+    assert store.collections() == listing
+    assert store.manifest("d").generation == listing[1].current
+    with pytest.raises(Damaged):
+        publish(store, "e")
+
+
+def test_other_folders_are_left_alone(tmp_path: Path, listing: list[Collection], folder: Path) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "space in its name?#%41"))
+    with open_store(copy) as store:
+        assert store.collections() == listing
