@@ -18,13 +18,13 @@ from starlette.types import Message, Receive, Scope, Send
 from api.guard import REST
 from store.errors import StoreBusy
 
-_PATIENCE = 3  # seconds that a request waits for its turn
 _STALLED = 60  # seconds after which a client that takes nothing of a reply loses it
 
 
 @dataclass(frozen=True)
 class Limits:
-    """at_once: requests worked on; waiting: those that may queue for it; retry_after: seconds that others are told.
+    """at_once: requests worked on; waiting: those that may queue for it, each for `patience` seconds; retry_after:
+    seconds that others are told.
 
     `stoppable`: the work itself can be stopped midway, not only while it waits; `seconds` until it is, unless its reply
     has begun.
@@ -33,6 +33,7 @@ class Limits:
     at_once: int
     waiting: int
     retry_after: int
+    patience: float = 3
     stoppable: bool = True
     seconds: float = math.inf
 
@@ -40,8 +41,8 @@ class Limits:
 CLASSES = {
     "search": Limits(at_once=4, waiting=256, retry_after=1, stoppable=False),
     "drawing": Limits(at_once=2, waiting=512, retry_after=2, seconds=4.5),
-    "feed": Limits(at_once=4, waiting=32, retry_after=2),
-    "export": Limits(at_once=2, waiting=8, retry_after=5),
+    "feed": Limits(at_once=4, waiting=32, retry_after=2, patience=30),
+    "export": Limits(at_once=2, waiting=8, retry_after=5, patience=30),
 }
 """search: a structure's, or the hierarchy as a graph; drawing: a picture; feed: positives of all anchors, negatives;
 export: a whole collection as a file."""
@@ -65,7 +66,7 @@ class Queue:
         """What one is told who cannot be served now."""
         return StoreBusy(
             f"too many requests for {self._name} work",
-            expected=f"{self.limits.at_once} at once, and {self.limits.waiting} that wait {_PATIENCE} s at most",
+            expected=f"{self.limits.at_once} at once, and {self.limits.waiting} that wait {self.limits.patience:g} s at most",
             retry_after=self.limits.retry_after,
         )
 
@@ -76,7 +77,7 @@ class Queue:
             raise self.busy()
         self.waiting += 1
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(self.limits.patience):
                 await self._free.acquire()
         except TimeoutError as error:
             raise self.busy() from error
