@@ -64,10 +64,11 @@ class Queue:
 
     def busy(self) -> StoreBusy:
         """What one is told who cannot be served now."""
+        limits = self.limits
         return StoreBusy(
             f"too many requests for {self._name} work",
-            expected=f"{self.limits.at_once} at once, and {self.limits.waiting} that wait {self.limits.patience:g} s at most",
-            retry_after=self.limits.retry_after,
+            expected=f"{limits.at_once} at once, and {limits.waiting} that wait {limits.patience:g} s at most",
+            retry_after=limits.retry_after,
         )
 
     @asynccontextmanager

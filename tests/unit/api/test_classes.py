@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -173,6 +174,7 @@ def test_what_is_not_there_in_time_is_told_to_come_back(url: str, work: Work) ->
 
 def test_who_has_waited_long_enough_is_told_to_come_back(url: str, work: Work) -> None:
     at_once = CLASSES["feed"].at_once
+    work.queues["feed"].limits = replace(CLASSES["feed"], patience=0.2)
     with asking(url, [f"/feed/{number}" for number in range(at_once)]):
         until(lambda: len(work.begun) == at_once)
         assert httpx.get(f"{url}/feed/late", timeout=20).status_code == 503
