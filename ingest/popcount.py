@@ -52,17 +52,17 @@ def common_pairs(words: UInt64, left: Int32, right: Int32) -> Int32:
     return counts
 
 
+@kernel
 def minimum_common(threshold: float, most: int) -> Int64:
     """(most + 1,) for each sum s of two popcounts, the fewest common bits c with c / (s - c) ≥ threshold in float64.
 
     A sum of 0 (both empty) is out of reach: RDKit defines that similarity as 0.
     """
-    sums = np.arange(most + 1)
-    estimate = np.floor(threshold * sums / (1 + threshold)).astype(np.int64)
-    least = np.full(most + 1, most + 1, dtype=np.int64)
-    for shift in (2, 1, 0, -1):  # rounding may put the estimate one off; the smallest that fits is kept
-        shared = estimate + shift
-        union = sums - shared
-        fits = (shared >= 1) & (union >= 1) & (shared / np.maximum(union, 1) >= threshold)
-        least[fits] = shared[fits]
+    least = np.full(most + 1, most + 1)
+    for bits in range(2, most + 1):
+        shared = max(int(threshold * bits / (1 + threshold)) - 1, 1)  # rounding may put the estimate one off
+        while shared < bits and shared / (bits - shared) < threshold:
+            shared += 1
+        if shared < bits:
+            least[bits] = shared
     return least

@@ -1,7 +1,5 @@
 """Ad-hoc search: any structure against every item of a molecule collection, exactly."""
 
-from functools import lru_cache
-
 import numpy as np
 from rdkit import rdBase
 
@@ -19,9 +17,8 @@ from store.records import Float64, Int32, Int64, UInt64
 
 _SAMPLED = 16
 _LEAST = 1e-6  # below any similarity of fingerprints that share a bit
-_TILES = 64  # searched with one threshold: 32,768 items
-
-_minimum_common = lru_cache(64)(minimum_common)
+_HOME = 0  # tiles to either side that are searched first
+_TILES = 64  # then searched at a time: 32,768 items
 
 
 class MoleculeSearch(Search):
@@ -75,16 +72,19 @@ class MoleculeSearch(Search):
     def _nearest(self, lists: BitLists, limit: int) -> Hits:
         """At least the `limit` most similar items, or all that share a bit: from the tiles of like popcount outwards,
         with a threshold that rises to the last of those found."""
-        size = int(lists.popcounts[0])
-        home = int(np.searchsorted(self._planes.popcounts, size)) // TILE
-        starts = range(home % _TILES - _TILES, self._tiles, _TILES)
         found, threshold = NOTHING, np.float32(0)
-        for start in sorted(starts, key=lambda start: abs(start + _TILES // 2 - home)):
-            first, stop = max(start, 0), min(start + _TILES, self._tiles)
+        for first, stop in self._outwards(int(np.searchsorted(self._planes.popcounts, lists.popcounts[0])) // TILE):
             found = found.with_(self._scan(lists, threshold, first, stop)).best(limit)
             if len(found.ids) == limit:
                 threshold = found.similarity[-1]
         return found
+
+    def _outwards(self, home: int) -> list[tuple[int, int]]:
+        """Ranges of tiles, few around this one and then many at a time: without a threshold every item is found."""
+        first, stop = max(home - _HOME, 0), min(home + _HOME + 1, self._tiles)
+        below = [(max(end - _TILES, 0), end) for end in range(first, 0, -_TILES)]
+        above = [(start, min(start + _TILES, self._tiles)) for start in range(stop, self._tiles, _TILES)]
+        return [(first, stop), *sorted(below + above, key=lambda tiles: max(home - tiles[1], tiles[0] - home))]
 
     def _scan(self, lists: BitLists, threshold: np.float32, first: int, stop: int) -> Hits:
         """The items of the tiles [first, stop) with similarity ≥ threshold, those without a common bit left out."""
@@ -93,7 +93,7 @@ class MoleculeSearch(Search):
         below = max(float(np.nextafter(threshold, np.float32(0))), _LEAST)
         smallest, beyond = np.searchsorted(popcounts, [int(below * size), int(size / below) + 2])
         first, stop = max(first, smallest // TILE), min(stop, -(-beyond // TILE))
-        least = _minimum_common(below, size + int(popcounts[-1]))
+        least = minimum_common(below, size + int(popcounts[-1]))
         _, positions, shared = similar_in_tiles(lists, self._planes, least, -1, first, max(first, stop))
         similarity = (shared / (size + popcounts[positions] - shared)).astype(np.float32)
         passing = similarity >= threshold
