@@ -1,6 +1,7 @@
 """Serving the application: in the foreground until a signal, or in the background while something else runs."""
 
 import asyncio
+import ctypes
 import signal
 import socket
 import threading
@@ -16,6 +17,12 @@ from store.errors import InvalidInput
 
 _PATIENCE = 10  # seconds that replies get to end when the server is told to
 
+_MALLOC = {  # glibc's numbers of its settings, and what they are set to
+    -8: 2,  # arenas: each keeps what threads have once held in it, and by default there are eight for each processor
+    -3: 2**20,  # bytes of what is given back as soon as it is freed; by default that grows with what is freed
+    -1: 2**22,  # bytes that may be kept at the end of an arena
+}
+
 
 class Server:
     """One process that listens from its construction on, so its URL is known before it answers.
@@ -24,6 +31,7 @@ class Server:
     """
 
     def __init__(self, settings: Settings) -> None:
+        _keep_little_memory()
         asyncio.run(_try_out(settings))
         self._socket = _listen(settings.host, settings.port)
         config = uvicorn.Config(
@@ -62,6 +70,13 @@ class Server:
     def _serve(self) -> None:
         with self._socket:
             self._server.run(sockets=[self._socket])
+
+
+def _keep_little_memory() -> None:
+    """Have the C library give back what is freed, where it is glibc: a large reply costs its memory but once."""
+    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
+        for setting, value in _MALLOC.items():
+            mallopt(setting, value)
 
 
 async def _try_out(settings: Settings) -> None:
