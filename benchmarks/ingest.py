@@ -48,7 +48,7 @@ def timed_pool(work: Callable[[pa.RecordBatch], int], chunks: list[pa.RecordBatc
     """Seconds for `work` over all chunks, the start of the processes included, as in an ingest."""
     begin = time.perf_counter()
     context = get_context("forkserver")
-    context.set_forkserver_preload(["ingest.parsing"])
+    context.set_forkserver_preload(["ingest.pool"])
     with ProcessPoolExecutor(workers, context) as pool:
         list(pool.map(work, chunks))
     return time.perf_counter() - begin
