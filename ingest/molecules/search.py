@@ -17,8 +17,7 @@ from store.records import Float64, Int32, Int64, UInt64
 
 _SAMPLED = 16
 _LEAST = 1e-6  # below any similarity of fingerprints that share a bit
-_HOME = 0  # tiles to either side that are searched first
-_TILES = 64  # then searched at a time: 32,768 items
+_TILES = 64  # searched at a time: 32,768 items
 
 
 class MoleculeSearch(Search):
@@ -80,11 +79,13 @@ class MoleculeSearch(Search):
         return found
 
     def _outwards(self, home: int) -> list[tuple[int, int]]:
-        """Ranges of tiles, few around this one and then many at a time: without a threshold every item is found."""
-        first, stop = max(home - _HOME, 0), min(home + _HOME + 1, self._tiles)
-        below = [(max(end - _TILES, 0), end) for end in range(first, 0, -_TILES)]
-        above = [(start, min(start + _TILES, self._tiles)) for start in range(stop, self._tiles, _TILES)]
-        return [(first, stop), *sorted(below + above, key=lambda tiles: max(home - tiles[1], tiles[0] - home))]
+        """Ranges of tiles, this one alone and then many at a time: without a threshold every item is found."""
+        below = [(max(end - _TILES, 0), end) for end in range(home, 0, -_TILES)]
+        above = [(start, min(start + _TILES, self._tiles)) for start in range(home + 1, self._tiles, _TILES)]
+        return [
+            (home, min(home + 1, self._tiles)),
+            *sorted(below + above, key=lambda tiles: max(home - tiles[1], tiles[0] - home)),
+        ]
 
     def _scan(self, lists: BitLists, threshold: np.float32, first: int, stop: int) -> Hits:
         """The items of the tiles [first, stop) with similarity ≥ threshold, those without a common bit left out."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 
 def test_nothing_is_answered_from_damage(tmp_path: Path) -> None:
-    campaign = [sys.executable, Path(__file__).with_name("damage.py"), tmp_path, "--trials", "30", "--seed", "1"]
+    campaign = [sys.executable, Path(__file__).with_name("damage.py"), tmp_path, "--trials", "40", "--seed", "1"]
     ended = subprocess.run(campaign, capture_output=True, text=True)
     lines = ended.stdout.splitlines()
     assert [line for line in lines if '"right": true' not in line] == []
-    assert (ended.returncode, len(lines)) == (0, 30), ended.stderr
+    assert (ended.returncode, len(lines)) == (0, 40), ended.stderr
