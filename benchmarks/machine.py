@@ -1,12 +1,12 @@
-"""What a process and its descendants take of the machine, read from /proc. No process takes nothing."""
+"""What a process and its descendants take of the machine. No process takes nothing."""
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
 
-_TICKS = os.sysconf("SC_CLK_TCK")
-_TIMES = slice(11, 15)  # utime, stime, cutime, cstime behind the name in /proc/PID/stat
+import psutil
+
+T = TypeVar("T")
 
 
 class Memory(NamedTuple):
@@ -21,45 +21,33 @@ class Memory(NamedTuple):
 
 
 def memory(pid: int | None) -> Memory:
-    resident = anonymous = 0
-    for each in family(pid):
-        for line in _read(each, "status").splitlines():
-            name, _, value = line.partition(":")
-            if name == "VmRSS":
-                resident += 1024 * int(value.split()[0])
-            elif name == "RssAnon":
-                anonymous += 1024 * int(value.split()[0])
-    return Memory(resident, anonymous)
+    told = _told(pid, psutil.Process.memory_info)
+    return Memory(sum(each.rss for each in told), sum(each.rss - each.shared for each in told))
+
+
+def proportional(pid: int | None) -> int:
+    """Bytes in memory, those shared with other processes divided by their number (proportional set size)."""
+    return sum(each.pss for each in _told(pid, psutil.Process.memory_full_info))
 
 
 def processor_seconds(pid: int | None) -> float:
     """User and system time of all threads, children that ended and were waited for included."""
-    ticks = 0
-    for each in family(pid):
-        fields = _read(each, "stat").rpartition(")")[2].split()
-        ticks += sum(map(int, fields[_TIMES]))
-    return ticks / _TICKS
+    told = _told(pid, psutil.Process.cpu_times)
+    return sum(each.user + each.system + each.children_user + each.children_system for each in told)
 
 
-def family(pid: int | None) -> Iterator[int]:
+def family(pid: int | None) -> list[psutil.Process]:
     """The process and its descendants."""
-    if pid is None:
-        return
-    yield pid
-    for thread in _threads(pid):
-        for child in _read(pid, f"task/{thread}/children").split():
-            yield from family(int(child))
-
-
-def _threads(pid: int) -> list[str]:
     try:
-        return [folder.name for folder in Path(f"/proc/{pid}/task").iterdir()]
-    except FileNotFoundError:  # it ended meanwhile
+        return [first := psutil.Process(pid), *first.children(recursive=True)] if pid is not None else []
+    except psutil.NoSuchProcess:
         return []
 
 
-def _read(pid: int, name: str) -> str:
-    try:
-        return Path(f"/proc/{pid}/{name}").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
+def _told(pid: int | None, tell: Callable[[psutil.Process], T]) -> list[T]:
+    """What the members of a family that do not end meanwhile tell."""
+    told = []
+    for process in family(pid):
+        with suppress(psutil.NoSuchProcess):
+            told.append(tell(process))
+    return told

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from benchmarks.machine import proportional
+
 COMMAND = Path(sys.executable).with_name("graphkin")
 
 PRIVATE = re.compile(r"/(usr|home|root|tmp)/|site-packages|\.(cpp|hpp|h|pyx?|so)\b|Traceback|Violation")
@@ -59,24 +61,4 @@ class Watched:
 
     def _watch(self) -> None:
         while not self._ended.wait(_EVERY):
-            self.peak = max(self.peak, sum(map(_held, _family(self.process.pid))))
-
-
-def _family(process: int) -> list[int]:
-    """The process and its descendants."""
-    children = []
-    try:
-        for thread in Path(f"/proc/{process}/task").iterdir():
-            children += [int(child) for child in (thread / "children").read_text().split()]
-    except OSError:  # it ended meanwhile
-        pass
-    return [process, *(member for child in children for member in _family(child))]
-
-
-def _held(process: int) -> int:
-    """Bytes in memory, those shared with other processes divided by their number (proportional set size)."""
-    try:
-        rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
-    except OSError:
-        return 0
-    return 1024 * int(rollup.partition("\nPss:")[2].split()[0])
+            self.peak = max(self.peak, proportional(self.process.pid))

@@ -86,7 +86,7 @@ def test_the_family_of_a_process() -> None:
         assert process.stdin
         assert process.stdout
         child = int(process.stdout.readline())
-        assert [*family(process.pid)] == [process.pid, child]
+        assert [each.pid for each in family(process.pid)] == [process.pid, child]
         assert memory(process.pid).resident > memory(process.pid).anonymous > 50_000_000
         assert processor_seconds(process.pid) > 0
         process.stdin.close()

@@ -3,10 +3,10 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from api.serve import Server
@@ -60,13 +60,6 @@ def test_ipv6_is_served(location: str, tmp_path: Path) -> None:
         assert httpx.get(f"{url}/livez").status_code == 200
 
 
-def descendants(pid: int) -> set[int]:
-    """The processes below this one, as Linux tells them."""
-    lists = Path(f"/proc/{pid}/task").glob("*/children")
-    children = {int(child) for listed in lists for child in listed.read_text().split()}
-    return children.union(*map(descendants, children))
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_its_workers_end_with_the_server(store_folder: Path, tmp_path: Path, number: signal.Signals) -> None:
     given = {"GRAPHKIN_STORE": str(store_folder), "GRAPHKIN_PORT": "0", "GRAPHKIN_CACHE_DIR": str(tmp_path)}
@@ -75,11 +68,11 @@ def test_its_workers_end_with_the_server(store_folder: Path, tmp_path: Path, num
         url = process.stdout.readline().strip()
         for path in ("structure?smiles=OCC", "items/0/depiction.svg", "export?what=items&format=csv"):
             assert httpx.get(f"{url}/v1/collections/nci/{path}", timeout=60).status_code == 200
-        workers = descendants(process.pid)
+        workers = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(number)
     assert len(workers) >= 4  # the nursery, and one for each kind of work
-    while any(Path(f"/proc/{pid}").exists() for pid in workers):
-        time.sleep(0.01)
+    _, alive = psutil.wait_procs(workers, timeout=60)
+    assert not alive
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
