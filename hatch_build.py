@@ -1,4 +1,4 @@
-"""Builds the chemist's page, `api/ui/dist`, for a distribution, unless it was built from these very sources.
+"""Builds the chemist's page, `graphkin/api/ui/dist`, for a distribution, unless it was built from these very sources.
 
 `python hatch_build.py` does the same for a working tree.
 """
@@ -74,7 +74,7 @@ class PageHook(BuildHookInterface[BuilderConfig]):
     PLUGIN_NAME = "custom"
 
     def _page(self) -> Page:
-        return Page(Path(self.root) / "api" / "ui")
+        return Page(Path(self.root) / "graphkin" / "api" / "ui")
 
     def dependencies(self) -> list[str]:
         return [] if self._page().fresh() else [_NODE]
@@ -90,4 +90,4 @@ class PageHook(BuildHookInterface[BuilderConfig]):
 
 
 if __name__ == "__main__":
-    Page(Path(__file__).parent / "api" / "ui").build()
+    Page(Path(__file__).parent / "graphkin" / "api" / "ui").build()

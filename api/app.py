@@ -8,7 +8,7 @@ import anyio.to_thread
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
-from api import (
+from graphkin.api import (
     collections,
     components,
     depiction,
@@ -26,13 +26,13 @@ from api import (
     search,
     structure,
 )
-from api.errors import HANDLERS, Bugs
-from api.guard import Guard
-from api.metrics import Meter, Metrics
-from api.reading import NotModified, on_not_modified
-from api.security import NoSniff
-from api.settings import Settings
-from api.state import State, opened
+from graphkin.api.errors import HANDLERS, Bugs
+from graphkin.api.guard import Guard
+from graphkin.api.metrics import Meter, Metrics
+from graphkin.api.reading import NotModified, on_not_modified
+from graphkin.api.security import NoSniff
+from graphkin.api.settings import Settings
+from graphkin.api.state import State, opened
 
 _SUBJECTS = (
     neighbors,

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.requests import Request
 
-from api.errors import BadRequest, UnsupportedMediaType, refusal
-from api.reply import JSON
-from store.errors import InvalidInput
+from graphkin.api.errors import BadRequest, UnsupportedMediaType, refusal
+from graphkin.api.reply import JSON
+from graphkin.store.errors import InvalidInput
 
 Model = TypeVar("Model", bound=BaseModel)
 

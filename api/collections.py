@@ -6,12 +6,12 @@ from fastapi import APIRouter, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from api.openapi import problems
-from api.queries import GenerationQuery, NoQuery
-from api.reading import CollectionName, reply_by_content
-from api.schemas import CollectionDetail, Collections
-from api.state import state_of
-from store.errors import Damage
+from graphkin.api.openapi import problems
+from graphkin.api.queries import GenerationQuery, NoQuery
+from graphkin.api.reading import CollectionName, reply_by_content
+from graphkin.api.schemas import CollectionDetail, Collections
+from graphkin.api.state import state_of
+from graphkin.store.errors import Damage
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=problems(400, 406, 422, 500, 503))
 

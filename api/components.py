@@ -6,15 +6,15 @@ import numpy as np
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from api.openapi import problems
-from api.queries import ComponentId, ComponentQuery, ComponentsQuery
-from api.reading import JsonReading, Reading
-from api.reply import array, similarity_texts
-from api.schemas import ComponentReply, ComponentsPage
-from api.work.classes import Searching
-from store.components import Components
-from store.errors import NotFound
-from store.records import Int32
+from graphkin.api.openapi import problems
+from graphkin.api.queries import ComponentId, ComponentQuery, ComponentsQuery
+from graphkin.api.reading import JsonReading, Reading
+from graphkin.api.reply import array, similarity_texts
+from graphkin.api.schemas import ComponentReply, ComponentsPage
+from graphkin.api.work.classes import Searching
+from graphkin.store.components import Components
+from graphkin.store.errors import NotFound
+from graphkin.store.records import Int32
 
 _MOST_CHILDREN = 1000
 _NAMED_CHILDREN = 10

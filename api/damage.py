@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from store.base import Store
-from store.errors import Damage, StoreError
-from store.records import Manifest
+from graphkin.store.base import Store
+from graphkin.store.errors import Damage, StoreError
+from graphkin.store.records import Manifest
 
 if TYPE_CHECKING:
-    from api.library import Opened
+    from graphkin.api.library import Opened
 
 _LOOK = 0.5  # seconds between looks for generations that are due
 

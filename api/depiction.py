@@ -7,14 +7,14 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from api.openapi import problems, replies
-from api.queries import DepictionQuery, ItemId, StructureDepictionQuery
-from api.reading import SvgReading
-from api.reply import SVG
-from api.state import state_of
-from api.work.classes import Drawing
-from store.base import Generation
-from store.records import STRUCTURE
+from graphkin.api.openapi import problems, replies
+from graphkin.api.queries import DepictionQuery, ItemId, StructureDepictionQuery
+from graphkin.api.reading import SvgReading
+from graphkin.api.reply import SVG
+from graphkin.api.state import state_of
+from graphkin.api.work.classes import Drawing
+from graphkin.store.base import Generation
+from graphkin.store.records import STRUCTURE
 
 router = APIRouter(
     prefix="/v1/collections/{c}",

@@ -7,16 +7,16 @@ from fastapi import APIRouter, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from api.openapi import problems, replies
-from api.positives import provenance
-from api.queries import EpochInPath, EpochQuery
-from api.reading import RowsReading
-from api.reply import ARROW, ROWS
-from api.rows import positives_blocks, positives_schema, write
-from api.schemas import PositivesRow
-from api.state import state_of
-from api.work.classes import Feeding
-from store.errors import InvalidInput
+from graphkin.api.openapi import problems, replies
+from graphkin.api.positives import provenance
+from graphkin.api.queries import EpochInPath, EpochQuery
+from graphkin.api.reading import RowsReading
+from graphkin.api.reply import ARROW, ROWS
+from graphkin.api.rows import positives_blocks, positives_schema, write
+from graphkin.api.schemas import PositivesRow
+from graphkin.api.state import state_of
+from graphkin.api.work.classes import Feeding
+from graphkin.store.errors import InvalidInput
 
 router = APIRouter(
     prefix="/v1/collections/{c}",

@@ -16,7 +16,16 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from store.errors import Conflict, Damaged, Deleted, GraphkinError, InvalidInput, NotFound, StoreBusy, StoreError
+from graphkin.store.errors import (
+    Conflict,
+    Damaged,
+    Deleted,
+    GraphkinError,
+    InvalidInput,
+    NotFound,
+    StoreBusy,
+    StoreError,
+)
 
 MEDIA_TYPE = "application/problem+json"
 

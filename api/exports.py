@@ -6,16 +6,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from api.body import body_of, described
-from api.export import MEDIA_TYPES, media_type
-from api.openapi import problems, replies
-from api.queries import ExportBody, ExportQuery, GenerationQuery
-from api.reading import CollectionName, Reading, open_reading
-from api.state import state_of
-from api.work.classes import Exporting
-from api.work.pool import Ended, Failed, Pool
-from api.work.reading import packed
-from store.errors import StoreError
+from graphkin.api.body import body_of, described
+from graphkin.api.export import MEDIA_TYPES, media_type
+from graphkin.api.openapi import problems, replies
+from graphkin.api.queries import ExportBody, ExportQuery, GenerationQuery
+from graphkin.api.reading import CollectionName, Reading, open_reading
+from graphkin.api.state import state_of
+from graphkin.api.work.classes import Exporting
+from graphkin.api.work.pool import Ended, Failed, Pool
+from graphkin.api.work.reading import packed
+from graphkin.store.errors import StoreError
 
 _OFFERED = tuple(sorted({type for formats in MEDIA_TYPES.values() for type in formats.values()}))
 

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Request
 from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
-from api.openapi import problems, replies
-from api.schemas import Health, Readiness
-from api.state import state_of
+from graphkin.api.openapi import problems, replies
+from graphkin.api.schemas import Health, Readiness
+from graphkin.api.state import state_of
 
 router = APIRouter(tags=["health"])
 

@@ -6,13 +6,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from api.openapi import problems
-from api.queries import HopsQuery, ItemId, PathQuery, SubgraphQuery
-from api.reading import JsonReading
-from api.reply import array, similarity_texts
-from api.schemas import HopsReply, PathReply, Subgraph
-from api.work.classes import Searching
-from ingest.hops import by_hop
+from graphkin.api.openapi import problems
+from graphkin.api.queries import HopsQuery, ItemId, PathQuery, SubgraphQuery
+from graphkin.api.reading import JsonReading
+from graphkin.api.reply import array, similarity_texts
+from graphkin.api.schemas import HopsReply, PathReply, Subgraph
+from graphkin.api.work.classes import Searching
+from graphkin.ingest.hops import by_hop
 
 router = APIRouter(
     prefix="/v1/collections/{c}",

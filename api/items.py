@@ -6,12 +6,12 @@ from fastapi import APIRouter, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from api.openapi import problems
-from api.queries import GenerationQuery, ItemId, ItemsQuery
-from api.reading import JsonReading, Reading
-from api.reply import array
-from api.schemas import ItemReply, ItemsPage
-from store.base import Field
+from graphkin.api.openapi import problems
+from graphkin.api.queries import GenerationQuery, ItemId, ItemsQuery
+from graphkin.api.reading import JsonReading, Reading
+from graphkin.api.reply import array
+from graphkin.api.schemas import ItemReply, ItemsPage
+from graphkin.store.base import Field
 
 router = APIRouter(
     prefix="/v1/collections/{c}", tags=["items"], responses=problems(400, 404, 406, 409, 410, 422, 500, 503)

@@ -9,16 +9,16 @@ import numpy as np
 from cachetools import LRUCache, TTLCache
 from pydantic_core import to_json
 
-from api.damage import Damages
-from api.preparation import Preparation
-from ingest.kind import Kind, Search
-from ingest.kinds import kind_of
-from store.base import Collection, Generation, Store, rounded
-from store.components import Components
-from store.errors import Damage, Damaged, NotFound
-from store.records import Manifest
-from store.sampling.base import Sampler
-from store.sampling.engine import Engine, require_engine, sampler_of
+from graphkin.api.damage import Damages
+from graphkin.api.preparation import Preparation
+from graphkin.ingest.kind import Kind, Search
+from graphkin.ingest.kinds import kind_of
+from graphkin.store.base import Collection, Generation, Store, rounded
+from graphkin.store.components import Components
+from graphkin.store.errors import Damage, Damaged, NotFound
+from graphkin.store.records import Manifest
+from graphkin.store.sampling.base import Sampler
+from graphkin.store.sampling.engine import Engine, require_engine, sampler_of
 
 _OPEN = 8  # generations
 _MANIFESTS = 1024

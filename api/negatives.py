@@ -7,14 +7,14 @@ import pyarrow as pa
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from api.openapi import problems, replies
-from api.queries import NegativesQuery
-from api.reading import RowsReading
-from api.reply import ROWS
-from api.rows import negatives_rows, negatives_schema, write
-from api.schemas import NegativesRow
-from api.work.classes import Feeding
-from store.sampling.base import Sampler
+from graphkin.api.openapi import problems, replies
+from graphkin.api.queries import NegativesQuery
+from graphkin.api.reading import RowsReading
+from graphkin.api.reply import ROWS
+from graphkin.api.rows import negatives_rows, negatives_schema, write
+from graphkin.api.schemas import NegativesRow
+from graphkin.api.work.classes import Feeding
+from graphkin.store.sampling.base import Sampler
 
 _BLOCK = 2**20  # ids drawn at a time
 

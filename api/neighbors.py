@@ -5,12 +5,12 @@ from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from api.body import validated
-from api.openapi import parameters, problems
-from api.queries import ItemPath, NeighborsQuery
-from api.reading import Reading, open_reading
-from api.reply import JSON, similar_items
-from api.schemas import NeighborsPage
+from graphkin.api.body import validated
+from graphkin.api.openapi import parameters, problems
+from graphkin.api.queries import ItemPath, NeighborsQuery
+from graphkin.api.reading import Reading, open_reading
+from graphkin.api.reply import JSON, similar_items
+from graphkin.api.schemas import NeighborsPage
 
 _QUICK = 100  # neighbours that are read in less time than handing over to another thread takes
 

@@ -6,9 +6,9 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from api.errors import MEDIA_TYPE
-from api.queries import BatchBody, ExportBody, SearchBody
-from api.schemas import Problem
+from graphkin.api.errors import MEDIA_TYPE
+from graphkin.api.queries import BatchBody, ExportBody, SearchBody
+from graphkin.api.schemas import Problem
 
 _NAMED = (Problem, BatchBody, ExportBody, SearchBody)
 _REFERENCE = "#/components/schemas/{model}"

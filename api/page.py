@@ -8,10 +8,10 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from api.reading import require_news
-from api.reply import entity_tag
-from api.security import PAGE
-from store.errors import NotFound
+from graphkin.api.reading import require_news
+from graphkin.api.reply import entity_tag
+from graphkin.api.security import PAGE
+from graphkin.store.errors import NotFound
 
 _BUILT = Path(__file__).parent / "ui" / "dist"
 

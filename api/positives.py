@@ -6,16 +6,16 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from api.body import body_of, described
-from api.openapi import problems, replies
-from api.queries import BatchBody, GenerationQuery, ItemId, PositivesQuery
-from api.reading import JsonReading, Reading, RowsReading
-from api.reply import ROWS, array, document, similarity_texts
-from api.rows import positives_rows, write
-from api.schemas import PositivesReply, PositivesRow
-from api.work.classes import Searching
-from store.sampling.base import Positive
-from store.sampling.policy import Policy
+from graphkin.api.body import body_of, described
+from graphkin.api.openapi import problems, replies
+from graphkin.api.queries import BatchBody, GenerationQuery, ItemId, PositivesQuery
+from graphkin.api.reading import JsonReading, Reading, RowsReading
+from graphkin.api.reply import ROWS, array, document, similarity_texts
+from graphkin.api.rows import positives_rows, write
+from graphkin.api.schemas import PositivesReply, PositivesRow
+from graphkin.api.work.classes import Searching
+from graphkin.store.sampling.base import Positive
+from graphkin.store.sampling.policy import Policy
 
 router = APIRouter(
     prefix="/v1/collections/{c}",

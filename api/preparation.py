@@ -2,8 +2,8 @@
 
 import threading
 
-from store.errors import GraphkinError, StoreBusy
-from store.sampling.base import Sampler
+from graphkin.store.errors import GraphkinError, StoreBusy
+from graphkin.store.sampling.base import Sampler
 
 
 class Preparation:

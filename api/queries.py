@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from store.sampling.policy import MAX_SEED, Policy
+from graphkin.store.sampling.policy import MAX_SEED, Policy
 
 MAX_ID = 2**31 - 1
 MAX_PAGE = 1000

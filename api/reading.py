@@ -13,14 +13,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from api.cursor import Cursor, query_key
-from api.errors import BadRequest
-from api.library import Opened
-from api.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
-from api.security import DRAWING
-from api.state import state_of
-from ingest.kind import Query
-from store.base import Generation, require_stored_threshold
+from graphkin.api.cursor import Cursor, query_key
+from graphkin.api.errors import BadRequest
+from graphkin.api.library import Opened
+from graphkin.api.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
+from graphkin.api.security import DRAWING
+from graphkin.api.state import state_of
+from graphkin.ingest.kind import Query
+from graphkin.store.base import Generation, require_stored_threshold
 
 _VERSION = f"{version('graphkin')} {rdBase.rdkitVersion}"
 

@@ -6,10 +6,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from api.openapi import problems
-from api.queries import RejectionsQuery
-from api.reading import JsonReading
-from api.schemas import RejectionsPage
+from graphkin.api.openapi import problems
+from graphkin.api.queries import RejectionsQuery
+from graphkin.api.reading import JsonReading
+from graphkin.api.schemas import RejectionsPage
 
 router = APIRouter(
     prefix="/v1/collections/{c}", tags=["collections"], responses=problems(400, 404, 406, 410, 422, 500, 503)

@@ -9,8 +9,8 @@ import mimeparse
 import numpy as np
 from pydantic_core import to_json
 
-from api.errors import NotAcceptable
-from store.records import Float32, shortest
+from graphkin.api.errors import NotAcceptable
+from graphkin.store.records import Float32, shortest
 
 JSON = "application/json"
 JSON_LINES = "application/x-ndjson"

@@ -9,10 +9,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic_core import to_json
 
-from api.export import columnar
-from api.reply import ARROW
-from store.records import Int32
-from store.sampling.base import PositiveSets
+from graphkin.api.export import columnar
+from graphkin.api.reply import ARROW
+from graphkin.store.records import Int32
+from graphkin.store.sampling.base import PositiveSets
 
 _BLOCK = 65_536  # anchors in one batch of a stream
 _VALUES = 65_536  # numbers in one piece of JSON Lines

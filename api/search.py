@@ -4,15 +4,15 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from api.body import described, received, validated
-from api.openapi import parameters, problems
-from api.queries import CollectionPath, GenerationQuery, SearchBody
-from api.reading import Reading, open_reading
-from api.reply import JSON, similar_items
-from api.schemas import SearchReply
-from api.state import state_of
-from api.structures import Search
-from api.work.classes import Searching
+from graphkin.api.body import described, received, validated
+from graphkin.api.openapi import parameters, problems
+from graphkin.api.queries import CollectionPath, GenerationQuery, SearchBody
+from graphkin.api.reading import Reading, open_reading
+from graphkin.api.reply import JSON, similar_items
+from graphkin.api.schemas import SearchReply
+from graphkin.api.state import state_of
+from graphkin.api.structures import Search
+from graphkin.api.work.classes import Searching
 
 _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery, "query")]
 

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from api.app import create_app
-from api.settings import Settings
-from api.state import opened
-from store.errors import InvalidInput
+from graphkin.api.app import create_app
+from graphkin.api.settings import Settings
+from graphkin.api.state import opened
+from graphkin.store.errors import InvalidInput
 
 _PATIENCE = 10  # seconds that replies get to end when the server is told to
 

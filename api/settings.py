@@ -7,8 +7,8 @@ import platformdirs
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from store.errors import InvalidInput
-from store.sampling.engine import Engine
+from graphkin.store.errors import InvalidInput
+from graphkin.store.sampling.engine import Engine
 
 
 class Settings(BaseSettings):

@@ -6,18 +6,18 @@ from typing import TypedDict, cast
 
 from starlette.requests import Request
 
-from api.artist import Artist
-from api.damage import Scrub
-from api.library import Library
-from api.settings import Settings
-from api.structures import MEMORY, Structures
-from api.warmup import Warmup
-from api.work.classes import CLASSES, Queue
-from api.work.nursery import Nursery
-from api.work.pool import Pool
-from store import open_store
-from store.positives import PositiveCache
-from store.sampling.engine import require_engine
+from graphkin.api.artist import Artist
+from graphkin.api.damage import Scrub
+from graphkin.api.library import Library
+from graphkin.api.settings import Settings
+from graphkin.api.structures import MEMORY, Structures
+from graphkin.api.warmup import Warmup
+from graphkin.api.work.classes import CLASSES, Queue
+from graphkin.api.work.nursery import Nursery
+from graphkin.api.work.pool import Pool
+from graphkin.store import open_store
+from graphkin.store.positives import PositiveCache
+from graphkin.store.sampling.engine import require_engine
 
 _IDLE = 20.0  # seconds after which a process that exports is ended: exports are few, and it holds much memory
 

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from api.openapi import problems
-from api.queries import StructureQuery
-from api.reading import JsonReading
-from api.schemas import StructureReply
-from api.work.classes import Searching
+from graphkin.api.openapi import problems
+from graphkin.api.queries import StructureQuery
+from graphkin.api.reading import JsonReading
+from graphkin.api.schemas import StructureReply
+from graphkin.api.work.classes import Searching
 
 router = APIRouter(
     prefix="/v1/collections/{c}",

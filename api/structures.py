@@ -7,11 +7,11 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from api.work.pool import Ended, Failed, Pool
-from api.work.reading import unpacked
-from ingest.kind import Query
-from store.base import Generation
-from store.errors import InvalidInput
+from graphkin.api.work.pool import Ended, Failed, Pool
+from graphkin.api.work.reading import unpacked
+from graphkin.ingest.kind import Query
+from graphkin.store.base import Generation
+from graphkin.store.errors import InvalidInput
 
 MEMORY = 250 * 2**20
 """Bytes that reading one structure may take."""

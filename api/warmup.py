@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from api.work.pool import Pool
-from ingest.planes import BitLists, BitPlanes
-from ingest.popcount import common_with, minimum_common
-from ingest.tiles import similar_in_tiles
-from store import csr, traverse
-from store.components import Components
-from store.errors import StoreBusy, StoreError
-from store.records import Edges, Graph
-from store.sampling.policy import Policy
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.api.work.pool import Pool
+from graphkin.ingest.planes import BitLists, BitPlanes
+from graphkin.ingest.popcount import common_with, minimum_common
+from graphkin.ingest.tiles import similar_in_tiles
+from graphkin.store import csr, traverse
+from graphkin.store.components import Components
+from graphkin.store.errors import StoreBusy, StoreError
+from graphkin.store.records import Edges, Graph
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 
 class Warmup:

@@ -9,8 +9,8 @@ from operator import methodcaller
 from pathlib import Path
 from time import perf_counter
 
-from store import csr, open_store
-from store.base import Generation, Store
+from graphkin.store import csr, open_store
+from graphkin.store.base import Generation, Store
 
 USES: dict[str, Callable[[Generation], object]] = {
     "graph": methodcaller("graph"),

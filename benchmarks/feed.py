@@ -25,22 +25,22 @@ import numpy as np
 import torch
 from scipy.stats import bootstrap
 
-from api.serve import Server
-from api.settings import Settings
 from benchmarks.data import smiles_file
-from ingest.pipeline import ingest
-from ingest.recipe import resolve
-from store import open_store
-from trainer.batch import Assembler
-from trainer.cache import Cache
-from trainer.config import PretrainConfig
-from trainer.features import features
-from trainer.memory import MemorySource
-from trainer.objective import Draw, Step
-from trainer.online import OnlineSource
-from trainer.plan import Plan
-from trainer.pretrain import Clock, Trainer
-from trainer.source import Source
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
+from graphkin.ingest.pipeline import ingest
+from graphkin.ingest.recipe import resolve
+from graphkin.store import open_store
+from graphkin.trainer.batch import Assembler
+from graphkin.trainer.cache import Cache
+from graphkin.trainer.config import PretrainConfig
+from graphkin.trainer.features import features
+from graphkin.trainer.memory import MemorySource
+from graphkin.trainer.objective import Draw, Step
+from graphkin.trainer.online import OnlineSource
+from graphkin.trainer.plan import Plan
+from graphkin.trainer.pretrain import Clock, Trainer
+from graphkin.trainer.source import Source
 
 _THRESHOLD = 0.3  # low, for degrees as large collections have them
 _FED_THRESHOLD = 0.5

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from benchmarks.cells import Cell, minutes
 from benchmarks.comparison import Difference, over_splits, told_apart
 from benchmarks.report import counted
-from trainer.published import published
-from trainer.split import FOLDS
-from trainer.strategy import Strategy
+from graphkin.trainer.published import published
+from graphkin.trainer.split import FOLDS
+from graphkin.trainer.strategy import Strategy
 
 PRETRAINED: tuple[Strategy, ...] = ("hgc-fo", "hgc-ho")
 ARMS = {"random": "scratch", "hgc-fo": "HGC(FO)", "hgc-ho": "HGC(HO)"}

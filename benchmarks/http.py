@@ -23,12 +23,12 @@ import numpy as np
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
-from api.app import create_app
-from api.settings import Settings
 from benchmarks.data import molecules, smiles_file
-from ingest.pipeline import ingest
-from ingest.recipe import resolve
-from store import open_store
+from graphkin.api.app import create_app
+from graphkin.api.settings import Settings
+from graphkin.ingest.pipeline import ingest
+from graphkin.ingest.recipe import resolve
+from graphkin.store import open_store
 
 _ARROW = "application/vnd.apache.arrow.stream"
 Ask = tuple[str, str, str | None, dict[str, str]]  # method, path, body, headers

@@ -20,12 +20,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.data import smiles_file
-from ingest.molecules.fingerprints import Fingerprinter
-from ingest.molecules.reader import MoleculeReader
-from ingest.pipeline import IngestOptions, ingest
-from ingest.readers import ReadOptions, open_source
-from ingest.recipe import MoleculeRecipe, resolve
-from store import open_store
+from graphkin.ingest.molecules.fingerprints import Fingerprinter
+from graphkin.ingest.molecules.reader import MoleculeReader
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.ingest.readers import ReadOptions, open_source
+from graphkin.ingest.recipe import MoleculeRecipe, resolve
+from graphkin.store import open_store
 
 
 def parse_and_fingerprint(records: pa.RecordBatch) -> int:
@@ -48,7 +48,7 @@ def timed_pool(work: Callable[[pa.RecordBatch], int], chunks: list[pa.RecordBatc
     """Seconds for `work` over all chunks, the start of the processes included, as in an ingest."""
     begin = time.perf_counter()
     context = get_context("forkserver")
-    context.set_forkserver_preload(["ingest.pool"])
+    context.set_forkserver_preload(["graphkin.ingest.pool"])
     with ProcessPoolExecutor(workers, context) as pool:
         list(pool.map(work, chunks))
     return time.perf_counter() - begin

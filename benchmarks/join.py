@@ -27,13 +27,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.data import molecules
-from ingest.join import similar_pairs
-from ingest.molecules.fingerprints import Fingerprinter
-from ingest.molecules.reader import MoleculeReader
-from ingest.popcount import common, minimum_common
-from ingest.recipe import MoleculeRecipe
-from store.kernels import kernel
-from store.records import Int32, Int64, UInt64
+from graphkin.ingest.join import similar_pairs
+from graphkin.ingest.molecules.fingerprints import Fingerprinter
+from graphkin.ingest.molecules.reader import MoleculeReader
+from graphkin.ingest.popcount import common, minimum_common
+from graphkin.ingest.recipe import MoleculeRecipe
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Int32, Int64, UInt64
 
 _ZINC250K = 249_456
 _MOSES = Path(__file__).parents[2] / "shared" / "data" / "molecules"

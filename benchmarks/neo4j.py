@@ -23,16 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import smiles_file
-from ingest import pipeline
-from ingest.recipe import resolve
-from store import open_store
-from store.base import Generation, Store
-from store.neo4j.bulk import write_import
-from store.neo4j.connection import PASSWORD, USER
-from store.records import Edges, Manifest
-from store.sampling.engine import sampler_of
-from store.sampling.policy import Policy
-from store.transfer import copy_generation
+from graphkin.ingest import pipeline
+from graphkin.ingest.recipe import resolve
+from graphkin.store import open_store
+from graphkin.store.base import Generation, Store
+from graphkin.store.neo4j.bulk import write_import
+from graphkin.store.neo4j.connection import PASSWORD, USER
+from graphkin.store.records import Edges, Manifest
+from graphkin.store.sampling.engine import sampler_of
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.transfer import copy_generation
 from tests.conftest import JARS, Neo4jServer
 
 _POLICY = Policy.of("random_walk", length=2, walks=5)

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.data import smiles_file
-from ingest.pipeline import ingest
-from ingest.recipe import resolve
-from store import open_store
-from store.records import Int32
-from store.sampling.policy import Policy
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.ingest.pipeline import ingest
+from graphkin.ingest.recipe import resolve
+from graphkin.store import open_store
+from graphkin.store.records import Int32
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 _BATCH = 256
 _POLICIES = {

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.cells import Cell, minutes
 from benchmarks.comparison import Difference, over_seeds, over_splits, told_apart
-from trainer.strategy import Strategy
+from graphkin.trainer.strategy import Strategy
 
 PRETRAINED: tuple[Strategy, ...] = ("rdm", "adam", "hgc-fo")
 INTERPRETED = ("bace", "bbbp", "sider", "tox21")

@@ -29,29 +29,29 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 
-from api.serve import Server
-from api.settings import Settings
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules, smiles_file
 from benchmarks.pretraining import pretrained
 from benchmarks.report import FINETUNED, INTERPRETED, LATE, PRETRAINED, UNINTERPRETED, Results, report
-from ingest.pipeline import ingest
-from ingest.recipe import resolve
-from store import open_store
-from trainer.calibration import calibrate
-from trainer.config import Model, PretrainConfig
-from trainer.dataset import MOLECULENET, Dataset, read_csv
-from trainer.embed import embed
-from trainer.encoders import Encoder
-from trainer.features import features
-from trainer.featurize import featurize
-from trainer.finetune import FinetuneOptions, Start, finetune
-from trainer.objective import make_encoder
-from trainer.online import OnlineSource, default_cache
-from trainer.pretrained import load_encoder
-from trainer.probe import morgan, probe, standardised
-from trainer.scaffold import random_scaffold_split, scaffold_split, scaffolds
-from trainer.strategy import Strategy
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
+from graphkin.ingest.pipeline import ingest
+from graphkin.ingest.recipe import resolve
+from graphkin.store import open_store
+from graphkin.trainer.calibration import calibrate
+from graphkin.trainer.config import Model, PretrainConfig
+from graphkin.trainer.dataset import MOLECULENET, Dataset, read_csv
+from graphkin.trainer.embed import embed
+from graphkin.trainer.encoders import Encoder
+from graphkin.trainer.features import features
+from graphkin.trainer.featurize import featurize
+from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.objective import make_encoder
+from graphkin.trainer.online import OnlineSource, default_cache
+from graphkin.trainer.pretrained import load_encoder
+from graphkin.trainer.probe import morgan, probe, standardised
+from graphkin.trainer.scaffold import random_scaffold_split, scaffold_split, scaffolds
+from graphkin.trainer.strategy import Strategy
 
 _DATA = Path(__file__).parents[2] / "shared" / "data" / "moleculenet"
 _FILES = {

@@ -17,14 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-from api.app import create_app
-from api.settings import Settings
 from benchmarks.http import reply, served, wait
-from ingest.molecules.search import MoleculeSearch
-from ingest.query import read_structure
-from ingest.recipe import MoleculeRecipe
-from store import open_store
-from store.base import Generation
+from graphkin.api.app import create_app
+from graphkin.api.settings import Settings
+from graphkin.ingest.molecules.search import MoleculeSearch
+from graphkin.ingest.query import read_structure
+from graphkin.ingest.recipe import MoleculeRecipe
+from graphkin.store import open_store
+from graphkin.store.base import Generation
 
 Search = Callable[[str, float | None, int], object]  # SMILES, threshold, limit
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ingest.pipeline import ingest
-from ingest.recipe import resolve_graphs
-from store import open_store
-from store.base import Generation
+from graphkin.ingest.pipeline import ingest
+from graphkin.ingest.recipe import resolve_graphs
+from graphkin.store import open_store
+from graphkin.store.base import Generation
 
 _DATA = Path(__file__).parents[2] / "shared" / "data" / "tu"
 SOURCES = ("IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY")

@@ -24,17 +24,17 @@ from torch import Tensor
 
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules
-from trainer.batch import Assembler, Batch
-from trainer.checkpoint import Checkpoint
-from trainer.config import PretrainConfig
-from trainer.corpus import MASK, Corpus
-from trainer.featurize import featurize
-from trainer.masking import Masking, uniform_like
-from trainer.metrics import clustered_mean, masked_distance
-from trainer.plan import Plan
-from trainer.pretrain import Clock, Trainer
-from trainer.schedule import learning_rate
-from trainer.source import Epoch
+from graphkin.trainer.batch import Assembler, Batch
+from graphkin.trainer.checkpoint import Checkpoint
+from graphkin.trainer.config import PretrainConfig
+from graphkin.trainer.corpus import MASK, Corpus
+from graphkin.trainer.featurize import featurize
+from graphkin.trainer.masking import Masking, uniform_like
+from graphkin.trainer.metrics import clustered_mean, masked_distance
+from graphkin.trainer.plan import Plan
+from graphkin.trainer.pretrain import Clock, Trainer
+from graphkin.trainer.schedule import learning_rate
+from graphkin.trainer.source import Epoch
 
 _PAPER_EPOCHS = 5  # that T17 averages over
 

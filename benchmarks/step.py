@@ -18,11 +18,11 @@ from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.data import molecules
-from trainer.batch import Assembler
-from trainer.config import PretrainConfig
-from trainer.featurize import featurize
-from trainer.objective import Draw
-from trainer.pretrain import Clock, Trainer
+from graphkin.trainer.batch import Assembler
+from graphkin.trainer.config import PretrainConfig
+from graphkin.trainer.featurize import featurize
+from graphkin.trainer.objective import Draw
+from graphkin.trainer.pretrain import Clock, Trainer
 
 _WARM_UP = 5
 

@@ -21,15 +21,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ingest.graphs.descriptors import GraphDescriptors
-from ingest.graphs.reference import Reference
-from ingest.graphs.structure import Structure
-from ingest.graphs.wl import Features
-from ingest.join import Pairs
-from ingest.pipeline import IngestOptions, ingest
-from ingest.readers.tu import read_tu
-from ingest.recipe import resolve_graphs
-from store import open_store
+from graphkin.ingest.graphs.descriptors import GraphDescriptors
+from graphkin.ingest.graphs.reference import Reference
+from graphkin.ingest.graphs.structure import Structure
+from graphkin.ingest.graphs.wl import Features
+from graphkin.ingest.join import Pairs
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.ingest.readers.tu import read_tu
+from graphkin.ingest.recipe import resolve_graphs
+from graphkin.store import open_store
 
 FILE = Path(__file__).parents[2] / "shared" / "data" / "tu" / "REDDIT-BINARY.zip"
 

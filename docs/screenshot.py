@@ -9,11 +9,11 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 from rdkit import RDConfig
 
-from api.serve import Server
-from api.settings import Settings
-from ingest.pipeline import ingest
-from ingest.recipe import resolve
-from store import open_store
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
+from graphkin.ingest.pipeline import ingest
+from graphkin.ingest.recipe import resolve
+from graphkin.store import open_store
 
 PICTURE = Path(__file__).with_name("page.png")
 MOLECULES = Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"

@@ -65,8 +65,8 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line and say on standard error what went wrong; returns the exit code, as in the epilog."""
-    from store.errors import GraphkinError
-    from trainer.errors import TrainerError
+    from graphkin.store.errors import GraphkinError
+    from graphkin.trainer.errors import TrainerError
 
     try:
         code = graphkin.main(arguments, prog_name="graphkin", standalone_mode=False)

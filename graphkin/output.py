@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from store.errors import InvalidInput
+from graphkin.store.errors import InvalidInput
 
 
 @contextmanager

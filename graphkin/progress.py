@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 from tqdm import tqdm
 
-from ingest.progress import Progress
+from graphkin.ingest.progress import Progress
 
 if TYPE_CHECKING:
-    from trainer.metrics_log import Listener, Report
+    from graphkin.trainer.metrics_log import Listener, Report
 
 _TRAINING = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 _LINE_EVERY = 10.0  # seconds

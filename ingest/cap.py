@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.join import Pairs
-from store.kernels import kernel
-from store.records import Float64, Int32, Int64, UInt64
+from graphkin.ingest.join import Pairs
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Float64, Int32, Int64, UInt64
 
 UInt32: TypeAlias = NDArray[np.uint32]
 Bool: TypeAlias = NDArray[np.bool_]

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.cap import Cap
-from ingest.join import Pairs
-from ingest.workspace import Content, Workspace
-from store.records import Edges, Int32, UInt64
+from graphkin.ingest.cap import Cap
+from graphkin.ingest.join import Pairs
+from graphkin.ingest.workspace import Content, Workspace
+from graphkin.store.records import Edges, Int32, UInt64
 
 _EDGES = 1 << 22  # to a block
 _PERIOD = 60.0  # seconds of work that a kill costs, at most

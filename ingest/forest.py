@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from store.components import root
-from store.kernels import kernel
-from store.records import Edges, Float32, Int32, Int64
+from graphkin.store.components import root
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Edges, Float32, Int32, Int64
 
 _EDGES_AT_ONCE = 1 << 23
 

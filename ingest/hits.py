@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from store.records import Float32, Int32
+from graphkin.store.records import Float32, Int32
 
 
 @dataclass(frozen=True)

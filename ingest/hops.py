@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ingest.kind import Search
-from store import traverse
-from store.base import Generation, rounded
+from graphkin.ingest.kind import Search
+from graphkin.store import traverse
+from graphkin.store.base import Generation, rounded
 
 _EACH = 50  # items of a hop that are compared with a target
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ingest.columns import fixed_width
-from ingest.parsing import Parsed
-from store.records import ITEM_SCHEMA, Int64
+from graphkin.ingest.columns import fixed_width
+from graphkin.ingest.parsing import Parsed
+from graphkin.store.records import ITEM_SCHEMA, Int64
 
 PropertyType = Literal["number", "text"]
 Described = TypeVar("Described")

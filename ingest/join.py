@@ -8,11 +8,11 @@ from operator import itemgetter
 
 import numpy as np
 
-from ingest.planes import TILE, BitLists, BitPlanes
-from ingest.popcount import minimum_common
-from ingest.threads import in_order
-from ingest.tiles import similar_in_tiles
-from store.records import Float64, Int32, Int64, UInt64
+from graphkin.ingest.planes import TILE, BitLists, BitPlanes
+from graphkin.ingest.popcount import minimum_common
+from graphkin.ingest.threads import in_order
+from graphkin.ingest.tiles import similar_in_tiles
+from graphkin.store.records import Float64, Int32, Int64, UInt64
 
 _ROWS = 16 * TILE  # of a task: enough that a tile, fetched from memory, is used while it is in cache
 _TILES = 32  # of a task

@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ingest.describer import Describer
-from ingest.hits import Hits
-from ingest.join import Pairs
-from ingest.readers import ReadOptions, Source
-from ingest.recipe import Recipe
-from ingest.workspace import Content
-from store import records
-from store.base import Generation
-from store.records import Edges, Float64, Int32, Int64, UInt64
+from graphkin.ingest.describer import Describer
+from graphkin.ingest.hits import Hits
+from graphkin.ingest.join import Pairs
+from graphkin.ingest.readers import ReadOptions, Source
+from graphkin.ingest.recipe import Recipe
+from graphkin.ingest.workspace import Content
+from graphkin.store import records
+from graphkin.store.base import Generation
+from graphkin.store.records import Edges, Float64, Int32, Int64, UInt64
 
 Advance: TypeAlias = Callable[[int], object]
 

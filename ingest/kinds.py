@@ -1,11 +1,11 @@
 """The kinds that there are."""
 
-from ingest.graphs.kind import GraphKind
-from ingest.kind import Kind
-from ingest.molecules.kind import MoleculeKind
-from ingest.recipe import Recipe
-from store.base import Generation
-from store.errors import Conflict
+from graphkin.ingest.graphs.kind import GraphKind
+from graphkin.ingest.kind import Kind
+from graphkin.ingest.molecules.kind import MoleculeKind
+from graphkin.ingest.recipe import Recipe
+from graphkin.store.base import Generation
+from graphkin.store.errors import Conflict
 
 _KINDS: dict[str, Kind] = {kind.name: kind for kind in (MoleculeKind(), GraphKind())}
 _OF_RECIPES = {kind.recipe_type: kind for kind in _KINDS.values()}

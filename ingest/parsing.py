@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ingest.describer import Describer, Rejected, broken_off
-from ingest.readers import RECORD_SCHEMA
-from store.records import REJECTION_SCHEMA
+from graphkin.ingest.describer import Describer, Rejected, broken_off
+from graphkin.ingest.readers import RECORD_SCHEMA
+from graphkin.store.records import REJECTION_SCHEMA
 
 _KEPT_INPUT = 4096
 _CARRIED = ["name", "properties"]

@@ -13,22 +13,22 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from ingest.cap import Cap
-from ingest.collect import Collector, collector
-from ingest.forest import SpanningForest
-from ingest.items import ItemTable
-from ingest.kind import Descriptors, Kind
-from ingest.kinds import kind_of_recipe
-from ingest.parsing import Chunk
-from ingest.pool import ParserPool
-from ingest.progress import Progress
-from ingest.readers import ReadOptions, Source
-from ingest.recipe import Recipe
-from ingest.workspace import Workspace
-from store import csr
-from store.base import Draft, Store
-from store.errors import InvalidInput
-from store.records import REJECTION_SCHEMA, Counts, Edges, Histogram, Manifest, Provenance
+from graphkin.ingest.cap import Cap
+from graphkin.ingest.collect import Collector, collector
+from graphkin.ingest.forest import SpanningForest
+from graphkin.ingest.items import ItemTable
+from graphkin.ingest.kind import Descriptors, Kind
+from graphkin.ingest.kinds import kind_of_recipe
+from graphkin.ingest.parsing import Chunk
+from graphkin.ingest.pool import ParserPool
+from graphkin.ingest.progress import Progress
+from graphkin.ingest.readers import ReadOptions, Source
+from graphkin.ingest.recipe import Recipe
+from graphkin.ingest.workspace import Workspace
+from graphkin.store import csr
+from graphkin.store.base import Draft, Store
+from graphkin.store.errors import InvalidInput
+from graphkin.store.records import REJECTION_SCHEMA, Counts, Edges, Histogram, Manifest, Provenance
 
 _FINGERPRINT_BLOCK = 65_536
 

@@ -5,10 +5,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest import lanes
-from ingest.popcount import popcount
-from store.kernels import kernel
-from store.records import Int32, Int64, UInt64
+from graphkin.ingest import lanes
+from graphkin.ingest.popcount import popcount
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Int32, Int64, UInt64
 
 UInt16: TypeAlias = NDArray[np.uint16]
 

@@ -22,12 +22,12 @@ from typing import Any, ParamSpec, TypeVar
 
 import pyarrow as pa
 
-from ingest.describer import Describer
-from ingest.parsing import Chunk, ChunkParser, Parsed
-from ingest.recipe import Recipe
-from ingest.workspace import Workspace
-from store.embedded.files import disk
-from store.errors import StoreError
+from graphkin.ingest.describer import Describer
+from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
+from graphkin.ingest.recipe import Recipe
+from graphkin.ingest.workspace import Workspace
+from graphkin.store.embedded.files import disk
+from graphkin.store.errors import StoreError
 
 P = ParamSpec("P")
 T = TypeVar("T")

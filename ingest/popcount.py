@@ -7,8 +7,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from store.kernels import kernel
-from store.records import Int32, Int64, UInt64
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Int32, Int64, UInt64
 
 
 @intrinsic

@@ -1,9 +1,9 @@
 """A structure somebody asks about, read exactly as the collection's recipe reads its records."""
 
-from ingest.kind import Query
-from ingest.kinds import kind_of_recipe
-from ingest.recipe import Recipe
-from store.errors import Conflict, InvalidInput
+from graphkin.ingest.kind import Query
+from graphkin.ingest.kinds import kind_of_recipe
+from graphkin.ingest.recipe import Recipe
+from graphkin.store.errors import Conflict, InvalidInput
 
 
 def read_structure(recipe: Recipe, **structure: str | None) -> Query:

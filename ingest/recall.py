@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ingest.join import Pairs
-from ingest.kinds import kind_of
-from store.base import Generation
-from store.errors import InvalidInput
-from store.records import Int64
+from graphkin.ingest.join import Pairs
+from graphkin.ingest.kinds import kind_of
+from graphkin.store.base import Generation
+from graphkin.store.errors import InvalidInput
+from graphkin.store.records import Int64
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from store.errors import InvalidInput
-from store.records import Frozen
+from graphkin.store.errors import InvalidInput
+from graphkin.store.records import Frozen
 
 AnyRecipe = TypeVar("AnyRecipe", bound="Recipe")
 FingerprintName = Literal["morgan", "rdkit", "maccs", "atompair", "torsion"]

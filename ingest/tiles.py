@@ -8,11 +8,11 @@ column that is left holds its exact count.
 
 import numpy as np
 
-from ingest.lanes import WORDS, Vector, all_set, load, spread, store
-from ingest.planes import STEP, TILE, BitLists, BitPlanes, UInt16
-from ingest.popcount import popcount
-from store.kernels import inlined, kernel
-from store.records import Int32, Int64, UInt64
+from graphkin.ingest.lanes import WORDS, Vector, all_set, load, spread, store
+from graphkin.ingest.planes import STEP, TILE, BitLists, BitPlanes, UInt16
+from graphkin.ingest.popcount import popcount
+from graphkin.store.kernels import inlined, kernel
+from graphkin.store.records import Int32, Int64, UInt64
 
 Found = tuple[Int32, Int32, Int32, np.int64]
 """Rows, positions, common bits, each with room to spare, and how many there are."""

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ingest.kind import Kind
-from ingest.kinds import kind_of
-from store.base import Generation, rounded
-from store.records import Edges
+from graphkin.ingest.kind import Kind
+from graphkin.ingest.kinds import kind_of
+from graphkin.store.base import Generation, rounded
+from graphkin.store.records import Edges
 
 _TOLERANCE = 1e-6  # of a similarity stored as float32
 

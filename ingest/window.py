@@ -6,9 +6,9 @@ from typing import Literal, Self
 
 import numpy as np
 
-from ingest.join import Pairs
-from store.kernels import kernel
-from store.records import Float64, Int32, Int64, UInt64
+from graphkin.ingest.join import Pairs
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Float64, Int32, Int64, UInt64
 
 MOST = 70  # candidates per target
 _TARGETS_PER_BLOCK = 16_384

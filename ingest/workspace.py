@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from store.embedded.files import disk
+from graphkin.store.embedded.files import disk
 
 Content: TypeAlias = Any  # bytes, or an array or Arrow buffer of them
 

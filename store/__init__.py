@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from store.base import Store
+    from graphkin.store.base import Store
 
 _SCHEMES = ("neo4j://", "neo4j+s://", "neo4j+ssc://", "bolt://", "bolt+s://", "bolt+ssc://")
 
@@ -18,16 +18,16 @@ def open_store(location: str | Path, *, create: bool = False) -> "Store":
     """
     if str(location).startswith(_SCHEMES):
         return _open_neo4j(str(location), create)
-    from store.embedded.store import EmbeddedStore
+    from graphkin.store.embedded.store import EmbeddedStore
 
     return EmbeddedStore(Path(location), create=create)
 
 
 def _open_neo4j(url: str, create: bool) -> "Store":
-    from store.errors import InvalidInput
+    from graphkin.store.errors import InvalidInput
 
     try:
-        from store.neo4j.store import Neo4jStore
+        from graphkin.store.neo4j.store import Neo4jStore
     except ModuleNotFoundError as error:
         raise InvalidInput("Neo4j stores need the neo4j extra", hint="pip install 'graphkin[neo4j]'") from error
     return Neo4jStore(url, create=create)

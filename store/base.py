@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from store.errors import Conflict, Damage, Damaged, InvalidInput, NotFound, StoreFormat
-from store.records import (
+from graphkin.store.errors import Conflict, Damage, Damaged, InvalidInput, NotFound, StoreFormat
+from graphkin.store.records import (
     STRUCTURE,
     Edges,
     Fingerprints,

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from store.kernels import kernel
-from store.records import Edges, Float32, Graph, Int32, Int64
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Edges, Float32, Graph, Int32, Int64
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from store.records import ITEM_SCHEMA, UInt64
+from graphkin.store.records import ITEM_SCHEMA, UInt64
 
 
 def content_digest(content: str, seed: int) -> bytes:

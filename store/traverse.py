@@ -5,9 +5,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from store.base import Neighbors, Path, Subgraph
-from store.kernels import kernel
-from store.records import Edges, Float32, Graph, Int32, Int64
+from graphkin.store.base import Neighbors, Path, Subgraph
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Edges, Float32, Graph, Int32, Int64
 
 Rows: TypeAlias = Callable[[Int32, np.float32], tuple[Int32, Int32, Float32]]
 """(owner, neighbour, similarity) of every directed edge ≥ a threshold that leaves one of some ids: `csr.rows`."""

@@ -21,8 +21,8 @@ from filelock import FileLock
 from hypothesis import settings
 from rdkit import RDConfig
 
-from store.base import Draft, Store
-from store.records import (
+from graphkin.store.base import Draft, Store
+from graphkin.store.records import (
     ITEM_SCHEMA,
     REJECTION_SCHEMA,
     Counts,

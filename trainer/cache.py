@@ -23,7 +23,7 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
-from trainer.errors import InvalidInput
+from graphkin.trainer.errors import InvalidInput
 
 Arrays = Mapping[str, NDArray[Any]]
 

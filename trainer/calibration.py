@@ -5,11 +5,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from trainer.batch import Assembler
-from trainer.corpus import Corpus
-from trainer.embed import batches
-from trainer.encoders import Encoder
-from trainer.norm import BatchNorm
+from graphkin.trainer.batch import Assembler
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.embed import batches
+from graphkin.trainer.encoders import Encoder
+from graphkin.trainer.norm import BatchNorm
 
 
 @torch.no_grad()

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple, Self
 
-from trainer.errors import Conflict, InvalidInput
-from trainer.masking import Masking, uniform
-from trainer.strategy import ENCODERS, PRESETS, STRATEGIES, Draws, Encoder, Preset, Strategy
+from graphkin.trainer.errors import Conflict, InvalidInput
+from graphkin.trainer.masking import Masking, uniform
+from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES, Draws, Encoder, Preset, Strategy
 
 _MASKING_EPOCHS = 100
 

@@ -14,7 +14,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_before_d
 from tenacity.nap import sleep_using_event
 from tenacity.wait import wait_random, wait_random_exponential
 
-from trainer.errors import (
+from graphkin.trainer.errors import (
     Closed,
     Conflict,
     Damaged,

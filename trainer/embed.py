@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from trainer.batch import Assembler
-from trainer.corpus import Corpus
-from trainer.encoders import Encoder
-from trainer.hgc import unit
+from graphkin.trainer.batch import Assembler
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.encoders import Encoder
+from graphkin.trainer.hgc import unit
 
 _ATOMS = 16_384  # of a batch, and those of one graph more
 

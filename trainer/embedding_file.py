@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from trainer.errors import InvalidInput
+from graphkin.trainer.errors import InvalidInput
 
 
 class Block(NamedTuple):

@@ -7,11 +7,11 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-from trainer.aggregation import graph_sum, neighbor_sum, row_sum
-from trainer.batch import Batch
-from trainer.corpus import BOND_TYPES, DIRECTIONS
-from trainer.norm import BatchNorm
-from trainer.strategy import Encoder as EncoderKind
+from graphkin.trainer.aggregation import graph_sum, neighbor_sum, row_sum
+from graphkin.trainer.batch import Batch
+from graphkin.trainer.corpus import BOND_TYPES, DIRECTIONS
+from graphkin.trainer.norm import BatchNorm
+from graphkin.trainer.strategy import Encoder as EncoderKind
 
 with warnings.catch_warnings():  # while it is imported it uses torch.jit, which torch says is deprecated
     warnings.simplefilter("ignore", FutureWarning)

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from trainer.client import Collection
-from trainer.corpus import Corpus
-from trainer.errors import Conflict
-from trainer.featurize import featurize
-from trainer.graphs import featurize_graphs
+from graphkin.trainer.client import Collection
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.errors import Conflict
+from graphkin.trainer.featurize import featurize
+from graphkin.trainer.graphs import featurize_graphs
 
 
 def features(collection: Collection, workers: int = 1) -> Corpus:

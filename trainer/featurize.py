@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rdkit import Chem, rdBase
 
-from trainer.corpus import DIRECTIONS, DUMMY, Corpus
-from trainer.errors import InvalidInput, TrainerError
+from graphkin.trainer.corpus import DIRECTIONS, DUMMY, Corpus
+from graphkin.trainer.errors import InvalidInput, TrainerError
 
 _BLOCK = 4096  # molecules handed to a process at a time
 

@@ -14,16 +14,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from trainer.aggregation import graph_sum
-from trainer.batch import Assembler, Batch
-from trainer.config import Model, PretrainConfig
-from trainer.embed import batches
-from trainer.encoders import Encoder, graph_mean
-from trainer.errors import InvalidInput, TrainerError
-from trainer.labelled import Labelled
-from trainer.objective import make_encoder
-from trainer.pretrained import load_encoder
-from trainer.split import Rows, Split
+from graphkin.trainer.aggregation import graph_sum
+from graphkin.trainer.batch import Assembler, Batch
+from graphkin.trainer.config import Model, PretrainConfig
+from graphkin.trainer.embed import batches
+from graphkin.trainer.encoders import Encoder, graph_mean
+from graphkin.trainer.errors import InvalidInput, TrainerError
+from graphkin.trainer.labelled import Labelled
+from graphkin.trainer.objective import make_encoder
+from graphkin.trainer.pretrained import load_encoder
+from graphkin.trainer.split import Rows, Split
 
 Pooling = Literal["mean", "sum"]
 POOLINGS: tuple[Pooling, ...] = ("mean", "sum")

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from trainer.corpus import Corpus
-from trainer.source import Epoch, Generation, Source
-from trainer.strategy import Draws
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.source import Epoch, Generation, Source
+from graphkin.trainer.strategy import Draws
 
 
 class MemorySource(Source):

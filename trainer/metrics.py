@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from trainer.batch import Batch
+from graphkin.trainer.batch import Batch
 
 
 def masked_distance(batch: Batch, mask: Tensor) -> Tensor:

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainer.checkpoint import writing
-from trainer.errors import Damaged, TrainerError
+from graphkin.trainer.checkpoint import writing
+from graphkin.trainer.errors import Damaged, TrainerError
 
 _AT_LEAST_EVERY = 1.0  # seconds; so a terminal shows what happens, and the device is rarely waited for
 

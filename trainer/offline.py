@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trainer.corpus import Corpus
-from trainer.errors import Damaged, InvalidInput, NotFound
-from trainer.prefetch import Prefetch
-from trainer.source import Epoch, Generation, Source
-from trainer.strategy import Draws
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
+from graphkin.trainer.prefetch import Prefetch
+from graphkin.trainer.source import Epoch, Generation, Source
+from graphkin.trainer.strategy import Draws
 
 _FORMAT = 1
 _MANIFEST = "manifest.json"

@@ -10,12 +10,12 @@ import platformdirs
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from trainer.cache import Arrays, Cache
-from trainer.client import PATIENCE, Collection, Graphkin
-from trainer.corpus import Corpus
-from trainer.prefetch import Prefetch
-from trainer.source import Epoch, Generation, Source
-from trainer.strategy import Draws
+from graphkin.trainer.cache import Arrays, Cache
+from graphkin.trainer.client import PATIENCE, Collection, Graphkin
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.prefetch import Prefetch
+from graphkin.trainer.source import Epoch, Generation, Source
+from graphkin.trainer.strategy import Draws
 
 Featurize = Callable[[Collection], Corpus]
 """The features of all items of a generation. See `features.py`."""

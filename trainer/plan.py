@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from trainer.config import PretrainConfig
-from trainer.errors import InvalidInput
-from trainer.objective import Draw
-from trainer.source import Epoch
+from graphkin.trainer.config import PretrainConfig
+from graphkin.trainer.errors import InvalidInput
+from graphkin.trainer.objective import Draw
+from graphkin.trainer.source import Epoch
 
 
 class Plan:

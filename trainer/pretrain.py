@@ -18,19 +18,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from trainer.batch import Assembler
-from trainer.board import measured, open_board
-from trainer.checkpoint import Checkpoint, Run
-from trainer.config import PretrainConfig
-from trainer.corpus import MASK
-from trainer.errors import Conflict, Damaged, InvalidInput
-from trainer.hgc import EdgeSet, twins
-from trainer.metrics_log import Listener, MetricsLog, Update, not_finite
-from trainer.objective import Draw, Objective, Step
-from trainer.plan import Plan
-from trainer.ranks import ALONE, Ranks
-from trainer.schedule import learning_rate
-from trainer.source import Source
+from graphkin.trainer.batch import Assembler
+from graphkin.trainer.board import measured, open_board
+from graphkin.trainer.checkpoint import Checkpoint, Run
+from graphkin.trainer.config import PretrainConfig
+from graphkin.trainer.corpus import MASK
+from graphkin.trainer.errors import Conflict, Damaged, InvalidInput
+from graphkin.trainer.hgc import EdgeSet, twins
+from graphkin.trainer.metrics_log import Listener, MetricsLog, Update, not_finite
+from graphkin.trainer.objective import Draw, Objective, Step
+from graphkin.trainer.plan import Plan
+from graphkin.trainer.ranks import ALONE, Ranks
+from graphkin.trainer.schedule import learning_rate
+from graphkin.trainer.source import Source
 
 T = TypeVar("T")
 

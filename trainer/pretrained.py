@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from trainer.checkpoint import read_model, read_run
-from trainer.config import PretrainConfig
-from trainer.encoders import Encoder
-from trainer.errors import Damaged
-from trainer.objective import make_encoder
+from graphkin.trainer.checkpoint import read_model, read_run
+from graphkin.trainer.config import PretrainConfig
+from graphkin.trainer.encoders import Encoder
+from graphkin.trainer.errors import Damaged
+from graphkin.trainer.objective import make_encoder
 
 _PREFIX = "encoder."
 

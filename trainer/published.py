@@ -4,7 +4,7 @@ Of molecules ROC-AUC. Of social graphs micro-F1, with which other works are quot
 `tu.rc_f1`, no plain accuracies (method.md E2, G3).
 """
 
-from trainer.strategy import Encoder, Strategy
+from graphkin.trainer.strategy import Encoder, Strategy
 
 _DATASETS = ("sider", "clintox", "bace", "hiv", "bbbp", "tox21", "toxcast")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from trainer.errors import GenerationChanged, ServerFault, Unavailable
+from graphkin.trainer.errors import GenerationChanged, ServerFault, Unavailable
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 

@@ -10,9 +10,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trainer.corpus import Corpus
-from trainer.errors import InvalidInput
-from trainer.strategy import Draws
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.errors import InvalidInput
+from graphkin.trainer.strategy import Draws
 
 
 class Epoch(NamedTuple):

@@ -23,11 +23,11 @@ import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
-from trainer.corpus import Corpus
-from trainer.errors import Damaged, InvalidInput, NotFound
-from trainer.graphs import from_edges
-from trainer.labelled import Labelled
-from trainer.split import Rows, Split, stratified_split
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
+from graphkin.trainer.graphs import from_edges
+from graphkin.trainer.labelled import Labelled
+from graphkin.trainer.split import Rows, Split, stratified_split
 
 _EDGES = "_A.txt"
 _WIDTHS = {_EDGES: 2, "_graph_indicator.txt": 1, "_graph_labels.txt": 1}

@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from api.export.table import Comparison, ItemTable
-from store.base import Generation, rounded
-from store.errors import Conflict, InvalidInput, NotFound
-from store.records import EDGE_SCHEMA, STRUCTURE, Int32
+from graphkin.api.export.table import Comparison, ItemTable
+from graphkin.store.base import Generation, rounded
+from graphkin.store.errors import Conflict, InvalidInput, NotFound
+from graphkin.store.records import EDGE_SCHEMA, STRUCTURE, Int32
 
 ItemFormat = Literal["csv", "parquet", "sdf", "arrow"]
 EdgeFormat = Literal["csv", "parquet", "graphml", "arrow"]
@@ -54,7 +54,7 @@ def export_items(
     _require(generation, ids)
     table = ItemTable(generation, ids, comparison)
     if format == "sdf":
-        from api.export import sdf
+        from graphkin.api.export import sdf
 
         if STRUCTURE[generation.manifest.kind] != "smiles":
             raise Conflict(
@@ -63,7 +63,7 @@ def export_items(
                 expected="one of csv, parquet, arrow",
             )
         return sdf.items(table)
-    from api.export import columnar, items
+    from graphkin.api.export import columnar, items
 
     if format == "csv":
         return items.csv_lines(table)
@@ -95,7 +95,7 @@ def export_edges(
             hint="export items in this format: they get a column similarity",
         )
     _require(generation, ids)
-    from api.export import columnar, edges, graphml
+    from graphkin.api.export import columnar, edges, graphml
 
     selected = generation.edges(min_similarity, ids)
     if format == "graphml":

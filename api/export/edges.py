@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from store.records import EDGE_SCHEMA, Edges, Float32, shortest
+from graphkin.store.records import EDGE_SCHEMA, Edges, Float32, shortest
 
 _UNQUOTED = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
 

@@ -7,9 +7,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from api.export.edges import similarity_texts
-from api.export.table import Comparison, ItemTable, text
-from store.records import Edges, Float32, Int32
+from graphkin.api.export.edges import similarity_texts
+from graphkin.api.export.table import Comparison, ItemTable, text
+from graphkin.store.records import Edges, Float32, Int32
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not characters of XML 1.0
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>

@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from store.base import Generation
-from store.records import STRUCTURE, Float32, Int32, shortest
+from graphkin.store.base import Generation
+from graphkin.store.records import STRUCTURE, Float32, Int32, shortest
 
 _RESERVED = ("id", "smiles", "structure", "names", "inchikey")
 _JSON = json.JSONEncoder(ensure_ascii=False)

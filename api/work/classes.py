@@ -15,8 +15,8 @@ import anyio
 from fastapi.routing import APIRoute
 from starlette.types import Message, Receive, Scope, Send
 
-from api.guard import REST
-from store.errors import StoreBusy
+from graphkin.api.guard import REST
+from graphkin.store.errors import StoreBusy
 
 _STALLED = 60  # seconds after which a client that takes nothing of a reply loses it
 

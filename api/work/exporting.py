@@ -6,13 +6,13 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from api.export import EdgeFormat, ItemFormat, export_edges, export_items
-from api.export.table import Comparison
-from api.work.reading import unpacked
-from ingest.kinds import kind_of
-from store import open_store
-from store.base import Generation
-from store.records import Float32, Int32
+from graphkin.api.export import EdgeFormat, ItemFormat, export_edges, export_items
+from graphkin.api.export.table import Comparison
+from graphkin.api.work.reading import unpacked
+from graphkin.ingest.kinds import kind_of
+from graphkin.store import open_store
+from graphkin.store.base import Generation
+from graphkin.store.records import Float32, Int32
 
 
 def export(

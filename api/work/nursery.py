@@ -3,7 +3,7 @@
 So a worker is there within milliseconds, shares what was imported with all others, and the server itself, which is
 large and has threads, never forks. The server asks over a Unix socket, which is this process's standard input.
 
-    python -m api.work.nursery
+    python -m graphkin.api.work.nursery
 """
 
 import gc
@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
-from api.work.worker import TASKS, work
-from store.errors import StoreError
+from graphkin.api.work.worker import TASKS, work
+from graphkin.store.errors import StoreError
 
 _LONGEST = 1024  # bytes of an order
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # a process with threads must not fork
@@ -73,7 +73,7 @@ class Nursery:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "api.work.nursery"],
+                [sys.executable, "-P", "-m", "graphkin.api.work.nursery"],
                 stdin=theirs.fileno(),
                 env={**os.environ, **_ONE_THREAD},
                 start_new_session=True,

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any, Self
 
-from api.work.crossing import unpacked
-from api.work.nursery import Nursery
-from api.work.worker import ERROR, HEADER, PIECE
-from store.errors import StoreBusy, StoreError
+from graphkin.api.work.crossing import unpacked
+from graphkin.api.work.nursery import Nursery
+from graphkin.api.work.worker import ERROR, HEADER, PIECE
+from graphkin.store.errors import StoreBusy, StoreError
 
 _WAITING = 256  # questions that may wait for a process
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from api.body import parsed
-from api.queries import SearchBody
-from ingest.kind import Query
-from ingest.kinds import kind_named
-from ingest.query import read_structure
+from graphkin.api.body import parsed
+from graphkin.api.queries import SearchBody
+from graphkin.ingest.kind import Query
+from graphkin.ingest.kinds import kind_named
+from graphkin.ingest.query import read_structure
 
 
 def read(kind: str, recipe: dict[str, Any], **structure: str | None) -> dict[str, Any]:

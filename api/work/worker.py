@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from api.work.crossing import packed
-from store.errors import GraphkinError
+from graphkin.api.work.crossing import packed
+from graphkin.store.errors import GraphkinError
 
 HEADER = struct.Struct(">cI")
 """Kind and length of a frame."""
@@ -24,12 +24,12 @@ HEADER = struct.Struct(">cI")
 PIECE, RESULT, ERROR = b"p", b"r", b"e"
 
 TASKS = {
-    "read": "api.work.reading",
-    "read_search": "api.work.reading",
-    "draw": "api.depict",
-    "draw_graph": "api.depict_graph",
-    "shared_atoms": "api.depict",
-    "export": "api.work.exporting",
+    "read": "graphkin.api.work.reading",
+    "read_search": "graphkin.api.work.reading",
+    "draw": "graphkin.api.depict",
+    "draw_graph": "graphkin.api.depict_graph",
+    "shared_atoms": "graphkin.api.depict",
+    "export": "graphkin.api.work.exporting",
 }
 """The module of each task, whose function of that name does it."""
 

@@ -8,7 +8,7 @@ import click
 from graphkin import options
 
 if TYPE_CHECKING:
-    from store.base import Store
+    from graphkin.store.base import Store
 
 
 @click.command()
@@ -29,8 +29,8 @@ def recall(
     as_json: bool,
 ) -> None:
     """Measure which share of all similar pairs a rule, or the stored hierarchy, finds."""
-    from ingest.recall import measure
-    from store import open_store
+    from graphkin.ingest.recall import measure
+    from graphkin.store import open_store
 
     with open_store(store_location) as store, store.open(collection, generation) as opened:
         measured = measure(opened, "window" if rule else None, sample, threshold, seed)
@@ -76,8 +76,8 @@ _Checked = tuple[str | None, str | None, list[str]]
 
 
 def _checked(location: str, collection: str | None, generation: str | None, sample: int) -> list[_Checked]:
-    from store import open_store
-    from store.errors import StoreFormat
+    from graphkin.store import open_store
+    from graphkin.store.errors import StoreFormat
 
     try:
         with open_store(location) as store:
@@ -92,8 +92,8 @@ def _checked(location: str, collection: str | None, generation: str | None, samp
 
 
 def _problems(store: "Store", collection: str, generation: str, sample: int) -> list[str]:
-    from ingest.verify import verify as verify_generation
-    from store.errors import Damaged, GraphkinError, NotFound
+    from graphkin.ingest.verify import verify as verify_generation
+    from graphkin.store.errors import Damaged, GraphkinError, NotFound
 
     try:
         with store.open(collection, generation) as opened:

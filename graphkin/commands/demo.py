@@ -29,10 +29,10 @@ def demo(store_location: str | None, port: int, once: bool) -> None:
 def _ingest(location: str) -> None:
     from rdkit import RDConfig
 
+    from graphkin.ingest.pipeline import ingest
+    from graphkin.ingest.recipe import resolve
     from graphkin.progress import terminal_progress
-    from ingest.pipeline import ingest
-    from ingest.recipe import resolve
-    from store import open_store
+    from graphkin.store import open_store
 
     source = str(Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi")
     with open_store(location, create=True) as store:
@@ -45,8 +45,8 @@ def _ingest(location: str) -> None:
 
 
 def _serve(location: str, port: int, once: bool) -> None:
-    from api.serve import Server
-    from api.settings import Settings
+    from graphkin.api.serve import Server
+    from graphkin.api.settings import Settings
 
     server = Server(Settings(store=location, port=port))
     with server.running() as url:

@@ -14,8 +14,8 @@ import click
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from trainer.embedding_file import EmbeddingFile
-    from trainer.encoders import Encoder
+    from graphkin.trainer.embedding_file import EmbeddingFile
+    from graphkin.trainer.encoders import Encoder
 
 _BATCHES = 32  # of the reader a block: at most 32,000 records and 128 million characters
 _COLUMNS = ("line", "text", "fault")
@@ -58,13 +58,13 @@ def embed(
     molecule; a .parquet file has the columns row, smiles and embedding, for molecules only. What is no molecule is
     listed with its reason in FILE.rejections.csv (row, line, input, reason), which is always written.
     """
+    from graphkin.ingest.readers import ReadOptions, open_source
     from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
-    from ingest.readers import ReadOptions, open_source
-    from trainer.device import chosen_device
-    from trainer.embedding_file import embedding_format
-    from trainer.errors import InvalidInput
-    from trainer.pretrained import load_encoder
+    from graphkin.trainer.device import chosen_device
+    from graphkin.trainer.embedding_file import embedding_format
+    from graphkin.trainer.errors import InvalidInput
+    from graphkin.trainer.pretrained import load_encoder
 
     place = chosen_device(device)
     output_format, (encoder, _) = embedding_format(output), load_encoder(checkpoint)
@@ -95,9 +95,9 @@ def _write(
     advance: Callable[[int], object],
 ) -> tuple[int, int]:
     """Write the embeddings and the report; how many records there were, and how many of them are molecules."""
-    from trainer.embed import embed
-    from trainer.embedding_file import Block
-    from trainer.featurize import featurize_readable
+    from graphkin.trainer.embed import embed
+    from graphkin.trainer.embedding_file import Block
+    from graphkin.trainer.featurize import featurize_readable
 
     report.write(_csv([("row", "line", "input", "reason")]))
     records = molecules = 0

@@ -45,10 +45,10 @@ def edges(
     min_similarity: float | None,
 ) -> None:
     """Write the edges to a file."""
-    from api.export import export_edges
+    from graphkin.api.export import export_edges
     from graphkin.output import whole_file
-    from store import open_store
-    from store.base import require_stored_threshold
+    from graphkin.store import open_store
+    from graphkin.store.base import require_stored_threshold
 
     with open_store(store_location) as store, store.open(collection, generation) as opened:
         require_stored_threshold(opened, min_similarity)
@@ -69,9 +69,9 @@ def edges(
 @_output
 def items(store_location: str, collection: str, generation: str | None, format: Any, output: Path) -> None:
     """Write the items to a file."""
-    from api.export import export_items
+    from graphkin.api.export import export_items
     from graphkin.output import whole_file
-    from store import open_store
+    from graphkin.store import open_store
 
     with open_store(store_location) as store, store.open(collection, generation) as opened:
         blocks = export_items(opened, format)
@@ -96,8 +96,8 @@ def neo4j_admin(store_location: str, collection: str, generation: str | None, ou
     """
     from graphkin.output import whole_folder
     from graphkin.progress import terminal_progress
-    from store import open_store
-    from store.neo4j.bulk import write_import
+    from graphkin.store import open_store
+    from graphkin.store.neo4j.bulk import write_import
 
     with (
         open_store(store_location) as store,

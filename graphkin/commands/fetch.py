@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from graphkin import options
-from trainer.strategy import ENCODERS, PRESETS, STRATEGIES
+from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 
 
 @click.command()
@@ -38,11 +38,11 @@ def fetch(
     """Write features, positives and negatives into a folder that `graphkin pretrain --offline` trains from."""
     from graphkin.output import whole_folder
     from graphkin.progress import terminal_progress
-    from trainer.client import Graphkin
-    from trainer.config import Model, PretrainConfig
-    from trainer.features import features
-    from trainer.offline import write_offline
-    from trainer.online import OnlineSource, default_cache
+    from graphkin.trainer.client import Graphkin
+    from graphkin.trainer.config import Model, PretrainConfig
+    from graphkin.trainer.features import features
+    from graphkin.trainer.offline import write_offline
+    from graphkin.trainer.online import OnlineSource, default_cache
 
     with Graphkin(url) as server:
         kind = server.collection(collection, generation).kind

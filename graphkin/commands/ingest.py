@@ -11,8 +11,8 @@ import click
 from graphkin import options
 
 if TYPE_CHECKING:
-    from ingest.readers import ReadOptions
-    from ingest.recipe import Recipe
+    from graphkin.ingest.readers import ReadOptions
+    from graphkin.ingest.recipe import Recipe
 
 
 _preset = click.option(
@@ -105,7 +105,7 @@ def molecules(
     Files are .smi .txt .smiles .csv .tsv .sdf .parquet, each also gzipped; "-" is standard input. Records that are no
     molecule are rejected with a reason and kept: see `graphkin info --rejections`.
     """
-    from ingest.readers import ReadOptions
+    from graphkin.ingest.readers import ReadOptions
 
     read = ReadOptions(format=format, smiles_column=smiles_column, name_column=name_column)
     _ingest(resolve_recipe(preset, recipe_options), read, max_atoms, **running)
@@ -154,8 +154,8 @@ def graphs(preset: str, max_nodes: int, format: str | None, running: dict[str, A
     Self-loops and repeated edges are dropped and counted. What is no graph is rejected with a reason and kept: see
     `graphkin info --rejections`.
     """
-    from ingest.readers import ReadOptions
-    from ingest.recipe import resolve_graphs
+    from graphkin.ingest.readers import ReadOptions
+    from graphkin.ingest.recipe import resolve_graphs
 
     _ingest(resolve_graphs(preset, **recipe_options), ReadOptions(format=format), max_nodes, **running)
 
@@ -173,10 +173,10 @@ def _ingest(
     rejections_file: Path | None,
     as_json: bool,
 ) -> None:
+    from graphkin.ingest.pipeline import IngestOptions
+    from graphkin.ingest.pipeline import ingest as run
     from graphkin.progress import terminal_progress
-    from ingest.pipeline import IngestOptions
-    from ingest.pipeline import ingest as run
-    from store import open_store
+    from graphkin.store import open_store
 
     options_ = IngestOptions(
         read=read,
@@ -203,7 +203,7 @@ def _ingest(
 
 def resolve_recipe(preset: str, given: dict[str, Any]) -> Any:
     """The recipe of a preset with the command line's options over it."""
-    from ingest.recipe import resolve
+    from graphkin.ingest.recipe import resolve
 
     fingerprint = {
         "name": given.pop("fingerprint"),

@@ -15,8 +15,8 @@ def load(store_location: str, collection: str, generation: str | None, target: s
     It keeps its id and becomes current there. A generation that is there already is not copied again.
     """
     from graphkin.progress import terminal_progress
-    from store import open_store
-    from store.transfer import copy_generation
+    from graphkin.store import open_store
+    from graphkin.store.transfer import copy_generation
 
     with (
         open_store(store_location) as store,

@@ -9,10 +9,10 @@ import click
 from graphkin import options
 
 if TYPE_CHECKING:
-    from store.base import Collection, Generation, Store
-    from store.errors import Damage
-    from store.records import Manifest
-    from store.sampling.engine import Engine
+    from graphkin.store.base import Collection, Generation, Store
+    from graphkin.store.errors import Damage
+    from graphkin.store.records import Manifest
+    from graphkin.store.sampling.engine import Engine
 
 
 def _print_json(answer: Any) -> None:
@@ -27,7 +27,7 @@ def _print_json(answer: Any) -> None:
 @options.as_json
 def info(store_location: str, collection: str | None, generation: str | None, rejections: bool, as_json: bool) -> None:
     """Show collections, their generations, where they come from, and whether their files are damaged."""
-    from store import open_store
+    from graphkin.store import open_store
 
     if not collection and (rejections or generation):
         raise click.UsageError("--rejections and --generation need --collection")
@@ -129,7 +129,7 @@ def neighbors(
 ) -> None:
     """Show the stored neighbours of one item, most similar first."""
     from graphkin.answers import neighbors_of
-    from store import open_store
+    from graphkin.store import open_store
 
     with open_store(store_location) as store, store.open(collection, generation) as opened:
         answer = neighbors_of(opened, _the_item(opened, smiles, name, id), min_similarity, limit)
@@ -144,9 +144,9 @@ def neighbors(
 
 def _the_item(opened: "Generation", smiles: str | None, name: str | None, id: int | None) -> int:
     """The id of the one item asked for. Raises `NotFound`, and `InvalidInput` for a name that several items share."""
-    from ingest.kinds import recipe_of
-    from ingest.query import read_structure
-    from store.errors import InvalidInput, NotFound
+    from graphkin.ingest.kinds import recipe_of
+    from graphkin.ingest.query import read_structure
+    from graphkin.store.errors import InvalidInput, NotFound
 
     if sum(given is not None for given in (smiles, name, id)) != 1:
         raise click.UsageError("give exactly one of --smiles, --name, --id")
@@ -197,9 +197,9 @@ def search(
     standard input.
     """
     from graphkin.answers import hits_of
-    from ingest.kinds import kind_of, recipe_of
-    from ingest.query import read_structure
-    from store import open_store
+    from graphkin.ingest.kinds import kind_of, recipe_of
+    from graphkin.ingest.query import read_structure
+    from graphkin.store import open_store
 
     text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
     with open_store(store_location) as store, store.open(collection, generation) as opened:
@@ -245,8 +245,8 @@ def positives(
 ) -> None:
     """Draw positives of an anchor. The same seed, epoch, policy and generation give the same positives."""
     from graphkin.answers import policy_of, positives_of
-    from store import open_store
-    from store.sampling.engine import sampler_of
+    from graphkin.store import open_store
+    from graphkin.store.sampling.engine import sampler_of
 
     with open_store(store_location) as store, store.open(collection, generation) as opened:
         sampler = sampler_of(opened, engine, threads=1)

@@ -14,8 +14,8 @@ def serve(store_location: str, host: str, port: int) -> None:
 
     Further settings come from the environment: see docs/operating.md.
     """
-    from api.serve import Server
-    from api.settings import Settings
+    from graphkin.api.serve import Server
+    from graphkin.api.settings import Settings
 
     server = Server(Settings(store=store_location, host=host, port=port))
     click.echo(f"serving {server.url} (documentation: {server.url}/docs); ctrl-C ends it")

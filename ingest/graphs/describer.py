@@ -4,11 +4,11 @@ from importlib.metadata import version
 
 import pyarrow as pa
 
-from ingest.describer import Describer, Rejected
-from ingest.graphs.structure import MAX_NODES, Structure
-from ingest.graphs.wl import Features
-from ingest.recipe import GraphRecipe
-from store.identity import content_digest
+from graphkin.ingest.describer import Describer, Rejected
+from graphkin.ingest.graphs.structure import MAX_NODES, Structure
+from graphkin.ingest.graphs.wl import Features
+from graphkin.ingest.recipe import GraphRecipe
+from graphkin.store.identity import content_digest
 
 _DECIDING = {"schema_version", "labels", "iterations", "tie_seed"}
 

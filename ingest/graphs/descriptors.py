@@ -9,19 +9,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ingest.columns import fixed_width, lists
-from ingest.graphs.index import SubtreeIndex
-from ingest.graphs.reference import Reference
-from ingest.graphs.structure import Structure
-from ingest.graphs.wl import Features
-from ingest.join import Pairs
-from ingest.kind import Advance, Descriptors
-from ingest.recipe import GraphRecipe
-from ingest.threads import in_order
-from ingest.window import Similarity, Window
-from ingest.workspace import Content
-from store.identity import tie_of
-from store.records import Int32, UInt64
+from graphkin.ingest.columns import fixed_width, lists
+from graphkin.ingest.graphs.index import SubtreeIndex
+from graphkin.ingest.graphs.reference import Reference
+from graphkin.ingest.graphs.structure import Structure
+from graphkin.ingest.graphs.wl import Features
+from graphkin.ingest.join import Pairs
+from graphkin.ingest.kind import Advance, Descriptors
+from graphkin.ingest.recipe import GraphRecipe
+from graphkin.ingest.threads import in_order
+from graphkin.ingest.window import Similarity, Window
+from graphkin.ingest.workspace import Content
+from graphkin.store.identity import tie_of
+from graphkin.store.records import Int32, UInt64
 
 _TARGETS = 256  # of a task
 _EDGES_OF_EDGELESS = 5

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ingest.graphs.wl import Features
-from store.kernels import kernel
-from store.records import Float64, Int32, Int64, UInt64
+from graphkin.ingest.graphs.wl import Features
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Float64, Int32, Int64, UInt64
 
 
 class SubtreeIndex(NamedTuple):

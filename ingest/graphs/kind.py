@@ -5,17 +5,17 @@ from importlib.metadata import version
 import numpy as np
 import pyarrow as pa
 
-from ingest.graphs.describer import GraphDescriber
-from ingest.graphs.descriptors import GraphDescriptors
-from ingest.graphs.search import GraphSearch, read_graph
-from ingest.graphs.stored import described, recomputed_similarities
-from ingest.graphs.structure import MAX_NODES, Structure
-from ingest.graphs.wl import Features
-from ingest.kind import Kind, Query
-from ingest.readers import ReadOptions, Source, open_graphs
-from ingest.recipe import GraphRecipe
-from store.base import Generation
-from store.records import Edges, Float64
+from graphkin.ingest.graphs.describer import GraphDescriber
+from graphkin.ingest.graphs.descriptors import GraphDescriptors
+from graphkin.ingest.graphs.search import GraphSearch, read_graph
+from graphkin.ingest.graphs.stored import described, recomputed_similarities
+from graphkin.ingest.graphs.structure import MAX_NODES, Structure
+from graphkin.ingest.graphs.wl import Features
+from graphkin.ingest.kind import Kind, Query
+from graphkin.ingest.readers import ReadOptions, Source, open_graphs
+from graphkin.ingest.recipe import GraphRecipe
+from graphkin.store.base import Generation
+from graphkin.store.records import Edges, Float64
 
 
 class GraphKind(Kind):

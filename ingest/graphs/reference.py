@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ingest.graphs.structure import Structure
-from ingest.recipe import GraphRecipe
-from store.errors import InvalidInput
-from store.records import Float64, Int32
+from graphkin.ingest.graphs.structure import Structure
+from graphkin.ingest.recipe import GraphRecipe
+from graphkin.store.errors import InvalidInput
+from graphkin.store.records import Float64, Int32
 
 _MOST = 10_000  # graphs: GraKeL computes all pairs at once
 

@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from ingest.describer import Rejected
-from ingest.graphs.describer import read_structure
-from ingest.graphs.index import SubtreeIndex
-from ingest.graphs.stored import described
-from ingest.graphs.wl import Features, normalised
-from ingest.hits import Hits
-from ingest.kind import Query, Search
-from ingest.recipe import GraphRecipe
-from ingest.stored_index import stored_index
-from store.base import Generation, rounded
-from store.errors import Conflict, InvalidInput
-from store.records import Float64, Int32, Int64
+from graphkin.ingest.describer import Rejected
+from graphkin.ingest.graphs.describer import read_structure
+from graphkin.ingest.graphs.index import SubtreeIndex
+from graphkin.ingest.graphs.stored import described
+from graphkin.ingest.graphs.wl import Features, normalised
+from graphkin.ingest.hits import Hits
+from graphkin.ingest.kind import Query, Search
+from graphkin.ingest.recipe import GraphRecipe
+from graphkin.ingest.stored_index import stored_index
+from graphkin.store.base import Generation, rounded
+from graphkin.store.errors import Conflict, InvalidInput
+from graphkin.store.records import Float64, Int32, Int64
 
 _SEARCHED = ("wl", "grakel")  # kernels with the same numbers
 

@@ -5,14 +5,14 @@ from importlib.util import find_spec
 import numpy as np
 import pyarrow as pa
 
-from ingest.graphs.describer import GraphDescriber
-from ingest.graphs.descriptors import GraphDescriptors
-from ingest.graphs.reference import Reference
-from ingest.graphs.structure import MAX_NODES, Structure
-from ingest.graphs.wl import Features
-from ingest.recipe import GraphRecipe
-from store.base import Generation
-from store.records import Edges, Float64
+from graphkin.ingest.graphs.describer import GraphDescriber
+from graphkin.ingest.graphs.descriptors import GraphDescriptors
+from graphkin.ingest.graphs.reference import Reference
+from graphkin.ingest.graphs.structure import MAX_NODES, Structure
+from graphkin.ingest.graphs.wl import Features
+from graphkin.ingest.recipe import GraphRecipe
+from graphkin.store.base import Generation
+from graphkin.store.records import Edges, Float64
 
 _BLOCK = 1000  # edges: GraKeL computes all pairs of their ends
 

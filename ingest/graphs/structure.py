@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from ingest.describer import Rejected
-from store.records import Int32, Int64
+from graphkin.ingest.describer import Rejected
+from graphkin.store.records import Int32, Int64
 
 MAX_NODES = 100_000
 

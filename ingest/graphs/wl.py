@@ -14,10 +14,10 @@ from typing import Self
 
 import numpy as np
 
-from ingest.graphs.structure import Graphs, Structure
-from ingest.recipe import GraphRecipe
-from store.kernels import inlined, kernel
-from store.records import Float64, Int32, Int64, UInt64
+from graphkin.ingest.graphs.structure import Graphs, Structure
+from graphkin.ingest.recipe import GraphRecipe
+from graphkin.store.kernels import inlined, kernel
+from graphkin.store.records import Float64, Int32, Int64, UInt64
 
 _NEIGHBOR, _OWN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 

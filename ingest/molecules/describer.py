@@ -6,12 +6,12 @@ from typing import cast
 import pyarrow as pa
 from rdkit import rdBase
 
-from ingest.describer import Describer
-from ingest.molecules.fingerprints import Fingerprinter
-from ingest.molecules.reader import MoleculeReader
-from ingest.molecules.written import TextFormat
-from ingest.recipe import MoleculeRecipe
-from store.identity import content_digest
+from graphkin.ingest.describer import Describer
+from graphkin.ingest.molecules.fingerprints import Fingerprinter
+from graphkin.ingest.molecules.reader import MoleculeReader
+from graphkin.ingest.molecules.written import TextFormat
+from graphkin.ingest.recipe import MoleculeRecipe
+from graphkin.store.identity import content_digest
 
 _FORMAT = 2
 """Rises when the same text is described in another way: pieces that an older version left are then parsed again."""

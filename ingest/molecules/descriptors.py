@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.join import JoinPlan, Pairs
-from ingest.kind import Advance, Descriptors
-from ingest.planes import BitPlanes
-from ingest.popcount import common_pairs
-from ingest.recipe import MoleculeRecipe
-from ingest.window import Window
-from ingest.workspace import Content
-from store.records import Float64, Int32, UInt64
+from graphkin.ingest.join import JoinPlan, Pairs
+from graphkin.ingest.kind import Advance, Descriptors
+from graphkin.ingest.planes import BitPlanes
+from graphkin.ingest.popcount import common_pairs
+from graphkin.ingest.recipe import MoleculeRecipe
+from graphkin.ingest.window import Window
+from graphkin.ingest.workspace import Content
+from graphkin.store.records import Float64, Int32, UInt64
 
 _WEIGHT, _RINGS, _ATOMS = 0.10, 1, 7
 

@@ -2,7 +2,7 @@
 
 import re
 
-from ingest.describer import Rejected
+from graphkin.ingest.describer import Rejected
 
 _ATOMS = r"\d+(?:,\d+)*"
 _KEPT = re.compile(

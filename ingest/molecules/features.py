@@ -6,7 +6,7 @@ from itertools import chain
 from rdkit import Chem
 from rdkit.Chem import rdqueries
 
-from ingest.molecules.stereo import each_of
+from graphkin.ingest.molecules.stereo import each_of
 
 _ANY = "AtomNull"  # how RDKit calls the query of a `*`
 _DRAWN_ONLY = {"SUP", "DAT", "MUL", "GEN"}  # abbreviations, data, repeats written out, brackets

@@ -7,8 +7,8 @@ import numpy as np
 from rdkit import DataStructs
 from rdkit.Chem import Mol, rdFingerprintGenerator, rdMolDescriptors
 
-from ingest.recipe import FingerprintRecipe
-from store.records import UInt64
+from graphkin.ingest.recipe import FingerprintRecipe
+from graphkin.store.records import UInt64
 
 BitVector = Any  # rdkit.DataStructs.ExplicitBitVect, which ships no type information
 

@@ -4,19 +4,19 @@ import numpy as np
 import pyarrow as pa
 from rdkit import rdBase
 
-from ingest.columns import fixed_width
-from ingest.kind import Kind, Query
-from ingest.molecules.describer import MoleculeDescriber
-from ingest.molecules.descriptors import MoleculeDescriptors
-from ingest.molecules.query import read_molecule
-from ingest.molecules.reader import MAX_ATOMS
-from ingest.molecules.search import MoleculeSearch
-from ingest.molecules.stored import recomputed_fingerprints, recomputed_similarities
-from ingest.readers import ReadOptions, Source, open_source
-from ingest.recipe import MoleculeRecipe
-from store.base import Generation
-from store.identity import content_digest, tie_of
-from store.records import Edges, Float64
+from graphkin.ingest.columns import fixed_width
+from graphkin.ingest.kind import Kind, Query
+from graphkin.ingest.molecules.describer import MoleculeDescriber
+from graphkin.ingest.molecules.descriptors import MoleculeDescriptors
+from graphkin.ingest.molecules.query import read_molecule
+from graphkin.ingest.molecules.reader import MAX_ATOMS
+from graphkin.ingest.molecules.search import MoleculeSearch
+from graphkin.ingest.molecules.stored import recomputed_fingerprints, recomputed_similarities
+from graphkin.ingest.readers import ReadOptions, Source, open_source
+from graphkin.ingest.recipe import MoleculeRecipe
+from graphkin.store.base import Generation
+from graphkin.store.identity import content_digest, tie_of
+from graphkin.store.records import Edges, Float64
 
 
 class MoleculeKind(Kind):

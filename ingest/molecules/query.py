@@ -2,13 +2,13 @@
 
 from typing import cast
 
-from ingest.describer import Rejected, broken_off
-from ingest.kind import Query
-from ingest.molecules.fingerprints import Fingerprinter
-from ingest.molecules.reader import MAX_RECORD_BYTES, MoleculeReader
-from ingest.molecules.written import TextFormat
-from ingest.recipe import MoleculeRecipe
-from store.errors import InvalidInput
+from graphkin.ingest.describer import Rejected, broken_off
+from graphkin.ingest.kind import Query
+from graphkin.ingest.molecules.fingerprints import Fingerprinter
+from graphkin.ingest.molecules.reader import MAX_RECORD_BYTES, MoleculeReader
+from graphkin.ingest.molecules.written import TextFormat
+from graphkin.ingest.recipe import MoleculeRecipe
+from graphkin.store.errors import InvalidInput
 
 
 def read_molecule(recipe: MoleculeRecipe, text: str, text_format: str) -> Query:

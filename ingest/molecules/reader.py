@@ -6,11 +6,11 @@ from rdkit import Chem
 from rdkit.Chem import Descriptors
 from rdkit.Chem.MolStandardize import rdMolStandardize
 
-from ingest.describer import Rejected
-from ingest.molecules import features, stereo
-from ingest.molecules.messages import in_words, rdkit_messages
-from ingest.molecules.written import TextFormat, Unreadable, Written
-from ingest.recipe import MoleculeRecipe, Step
+from graphkin.ingest.describer import Rejected
+from graphkin.ingest.molecules import features, stereo
+from graphkin.ingest.molecules.messages import in_words, rdkit_messages
+from graphkin.ingest.molecules.written import TextFormat, Unreadable, Written
+from graphkin.ingest.recipe import MoleculeRecipe, Step
 
 MAX_ATOMS = 1_000
 MAX_RECORD_BYTES = 1_000_000

@@ -3,17 +3,17 @@
 import numpy as np
 from rdkit import rdBase
 
-from ingest.hits import NOTHING, Hits
-from ingest.kind import Query, Search
-from ingest.molecules.stored import recomputed_fingerprints
-from ingest.planes import TILE, BitLists, BitPlanes
-from ingest.popcount import common_with, minimum_common
-from ingest.recipe import MoleculeRecipe
-from ingest.stored_index import stored_index
-from ingest.tiles import similar_in_tiles
-from store.base import Generation, rounded
-from store.errors import Conflict, StoreFormat
-from store.records import Float64, Int32, Int64, UInt64
+from graphkin.ingest.hits import NOTHING, Hits
+from graphkin.ingest.kind import Query, Search
+from graphkin.ingest.molecules.stored import recomputed_fingerprints
+from graphkin.ingest.planes import TILE, BitLists, BitPlanes
+from graphkin.ingest.popcount import common_with, minimum_common
+from graphkin.ingest.recipe import MoleculeRecipe
+from graphkin.ingest.stored_index import stored_index
+from graphkin.ingest.tiles import similar_in_tiles
+from graphkin.store.base import Generation, rounded
+from graphkin.store.errors import Conflict, StoreFormat
+from graphkin.store.records import Float64, Int32, Int64, UInt64
 
 _SAMPLED = 16
 _LEAST = 1e-6  # below any similarity of fingerprints that share a bit

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from rdkit import Chem
 
-from ingest.describer import Rejected
+from graphkin.ingest.describer import Rejected
 
 MAX_GROUPS = 5
 

@@ -3,10 +3,10 @@
 import numpy as np
 from rdkit import Chem, DataStructs
 
-from ingest.molecules.fingerprints import BitVector, Fingerprinter
-from ingest.recipe import MoleculeRecipe
-from store.base import Generation
-from store.records import Edges, Float64, Int32, UInt64
+from graphkin.ingest.molecules.fingerprints import BitVector, Fingerprinter
+from graphkin.ingest.recipe import MoleculeRecipe
+from graphkin.store.base import Generation
+from graphkin.store.records import Edges, Float64, Int32, UInt64
 
 
 def recomputed_fingerprints(generation: Generation, recipe: MoleculeRecipe, ids: Int32) -> UInt64:

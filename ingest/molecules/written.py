@@ -5,9 +5,9 @@ from typing import Literal, NamedTuple, Self
 
 from rdkit import Chem
 
-from ingest.describer import Rejected
-from ingest.molecules import extension
-from ingest.readers.smi import split_smiles
+from graphkin.ingest.describer import Rejected
+from graphkin.ingest.molecules import extension
+from graphkin.ingest.readers.smi import split_smiles
 
 TextFormat = Literal["smiles", "molblock", "inchi"]
 

@@ -1,8 +1,8 @@
 """Readers: files of every known format as one stream of columnar record batches (`RECORD_SCHEMA`)."""
 
-from ingest.readers.graphs import GRAPH_EXTENSIONS, GRAPH_FORMATS, open_graphs
-from ingest.readers.records import MAX_RECORD, RECORD_SCHEMA
-from ingest.readers.source import EXTENSIONS, FORMATS, STDIN, ReadOptions, Source, TextFormat, open_source
+from graphkin.ingest.readers.graphs import GRAPH_EXTENSIONS, GRAPH_FORMATS, open_graphs
+from graphkin.ingest.readers.records import MAX_RECORD, RECORD_SCHEMA
+from graphkin.ingest.readers.source import EXTENSIONS, FORMATS, STDIN, ReadOptions, Source, TextFormat, open_source
 
 __all__ = [
     "EXTENSIONS",

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingest.readers.records import Record
-from store.errors import InvalidInput
+from graphkin.ingest.readers.records import Record
+from graphkin.store.errors import InvalidInput
 
 MAX_COLUMNS = 10_000
 _TOLD = 500  # characters of names in an error

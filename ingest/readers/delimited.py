@@ -5,10 +5,10 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from ingest.readers.columns import Columns
-from ingest.readers.lines import Line
-from ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulted
-from store.errors import InvalidInput
+from graphkin.ingest.readers.columns import Columns
+from graphkin.ingest.readers.lines import Line
+from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulted
+from graphkin.store.errors import InvalidInput
 
 _Row: TypeAlias = tuple[list[Line], list[str], str | None]
 """(the physical lines, the cells, why the row is rejected)"""

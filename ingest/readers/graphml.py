@@ -10,8 +10,8 @@ from xml.etree.ElementTree import ParseError, fromstring
 from networkx import NetworkXError
 from networkx.readwrite.graphml import GraphMLReader
 
-from ingest.readers.records import Record, faulted
-from store.errors import InvalidInput
+from graphkin.ingest.readers.records import Record, faulted
+from graphkin.store.errors import InvalidInput
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>/]")
 _LABEL = "label"

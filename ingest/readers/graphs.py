@@ -6,13 +6,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from ingest.readers.jsonl import read_jsonl
-from ingest.readers.lines import read_lines
-from ingest.readers.records import Record, batches
-from ingest.readers.source import STDIN, ReadOptions, Source, opened, told_format
-from ingest.readers.stored import Stored, inflate, readable
-from ingest.readers.tu import read_tu
-from store.errors import InvalidInput
+from graphkin.ingest.readers.jsonl import read_jsonl
+from graphkin.ingest.readers.lines import read_lines
+from graphkin.ingest.readers.records import Record, batches
+from graphkin.ingest.readers.source import STDIN, ReadOptions, Source, opened, told_format
+from graphkin.ingest.readers.stored import Stored, inflate, readable
+from graphkin.ingest.readers.tu import read_tu
+from graphkin.store.errors import InvalidInput
 
 GRAPH_FORMATS = ("tu", "graphml", "jsonl")
 GRAPH_EXTENSIONS = {".zip": "tu", ".graphml": "graphml", ".xml": "graphml", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -49,7 +49,7 @@ def open_graphs(path: str, options: ReadOptions, stdin: BinaryIO | None = None) 
 def _records(path: str, format: str, stream: IO[bytes]) -> Iterator[Record]:
     if format == "jsonl":
         return read_jsonl(read_lines(stream, MAX_GRAPH))
-    from ingest.readers.graphml import read_graphml  # NetworkX takes its time to be imported
+    from graphkin.ingest.readers.graphml import read_graphml  # NetworkX takes its time to be imported
 
     return read_graphml(path, stream)
 

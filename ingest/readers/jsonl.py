@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ingest.readers.lines import Line
-from ingest.readers.records import Record, faulted, unsound
+from graphkin.ingest.readers.lines import Line
+from graphkin.ingest.readers.records import Record, faulted, unsound
 
 _STRUCTURE = {"name", "edges", "num_nodes", "labels"}
 

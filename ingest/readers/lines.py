@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import IO, TypeAlias
 
-from ingest.readers.records import MAX_RECORD, decoded, too_long
+from graphkin.ingest.readers.records import MAX_RECORD, decoded, too_long
 
 Line: TypeAlias = tuple[int, str, str | None]
 """(1-based number, text with its line end, fault). The text of a line that is too long is its beginning."""

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ingest.readers.columns import Columns
-from ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decoded, faulted
-from store.errors import InvalidInput
+from graphkin.ingest.readers.columns import Columns
+from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decoded, faulted
+from graphkin.store.errors import InvalidInput
 
 _READ_ROWS = 1000
 _READ_BYTES = 4_000_000

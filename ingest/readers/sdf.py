@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import IO
 
-from ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decoded, faulted
-from store.errors import InvalidInput
+from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decoded, faulted
+from graphkin.store.errors import InvalidInput
 
 
 def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[Record]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from ingest.readers.lines import Line
-from ingest.readers.records import Record, faulted
+from graphkin.ingest.readers.lines import Line
+from graphkin.ingest.readers.records import Record, faulted
 
 _BARE_RETURN = "contains a carriage return that does not end the line"
 

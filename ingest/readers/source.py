@@ -11,15 +11,15 @@ from typing import IO, BinaryIO, Literal
 
 import pyarrow as pa
 
-from ingest.readers.delimited import read_delimited
-from ingest.readers.lines import read_lines
-from ingest.readers.parquet import ParquetRecords
-from ingest.readers.records import Record, batches
-from ingest.readers.sdf import read_sdf
-from ingest.readers.smi import read_smi
-from ingest.readers.stored import Stored, inflate, readable, spooled
-from store.errors import InvalidInput
-from store.records import Input
+from graphkin.ingest.readers.delimited import read_delimited
+from graphkin.ingest.readers.lines import read_lines
+from graphkin.ingest.readers.parquet import ParquetRecords
+from graphkin.ingest.readers.records import Record, batches
+from graphkin.ingest.readers.sdf import read_sdf
+from graphkin.ingest.readers.smi import read_smi
+from graphkin.ingest.readers.stored import Stored, inflate, readable, spooled
+from graphkin.store.errors import InvalidInput
+from graphkin.store.records import Input
 
 TextFormat = Literal["smiles", "molblock", "graph"]
 

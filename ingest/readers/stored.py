@@ -12,8 +12,8 @@ from zipfile import BadZipFile
 
 import pyarrow as pa
 
-from store.errors import InvalidInput, StoreError
-from store.records import Input
+from graphkin.store.errors import InvalidInput, StoreError
+from graphkin.store.records import Input
 
 _BUFFER = 1 << 18
 _GZIP = b"\x1f\x8b"

@@ -15,10 +15,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from ingest.readers.records import Record, faulted
-from ingest.readers.stored import require_proportion
-from store.errors import InvalidInput
-from store.records import Int64
+from graphkin.ingest.readers.records import Record, faulted
+from graphkin.ingest.readers.stored import require_proportion
+from graphkin.store.errors import InvalidInput
+from graphkin.store.records import Int64
 
 Bool: TypeAlias = NDArray[np.bool_]
 

@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from store import csr, traverse
-from store.base import Field, Generation, Neighbors, Subgraph, rounded
-from store.base import Path as GraphPath
-from store.embedded.draft import INDEX
-from store.embedded.files import map_array
-from store.embedded.integrity import CheckedFiles
-from store.embedded.items import ItemReader
-from store.errors import Damage, Damaged
-from store.identity import ContentHash
-from store.records import ITEM_SCHEMA, Edges, Fingerprints, Graph, Int32, Item, Manifest
+from graphkin.store import csr, traverse
+from graphkin.store.base import Field, Generation, Neighbors, Subgraph, rounded
+from graphkin.store.base import Path as GraphPath
+from graphkin.store.embedded.draft import INDEX
+from graphkin.store.embedded.files import map_array
+from graphkin.store.embedded.integrity import CheckedFiles
+from graphkin.store.embedded.items import ItemReader
+from graphkin.store.errors import Damage, Damaged
+from graphkin.store.identity import ContentHash
+from graphkin.store.records import ITEM_SCHEMA, Edges, Fingerprints, Graph, Int32, Item, Manifest
 
 _ITEMS = "items.sqlite"
 _GRAPH = ("indptr.npy", "indices.npy", "similarity.npy")

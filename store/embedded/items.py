@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from store.embedded.files import DATABASE_ERRORS, tells_damage
-from store.errors import Damaged, StoreError
-from store.records import REJECTION_SCHEMA, SCANNED_SCHEMA, Int32
+from graphkin.store.embedded.files import DATABASE_ERRORS, tells_damage
+from graphkin.store.errors import Damaged, StoreError
+from graphkin.store.records import REJECTION_SCHEMA, SCANNED_SCHEMA, Int32
 
 _PAGE = 4096
 _COLUMNS = "id, smiles, structure, inchikey, names, properties"

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from store.base import Generation
-from store.errors import Conflict
-from store.neo4j import cypher
-from store.neo4j.cypher import Label, digest
-from store.records import Edges, UInt64, shortest
-from store.transfer import Stage, dropped_by_item, silent
+from graphkin.store.base import Generation
+from graphkin.store.errors import Conflict
+from graphkin.store.neo4j import cypher
+from graphkin.store.neo4j.cypher import Label, digest
+from graphkin.store.records import Edges, UInt64, shortest
+from graphkin.store.transfer import Stage, dropped_by_item, silent
 
 _STORE = "name,version:long,position:long"
 _COLLECTION = ":ID(Collection),name,kind,current"

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from store.neo4j.generation import Neo4jGeneration
-from store.neo4j.projection import Vertices
-from store.records import Int32, Int64
-from store.sampling import first_order, walks
-from store.sampling.base import Positive, PositiveSets, Sampler, require_ids
-from store.sampling.philox import PAD, SERVER, block, replay_key, uniforms
-from store.sampling.policy import Policy
-from store.sampling.race import arrival
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store.neo4j.generation import Neo4jGeneration
+from graphkin.store.neo4j.projection import Vertices
+from graphkin.store.records import Int32, Int64
+from graphkin.store.sampling import first_order, walks
+from graphkin.store.sampling.base import Positive, PositiveSets, Sampler, require_ids
+from graphkin.store.sampling.philox import PAD, SERVER, block, replay_key, uniforms
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.race import arrival
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 _NODES = 1 << 20  # node ids that one call streams: seconds, far from the 100 s after which GDS ends a stalled stream
 _ROUNDS = 6  # calls for first-order positives, each of twice as many walks, before what is left is raced for

@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from store import csr, traverse
-from store.base import Field, Generation, Neighbors, Path, Subgraph, rounded
-from store.errors import Deleted
-from store.identity import ContentHash
-from store.neo4j import cypher
-from store.neo4j.connection import Connection
-from store.neo4j.cypher import digest
-from store.neo4j.projection import Projection, Vertices
-from store.records import (
+from graphkin.store import csr, traverse
+from graphkin.store.base import Field, Generation, Neighbors, Path, Subgraph, rounded
+from graphkin.store.errors import Deleted
+from graphkin.store.identity import ContentHash
+from graphkin.store.neo4j import cypher
+from graphkin.store.neo4j.connection import Connection
+from graphkin.store.neo4j.cypher import digest
+from graphkin.store.neo4j.projection import Projection, Vertices
+from graphkin.store.records import (
     ITEM_SCHEMA,
     REJECTION_SCHEMA,
     SCANNED_SCHEMA,

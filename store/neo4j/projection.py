@@ -8,10 +8,10 @@ import neo4j
 import numpy as np
 from neo4j.exceptions import Neo4jError
 
-from store.errors import Deleted, StoreBusy, StoreError
-from store.neo4j import cypher
-from store.neo4j.connection import Connection
-from store.records import Int32, Int64, Manifest
+from graphkin.store.errors import Deleted, StoreBusy, StoreError
+from graphkin.store.neo4j import cypher
+from graphkin.store.neo4j.connection import Connection
+from graphkin.store.records import Int32, Int64, Manifest
 
 _NO_PROCEDURE = "Neo.ClientError.Procedure.ProcedureNotFound"
 

@@ -1,7 +1,7 @@
 """Deleting what belongs to one token, in bounded transactions."""
 
-from store.neo4j import cypher
-from store.neo4j.connection import Connection
+from graphkin.store.neo4j import cypher
+from graphkin.store.neo4j.connection import Connection
 
 _AT_ONCE = 20_000
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from store.errors import NotFound
-from store.records import Int32
-from store.sampling.policy import Policy
+from graphkin.store.errors import NotFound
+from graphkin.store.records import Int32
+from graphkin.store.sampling.policy import Policy
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from store.kernels import kernel
-from store.records import Graph, Int32, Int64
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Graph, Int32, Int64
 
 
 def connecting_path(graph: Graph, source: int, target: int, edges: int) -> Int32 | None:

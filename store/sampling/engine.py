@@ -3,10 +3,10 @@
 from contextlib import suppress
 from typing import Literal
 
-from store.base import Generation, Store
-from store.errors import InvalidInput
-from store.sampling.base import Sampler
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store.base import Generation, Store
+from graphkin.store.errors import InvalidInput
+from graphkin.store.sampling.base import Sampler
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 Engine = Literal["snapshot", "gds"]
 
@@ -16,7 +16,7 @@ def require_engine(store: Store, engine: Engine) -> None:
     if engine == "snapshot":
         return
     with suppress(ModuleNotFoundError):  # without the neo4j extra no store is one of Neo4j's
-        from store.neo4j.store import Neo4jStore
+        from graphkin.store.neo4j.store import Neo4jStore
 
         if isinstance(store, Neo4jStore):
             store.require_gds()
@@ -31,8 +31,8 @@ def sampler_of(generation: Generation, engine: Engine = "snapshot", threads: int
     """
     if engine == "gds":
         with suppress(ModuleNotFoundError):
-            from store.neo4j.gds import GdsSampler
-            from store.neo4j.generation import Neo4jGeneration
+            from graphkin.store.neo4j.gds import GdsSampler
+            from graphkin.store.neo4j.generation import Neo4jGeneration
 
             if isinstance(generation, Neo4jGeneration):
                 return GdsSampler(generation)

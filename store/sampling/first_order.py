@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from store.kernels import kernel
-from store.records import Int32
-from store.sampling.philox import PAD, uniforms
-from store.sampling.race import arrival, enter
-from store.sampling.transitions import Transitions, pick
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Int32
+from graphkin.store.sampling.philox import PAD, uniforms
+from graphkin.store.sampling.race import arrival, enter
+from graphkin.store.sampling.transitions import Transitions, pick
 
 
 @kernel

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from store.kernels import kernel
-from store.records import Float64, Graph, Int32
-from store.sampling.philox import NEGATIVE, uniforms
-from store.sampling.race import arrival, enter
-from store.sampling.transitions import bisect
-from store.sampling.vertex_table import empty_table, slot
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Float64, Graph, Int32
+from graphkin.store.sampling.philox import NEGATIVE, uniforms
+from graphkin.store.sampling.race import arrival, enter
+from graphkin.store.sampling.transitions import bisect
+from graphkin.store.sampling.vertex_table import empty_table, slot
 
 _POWER = 0.75
 _TRIES = 4  # draws per negative wanted before the rest is raced for

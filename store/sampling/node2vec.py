@@ -8,10 +8,10 @@ too, and no p or q can make a step run for ever.
 
 import numpy as np
 
-from store.kernels import kernel
-from store.records import Float64
-from store.sampling.philox import STEP, uniforms
-from store.sampling.transitions import Transitions, bisect, find, pick
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Float64
+from graphkin.store.sampling.philox import STEP, uniforms
+from graphkin.store.sampling.transitions import Transitions, bisect, find, pick
 
 _ATTEMPTS = 16
 DRAWS = _ATTEMPTS + 1

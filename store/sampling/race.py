@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 
-from store.kernels import kernel
-from store.records import Float64, Int32
-from store.sampling.philox import RACE, uniforms
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Float64, Int32
+from graphkin.store.sampling.philox import RACE, uniforms
 
 
 @kernel

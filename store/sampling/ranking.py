@@ -5,11 +5,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from store.kernels import kernel
-from store.records import Int32
-from store.sampling.philox import RANK, TIE, uniforms
-from store.sampling.race import enter
-from store.sampling.transitions import bisect
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Int32
+from graphkin.store.sampling.philox import RANK, TIE, uniforms
+from graphkin.store.sampling.race import enter
+from graphkin.store.sampling.transitions import bisect
 
 TOP, COUNT, EXP = range(3)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from store.kernels import kernel
-from store.records import Float64, Int32, Int64
-from store.sampling.philox import PAD, uniforms
-from store.sampling.race import arrival, enter
-from store.sampling.transitions import Transitions, find, total
-from store.sampling.vertex_table import empty_table, slot
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Float64, Int32, Int64
+from graphkin.store.sampling.philox import PAD, uniforms
+from graphkin.store.sampling.race import arrival, enter
+from graphkin.store.sampling.transitions import Transitions, find, total
+from graphkin.store.sampling.vertex_table import empty_table, slot
 
 
 @kernel

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from store.kernels import kernel
-from store.records import Float32, Float64, Graph, Int32, Int64
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Float32, Float64, Graph, Int32, Int64
 
 _Array = TypeVar("_Array", bound=NDArray[Any])
 

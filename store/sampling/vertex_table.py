@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from store.kernels import kernel
-from store.records import Int32
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Int32
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HIGH = np.uint64(32)

@@ -5,12 +5,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from store.kernels import kernel
-from store.records import Int32
-from store.sampling import node2vec, ranking
-from store.sampling.philox import END, STEP, uniforms
-from store.sampling.policy import Policy
-from store.sampling.transitions import Transitions, pick
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Int32
+from graphkin.store.sampling import node2vec, ranking
+from graphkin.store.sampling.philox import END, STEP, uniforms
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.transitions import Transitions, pick
 
 _RANKS: Final = {"top": ranking.TOP, "count": ranking.COUNT, "exp": ranking.EXP}
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from store import open_store
-from store.base import Generation, Store
+from graphkin.store import open_store
+from graphkin.store.base import Generation, Store
 
 
 @pytest.fixture(scope="session", params=["embedded", "neo4j"])

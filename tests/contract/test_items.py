@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from store.base import Generation, Store
-from store.errors import Conflict, NotFound
-from store.records import ITEM_SCHEMA, REJECTION_SCHEMA
+from graphkin.store.base import Generation, Store
+from graphkin.store.errors import Conflict, NotFound
+from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA
 
 
 def _degree(hierarchy: Any, id: int) -> int:

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from store.base import Generation, Store
-from store.errors import Conflict, Deleted, InvalidInput, NotFound, StoreBusy, StoreError
-from store.records import ITEM_SCHEMA, Edges
+from graphkin.store.base import Generation, Store
+from graphkin.store.errors import Conflict, Deleted, InvalidInput, NotFound, StoreBusy, StoreError
+from graphkin.store.records import ITEM_SCHEMA, Edges
 
 
 @pytest.fixture

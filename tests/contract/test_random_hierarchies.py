@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store.base import Generation, Store
+from graphkin.store.base import Generation, Store
 
 LEVELS = [0.4, 0.5, 0.7, 0.8, 1.0]  # few, so that ties abound
 Weighted = dict[int, dict[int, np.float32]]

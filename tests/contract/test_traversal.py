@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from store.base import Generation, Store
-from store.errors import NotFound
-from store.records import Edges
+from graphkin.store.base import Generation, Store
+from graphkin.store.errors import NotFound
+from graphkin.store.records import Edges
 
 
 def _rows(edges: Edges) -> list[tuple[int, int, float]]:

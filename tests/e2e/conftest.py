@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.serve import Server
-from api.settings import Settings
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
 
 Serve = Callable[[str | Path], AbstractContextManager[httpx.Client]]
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from store import open_store
-from store.base import Generation
+from graphkin.store import open_store
+from graphkin.store.base import Generation
 
 COMMAND = Path(sys.executable).with_name("graphkin")
 DEADLINE = 60  # seconds until a process counts as hung

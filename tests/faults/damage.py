@@ -24,15 +24,15 @@ import networkx as nx
 import numpy as np
 from rdkit import RDConfig
 
-from api.app import create_app
-from api.settings import Settings
-from api.warmup import _compile_kernels
+from graphkin.api.app import create_app
+from graphkin.api.settings import Settings
+from graphkin.api.warmup import _compile_kernels
 from graphkin.cli import run
-from ingest import pipeline
-from ingest.pipeline import IngestOptions
-from ingest.recipe import resolve, resolve_graphs
-from store import open_store
-from store.errors import StoreFormat
+from graphkin.ingest import pipeline
+from graphkin.ingest.pipeline import IngestOptions
+from graphkin.ingest.recipe import resolve, resolve_graphs
+from graphkin.store import open_store
+from graphkin.store.errors import StoreFormat
 
 MOLECULES, GRAPHS = 250, 60
 PATIENCE = 60  # seconds for what is built, or found, in the background

@@ -13,9 +13,9 @@ import tempfile
 import numpy as np
 import pyarrow as pa
 
-from store import open_store
-from store.errors import GraphkinError
-from store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Counts, Edges, Histogram, Provenance
+from graphkin.store import open_store
+from graphkin.store.errors import GraphkinError
+from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Counts, Edges, Histogram, Provenance
 
 COLLECTION = "molecules"
 

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 import networkx as nx
 import pytest
 
-from ingest.pipeline import IngestOptions, ingest
-from ingest.recipe import Recipe, resolve, resolve_graphs
-from store import open_store
-from store.base import Store
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.ingest.recipe import Recipe, resolve, resolve_graphs
+from graphkin.store import open_store
+from graphkin.store.base import Store
 from tests.fuzz import cursors
 from tests.fuzz.process import COMMAND, Watched
 

@@ -10,12 +10,12 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from ingest.pipeline import IngestOptions, ingest
-from ingest.readers import ReadOptions
-from ingest.recipe import resolve, resolve_graphs
-from store import open_store
-from store.base import Store
-from store.errors import GraphkinError
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.ingest.readers import ReadOptions
+from graphkin.ingest.recipe import resolve, resolve_graphs
+from graphkin.store import open_store
+from graphkin.store.base import Store
+from graphkin.store.errors import GraphkinError
 
 
 def main() -> None:

@@ -6,8 +6,8 @@ from functools import cache
 from json import dumps
 from typing import Any
 
-from api.app import create_app
-from api.settings import Settings
+from graphkin.api.app import create_app
+from graphkin.api.settings import Settings
 
 Texts = dict[str, str]
 Made = tuple[str, str, str, str | None]

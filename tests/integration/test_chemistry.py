@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from trainer.featurize import featurize
-from trainer.scaffold import scaffolds
+from graphkin.trainer.featurize import featurize
+from graphkin.trainer.scaffold import scaffolds
 
 LINES = [
     ("C[C@H](O)[C@H](F)C |&1:1,3|", "lactol"),

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from api.settings import Settings
-from store.neo4j.connection import PASSWORD, USER
+from graphkin.api.settings import Settings
+from graphkin.store.neo4j.connection import PASSWORD, USER
 
 ROOT = Path(__file__).parents[2]
 GIVEN = {PASSWORD: "correct horse"}

@@ -26,13 +26,13 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, folder)
     for name in ("graphkin", "ingest", "store", "api", "trainer"):
-        shutil.copytree(ROOT / name, folder / name, ignore=left_out)
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=left_out)
     return folder
 
 
 @pytest.fixture
 def tree(sources: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(sources, tmp_path / "tree"))
+    return Path(shutil.copytree(sources, tmp_path / "tree", symlinks=True))
 
 
 def backend(function: str, tree: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -64,11 +64,11 @@ def test_a_wheel_from_the_sdist_needs_no_node(tree: Path, tmp_path: Path) -> Non
     wheel = tmp_path / last_line(backend("build_wheel", unpacked, tmp_path))
     opened = zipfile.ZipFile(wheel)
     names = opened.namelist()
-    assets = re.findall(r'"/(assets/[^"]+)"', opened.read("api/ui/dist/index.html").decode())
+    assets = re.findall(r'"/(assets/[^"]+)"', opened.read("graphkin/api/ui/dist/index.html").decode())
     assert len(assets) >= 3  # icon, script, style
-    assert {f"api/ui/dist/{asset}" for asset in assets} <= set(names)
-    page = [name for name in names if name.startswith("api/ui/")]
-    assert [name for name in page if not name.startswith("api/ui/dist/")] == []
+    assert {f"graphkin/api/ui/dist/{asset}" for asset in assets} <= set(names)
+    page = [name for name in names if name.startswith("graphkin/api/ui/")]
+    assert [name for name in page if not name.startswith("graphkin/api/ui/dist/")] == []
     assert [name for name in names if "node_modules" in name or name.endswith(".svelte")] == []
 
 

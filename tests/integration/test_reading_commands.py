@@ -17,9 +17,9 @@ NCI = Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from ingest.pipeline import ingest
-    from ingest.recipe import resolve
-    from store import open_store
+    from graphkin.ingest.pipeline import ingest
+    from graphkin.ingest.recipe import resolve
+    from graphkin.store import open_store
 
     folder = tmp_path_factory.mktemp("reading")
     source = folder / "nci.smi"

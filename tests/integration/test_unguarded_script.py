@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 SCRIPT = """
-from ingest.pipeline import ingest
-from ingest.recipe import resolve
-from store import open_store
+from graphkin.ingest.pipeline import ingest
+from graphkin.ingest.recipe import resolve
+from graphkin.store import open_store
 
 with open_store("store", create=True) as store:
     ingest(store, "c", ["a.smi"], resolve())

@@ -16,19 +16,19 @@ import pyarrow as pa
 import pytest
 from grakel import Graph, VertexHistogram, WeisfeilerLehman
 
-from ingest import items as item_table
-from ingest.graphs.describer import GraphDescriber
-from ingest.graphs.descriptors import GraphDescriptors
-from ingest.graphs.structure import Structure
-from ingest.graphs.wl import Features
-from ingest.items import ItemTable
-from ingest.parsing import Chunk, ChunkParser
-from ingest.pipeline import IngestOptions, ingest
-from ingest.readers import ReadOptions, open_graphs
-from ingest.recipe import resolve_graphs
-from ingest.verify import verify
-from store import open_store
-from store.identity import content_digest
+from graphkin.ingest import items as item_table
+from graphkin.ingest.graphs.describer import GraphDescriber
+from graphkin.ingest.graphs.descriptors import GraphDescriptors
+from graphkin.ingest.graphs.structure import Structure
+from graphkin.ingest.graphs.wl import Features
+from graphkin.ingest.items import ItemTable
+from graphkin.ingest.parsing import Chunk, ChunkParser
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.ingest.readers import ReadOptions, open_graphs
+from graphkin.ingest.recipe import resolve_graphs
+from graphkin.ingest.verify import verify
+from graphkin.store import open_store
+from graphkin.store.identity import content_digest
 
 TU = Path(__file__).parents[3] / "shared" / "data" / "tu"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trainer.offline import OfflineSource
-from trainer.strategy import Draws
+from graphkin.trainer.offline import OfflineSource
+from graphkin.trainer.strategy import Draws
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "molecules" / "zinc250k.smiles.gz"
 COMMAND = Path(sys.executable).with_name("graphkin")

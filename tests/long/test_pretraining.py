@@ -14,20 +14,20 @@ import numpy as np
 import pytest
 import torch
 
-from trainer.batch import Assembler, Batch
-from trainer.checkpoint import read_model
-from trainer.config import PretrainConfig
-from trainer.encoders import graph_mean
-from trainer.features import features
-from trainer.hgc import unit
-from trainer.masking import choose, uniform
-from trainer.metrics import retrieval
-from trainer.norm import frozen_statistics
-from trainer.objective import Objective
-from trainer.online import OnlineSource, default_cache
-from trainer.plan import Plan
-from trainer.pretrain import pretrain
-from trainer.strategy import Strategy
+from graphkin.trainer.batch import Assembler, Batch
+from graphkin.trainer.checkpoint import read_model
+from graphkin.trainer.config import PretrainConfig
+from graphkin.trainer.encoders import graph_mean
+from graphkin.trainer.features import features
+from graphkin.trainer.hgc import unit
+from graphkin.trainer.masking import choose, uniform
+from graphkin.trainer.metrics import retrieval
+from graphkin.trainer.norm import frozen_statistics
+from graphkin.trainer.objective import Objective
+from graphkin.trainer.online import OnlineSource, default_cache
+from graphkin.trainer.plan import Plan
+from graphkin.trainer.pretrain import pretrain
+from graphkin.trainer.strategy import Strategy
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "molecules" / "zinc250k.smiles.gz"
 COMMAND = Path(sys.executable).with_name("graphkin")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from ingest.progress import Progress
+from graphkin.ingest.progress import Progress
 
 
 @dataclass

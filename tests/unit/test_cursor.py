@@ -2,8 +2,8 @@
 
 import pytest
 
-from api.cursor import Cursor
-from api.errors import BadRequest
+from graphkin.api.cursor import Cursor
+from graphkin.api.errors import BadRequest
 
 CURSOR = Cursor("0f" * 32, b"\x00\xff" * 4, 2**32 - 1)
 TEXT = CURSOR.encode()

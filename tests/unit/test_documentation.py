@@ -19,7 +19,7 @@ def test_the_command_page_is_what_the_commands_say() -> None:
 
 
 def test_every_setting_is_documented() -> None:
-    from api.settings import Settings
+    from graphkin.api.settings import Settings
 
     guide = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
     missing = [name for name in Settings.model_fields if f"GRAPHKIN_{name.upper()}" not in guide]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from api.app import create_app
-from api.settings import Settings
+from graphkin.api.app import create_app
+from graphkin.api.settings import Settings
 
 REPLIES = Path(__file__).parents[2] / "api" / "ui" / "src" / "api" / "replies.ts"
 SOURCE = REPLIES.read_text(encoding="utf-8")

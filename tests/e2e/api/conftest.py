@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ingest import pipeline
-from ingest.pipeline import IngestOptions
-from ingest.recipe import resolve, resolve_graphs
-from store import open_store
-from store.base import Store
-from store.records import ITEM_SCHEMA, Counts, Edges, Histogram, Provenance
-from store.transfer import copy_generation
+from graphkin.ingest import pipeline
+from graphkin.ingest.pipeline import IngestOptions
+from graphkin.ingest.recipe import resolve, resolve_graphs
+from graphkin.store import open_store
+from graphkin.store.base import Store
+from graphkin.store.records import ITEM_SCHEMA, Counts, Edges, Histogram, Provenance
+from graphkin.store.transfer import copy_generation
 
 MOLECULES = 400
 

@@ -6,8 +6,8 @@ import httpx
 import numpy as np
 import pytest
 
-from store import open_store
-from store.records import ITEM_SCHEMA, Provenance
+from graphkin.store import open_store
+from graphkin.store.records import ITEM_SCHEMA, Provenance
 
 URL = "/v1/collections/nci"
 MEMBERS = {"type", "title", "status", "detail", "instance", "given", "expected", "hint"}

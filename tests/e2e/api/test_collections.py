@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from store import open_store
+from graphkin.store import open_store
 
 Publish = Callable[[Path, str, list[str]], str]
 

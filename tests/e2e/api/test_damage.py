@@ -9,12 +9,12 @@ from typing import Any
 import httpx
 import pytest
 
-from api.serve import Server
-from api.settings import Settings
-from store import open_store
-from store.errors import Damaged
-from trainer import errors
-from trainer.client import Graphkin
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
+from graphkin.store import open_store
+from graphkin.store.errors import Damaged
+from graphkin.trainer import errors
+from graphkin.trainer.client import Graphkin
 
 URL = "/v1/collections/nci"
 POSITIVES = {"policy": "random_walk"}

@@ -13,8 +13,8 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from api.app import create_app
-from api.settings import Settings
+from graphkin.api.app import create_app
+from graphkin.api.settings import Settings
 
 URL = "/v1/collections/nci"
 

@@ -5,7 +5,7 @@ import httpx
 import pytest
 from rdkit import Chem
 
-from store import open_store
+from graphkin.store import open_store
 
 URL = "/v1/collections/nci/items"
 

@@ -83,9 +83,9 @@ def test_an_item_of_unknown_losses_is_neither_capped_nor_not(client: httpx.Clien
 
 
 def test_capped_says_that_pairs_were_dropped(own_location: str, serve: Callable, tmp_path: Path) -> None:
-    from ingest.pipeline import ingest
-    from ingest.recipe import resolve
-    from store import open_store
+    from graphkin.ingest.pipeline import ingest
+    from graphkin.ingest.recipe import resolve
+    from graphkin.store import open_store
 
     file = tmp_path / "alkanes.smi"
     file.write_text("\n".join("C" * n for n in range(8, 20)) + "\n")

@@ -5,9 +5,9 @@ from typing import Any
 import httpx
 import pytest
 
-from api import schemas
-from api.app import create_app
-from api.settings import Settings
+from graphkin.api import schemas
+from graphkin.api.app import create_app
+from graphkin.api.settings import Settings
 
 DOCUMENT: dict[str, Any] = create_app(Settings(store="unused")).openapi()
 OPERATIONS = [

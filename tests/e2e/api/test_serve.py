@@ -9,13 +9,13 @@ import httpx
 import psutil
 import pytest
 
-from api.serve import Server
-from api.settings import Settings
-from store.errors import InvalidInput, NotFound, StoreError, StoreFormat
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
+from graphkin.store.errors import InvalidInput, NotFound, StoreError, StoreFormat
 
 PROGRAM = (
-    "from api.serve import Server\n"
-    "from api.settings import Settings\n"
+    "from graphkin.api.serve import Server\n"
+    "from graphkin.api.settings import Settings\n"
     "server = Server(Settings())\n"
     "print(server.url, flush=True)\n"
     "server.run()\n"

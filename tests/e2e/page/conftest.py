@@ -14,11 +14,11 @@ import networkx as nx
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
-from ingest import pipeline
-from ingest.pipeline import IngestOptions
-from ingest.recipe import resolve, resolve_graphs
-from store import open_store
-from store.base import Store
+from graphkin.ingest import pipeline
+from graphkin.ingest.pipeline import IngestOptions
+from graphkin.ingest.recipe import resolve, resolve_graphs
+from graphkin.store import open_store
+from graphkin.store.base import Store
 
 ROOT = Path(__file__).parents[3]
 AXE = ROOT / "api" / "ui" / "node_modules" / "axe-core" / "axe.min.js"

@@ -9,10 +9,10 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from ingest import pipeline
-from ingest.pipeline import IngestOptions
-from ingest.recipe import resolve
-from store import open_store
+from graphkin.ingest import pipeline
+from graphkin.ingest.pipeline import IngestOptions
+from graphkin.ingest.recipe import resolve
+from graphkin.store import open_store
 
 Look = Callable[[Page, str], None]
 

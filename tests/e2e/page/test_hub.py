@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from rdkit import Chem
 
-from store import open_store
+from graphkin.store import open_store
 
 Look = Callable[[Page, str], None]
 Serve = Callable[[Path], AbstractContextManager[httpx.Client]]

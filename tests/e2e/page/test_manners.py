@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from store import open_store
+from graphkin.store import open_store
 
 Look = Callable[[Page, str], None]
 

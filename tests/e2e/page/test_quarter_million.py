@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from playwright.sync_api import Page, expect
 
-from ingest.forest import SpanningForest
-from store import open_store
-from store.records import ITEM_SCHEMA, Counts, Edges, Int64, Provenance
+from graphkin.ingest.forest import SpanningForest
+from graphkin.store import open_store
+from graphkin.store.records import ITEM_SCHEMA, Counts, Edges, Int64, Provenance
 
 Serve = Callable[[Path], AbstractContextManager[httpx.Client]]
 

@@ -14,9 +14,9 @@ from typing import Any, Literal
 import httpx
 import pytest
 
-from api.serve import Server
-from api.settings import Settings
-from store import open_store
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
+from graphkin.store import open_store
 
 COMMIT = b"\x00\x02\xb0\x12\x00\x00"  # a whole message of the Bolt protocol
 

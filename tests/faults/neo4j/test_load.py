@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from graphkin.cli import run
-from store.neo4j import connection
+from graphkin.store.neo4j import connection
 
 SCENARIOS = {  # name -> (generations loaded before, command, generation)
     "load the first": ([], "load", "first"),

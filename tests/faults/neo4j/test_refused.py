@@ -5,11 +5,11 @@ import logging
 import neo4j
 import pytest
 
-from api.serve import Server
-from api.settings import Settings
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
 from graphkin.cli import run
-from store.errors import InvalidInput, StoreBusy, StoreError, StoreFormat
-from store.neo4j import connection, cypher
+from graphkin.store.errors import InvalidInput, StoreBusy, StoreError, StoreFormat
+from graphkin.store.neo4j import connection, cypher
 
 PASSWORD = "GRAPHKIN_NEO4J_PASSWORD"
 SECRET = "hidden-from-everybody"

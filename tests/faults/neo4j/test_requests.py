@@ -13,10 +13,10 @@ import httpx
 import neo4j
 import pytest
 
-from api.serve import Server
-from api.settings import Settings
-from store import open_store
-from store.errors import StoreError
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
+from graphkin.store import open_store
+from graphkin.store.errors import StoreError
 
 SIZE = 9000  # items: three pages
 URL = "/v1/collections/large"

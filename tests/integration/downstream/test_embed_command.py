@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
-from trainer.config import Model, PretrainConfig
-from trainer.embed import embed as embeddings
-from trainer.featurize import featurize
-from trainer.memory import MemorySource
-from trainer.pretrain import pretrain
-from trainer.pretrained import load_encoder
-from trainer.source import Epoch
+from graphkin.trainer.config import Model, PretrainConfig
+from graphkin.trainer.embed import embed as embeddings
+from graphkin.trainer.featurize import featurize
+from graphkin.trainer.memory import MemorySource
+from graphkin.trainer.pretrain import pretrain
+from graphkin.trainer.pretrained import load_encoder
+from graphkin.trainer.source import Epoch
 
 LINES = ("CCO ethanol", "c1ccccc1", "no_molecule 3", "", "CCN amine")
 MOLECULES = ("CCO", "c1ccccc1", "CCN")

@@ -11,12 +11,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from trainer.config import Model, PretrainConfig
-from trainer.dataset import MOLECULENET
-from trainer.featurize import featurize_readable
-from trainer.memory import MemorySource
-from trainer.pretrain import pretrain
-from trainer.source import Epoch
+from graphkin.trainer.config import Model, PretrainConfig
+from graphkin.trainer.dataset import MOLECULENET
+from graphkin.trainer.featurize import featurize_readable
+from graphkin.trainer.memory import MemorySource
+from graphkin.trainer.pretrain import pretrain
+from graphkin.trainer.source import Epoch
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from api.serve import Server
-from api.settings import Settings
-from ingest.pipeline import IngestOptions, ingest
-from ingest.recipe import resolve
-from store import open_store
-from store.base import Store
-from store.records import ITEM_SCHEMA, Counts, Edges, Histogram, Kind, Provenance
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.ingest.recipe import resolve
+from graphkin.store import open_store
+from graphkin.store.base import Store
+from graphkin.store.records import ITEM_SCHEMA, Counts, Edges, Histogram, Kind, Provenance
 
 MOLECULES = 400
 MANY = 140_000  # anchors: two whole blocks of a stream and a part of a third

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from store import open_store
-from trainer.client import Graphkin
-from trainer.errors import (
+from graphkin.store import open_store
+from graphkin.trainer.client import Graphkin
+from graphkin.trainer.errors import (
     Closed,
     Deleted,
     GenerationChanged,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trainer.cache import Cache
-from trainer.features import features
-from trainer.offline import OfflineSource
-from trainer.online import OnlineSource
-from trainer.strategy import Draws
+from graphkin.trainer.cache import Cache
+from graphkin.trainer.features import features
+from graphkin.trainer.offline import OfflineSource
+from graphkin.trainer.online import OnlineSource
+from graphkin.trainer.strategy import Draws
 
 
 @pytest.fixture

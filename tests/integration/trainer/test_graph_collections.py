@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from graphkin.cli import run
-from trainer.cache import Cache
-from trainer.checkpoint import read_model, read_run
-from trainer.corpus import Corpus
-from trainer.features import features
-from trainer.offline import OfflineSource
-from trainer.online import OnlineSource
-from trainer.strategy import Draws, Strategy
+from graphkin.trainer.cache import Cache
+from graphkin.trainer.checkpoint import read_model, read_run
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.features import features
+from graphkin.trainer.offline import OfflineSource
+from graphkin.trainer.online import OnlineSource
+from graphkin.trainer.strategy import Draws, Strategy
 
 
 @pytest.fixture(scope="module")

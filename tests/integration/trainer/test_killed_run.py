@@ -11,11 +11,11 @@ SCRIPT = """
 import os, signal, sys
 from pathlib import Path
 import numpy as np
-from trainer.config import Model, PretrainConfig
-from trainer.corpus import Corpus
-from trainer.memory import MemorySource
-from trainer.pretrain import pretrain
-from trainer.source import Epoch
+from graphkin.trainer.config import Model, PretrainConfig
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.memory import MemorySource
+from graphkin.trainer.pretrain import pretrain
+from graphkin.trainer.source import Epoch
 from dataclasses import replace
 
 folder, kill_at = Path(sys.argv[1]), int(sys.argv[2])

@@ -9,13 +9,13 @@ import torch
 import torch.distributed
 import torch.multiprocessing
 
-from trainer.batch import Assembler
-from trainer.config import Model, PretrainConfig
-from trainer.corpus import Corpus
-from trainer.objective import Draw
-from trainer.pretrain import Clock, Trainer
-from trainer.ranks import ALONE, Ranks
-from trainer.strategy import STRATEGIES, Strategy
+from graphkin.trainer.batch import Assembler
+from graphkin.trainer.config import Model, PretrainConfig
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.objective import Draw
+from graphkin.trainer.pretrain import Clock, Trainer
+from graphkin.trainer.ranks import ALONE, Ranks
+from graphkin.trainer.strategy import STRATEGIES, Strategy
 
 STEPS = 5
 

@@ -10,16 +10,16 @@ import httpx
 import numpy as np
 import pytest
 
-from store import open_store
-from trainer.cache import Cache
-from trainer.corpus import Corpus
-from trainer.errors import Closed, Conflict, Damaged, Deleted, InvalidInput, NotFound, Unavailable
-from trainer.features import features
-from trainer.featurize import featurize
-from trainer.offline import OfflineSource, write_offline
-from trainer.online import OnlineSource
-from trainer.source import Epoch
-from trainer.strategy import STRATEGIES, Draws, Strategy
+from graphkin.store import open_store
+from graphkin.trainer.cache import Cache
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.errors import Closed, Conflict, Damaged, Deleted, InvalidInput, NotFound, Unavailable
+from graphkin.trainer.features import features
+from graphkin.trainer.featurize import featurize
+from graphkin.trainer.offline import OfflineSource, write_offline
+from graphkin.trainer.online import OnlineSource
+from graphkin.trainer.source import Epoch
+from graphkin.trainer.strategy import STRATEGIES, Draws, Strategy
 
 EPOCHS = 3
 

@@ -9,27 +9,36 @@ from pathlib import Path
 import pytest
 import torch
 
-from trainer.checkpoint import read_model
+from graphkin.trainer.checkpoint import read_model
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "graphkin")
 
 
-def graphkin(start: tuple[str, ...], *arguments: object) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def beside(tmp_path: Path) -> Path:
+    """A working folder whose own modules have the names of our rooms."""
+    (tmp_path / "api").mkdir()
+    for name in ("trainer.py", "store.py", "ingest.py", "api/__init__.py"):
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+def graphkin(folder: Path, start: tuple[str, ...], *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *start, "pretrain", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=ENVIRONMENT)
 
 
 def records(run: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
-def test_two_processes_end_where_one_does(url: str, tmp_path: Path) -> None:
+def test_two_processes_end_where_one_does(url: str, tmp_path: Path, beside: Path) -> None:
     """Nine anchors a step, shares of four and five; in float32, so nearly. Equality is shown in test_ranks."""
     place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache")
     options = ("--strategy", "hgc-adam-fo", "--encoder", "gcn", "--batch-size", 9, "--max-steps", 4)
     for name, start in [("one", ("-m", "graphkin")), ("two", TORCHRUN)]:
-        ended = graphkin(start, *place, *options, "--output", tmp_path / name)
+        ended = graphkin(beside, start, *place, *options, "--output", tmp_path / name)
         assert ended.returncode == 0, ended.stderr
         assert ended.stdout == f"{tmp_path / name / 'step-000000004'}: done\n"
         assert ended.stderr.count("step 4 of 4") == 1

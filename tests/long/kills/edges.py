@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rdkit import Chem, DataStructs
 from rdkit.Chem import rdFingerprintGenerator
 
-from store.base import Generation
+from graphkin.store.base import Generation
 
 
 class Edges(NamedTuple):

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from graphkin.cli import run
-from ingest.verify import verify
-from store import open_store
+from graphkin.ingest.verify import verify
+from graphkin.store import open_store
 from tests.faults.conftest import COMMAND, Session
 from tests.long.kills.edges import Edges, brute_force, stored
 

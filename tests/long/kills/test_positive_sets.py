@@ -10,10 +10,10 @@ import httpx
 import numpy as np
 import pytest
 
-from store import open_store
-from store.positives import PositiveCache
-from store.sampling.engine import sampler_of
-from store.sampling.policy import Policy
+from graphkin.store import open_store
+from graphkin.store.positives import PositiveCache
+from graphkin.store.sampling.engine import sampler_of
+from graphkin.store.sampling.policy import Policy
 from tests.integration.trainer.conftest import publish_ring
 
 KILLS, SERVERS, PAIRS = 5, 3, 3
@@ -23,10 +23,10 @@ EPOCHS = 3
 BUILDER = """
 import sys
 from pathlib import Path
-from store import open_store
-from store.positives import PositiveCache
-from store.sampling.engine import sampler_of
-from store.sampling.policy import Policy
+from graphkin.store import open_store
+from graphkin.store.positives import PositiveCache
+from graphkin.store.sampling.engine import sampler_of
+from graphkin.store.sampling.policy import Policy
 
 store, folder, *epochs = sys.argv[1:]
 with open_store(store) as opened, opened.open("ring") as generation:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from store import open_store
+from graphkin.store import open_store
 from tests.faults.conftest import COMMAND
 from tests.integration.trainer.conftest import publish_molecules
 

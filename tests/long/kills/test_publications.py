@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from graphkin.cli import run
-from store import open_store
+from graphkin.store import open_store
 from tests.long.kills.edges import brute_force, stored
 
 KILLS, PUBLICATIONS, DELETIONS = 5, 6, 4

@@ -7,7 +7,7 @@ from random import Random
 import httpx
 import pytest
 
-from store import open_store
+from graphkin.store import open_store
 from tests.integration.trainer.conftest import publish_molecules
 
 KILLS, BLOCKS, CLIENTS = 5, 5, 4

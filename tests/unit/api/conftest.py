@@ -3,7 +3,7 @@ from contextlib import closing
 
 import pytest
 
-from api.work.nursery import Nursery
+from graphkin.api.work.nursery import Nursery
 
 
 @pytest.fixture(scope="session")

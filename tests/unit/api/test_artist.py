@@ -3,11 +3,11 @@ import asyncio
 import pytest
 from rdkit import Chem
 
-from api.artist import Artist
-from api.depict import shared_atoms
-from api.work.nursery import Nursery
-from api.work.pool import Pool
-from store.errors import InvalidInput
+from graphkin.api.artist import Artist
+from graphkin.api.depict import shared_atoms
+from graphkin.api.work.nursery import Nursery
+from graphkin.api.work.pool import Pool
+from graphkin.store.errors import InvalidInput
 
 PEPTIDE = Chem.MolToSmiles(Chem.MolFromSequence("ACDEFGHIKLMNPQRSTVWY" * 5))  # takes seconds to draw
 

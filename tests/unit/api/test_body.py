@@ -1,9 +1,9 @@
 import pytest
 from pydantic import BaseModel
 
-from api.body import parsed
-from api.errors import BadRequest
-from store.errors import InvalidInput
+from graphkin.api.body import parsed
+from graphkin.api.errors import BadRequest
+from graphkin.store.errors import InvalidInput
 
 
 class Given(BaseModel):

@@ -15,9 +15,9 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 from starlette.responses import Response, StreamingResponse
 
-from api.errors import HANDLERS
-from api.guard import Guard
-from api.work.classes import CLASSES, Drawing, Exporting, Feeding, Queue, Route, Searching
+from graphkin.api.errors import HANDLERS
+from graphkin.api.guard import Guard
+from graphkin.api.work.classes import CLASSES, Drawing, Exporting, Feeding, Queue, Route, Searching
 
 
 class Work:

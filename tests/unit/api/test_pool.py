@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from api.work.crossing import packed, unpacked
-from api.work.nursery import Nursery
-from api.work.pool import Ended, Failed, Pool
-from ingest.recipe import resolve, resolve_graphs
-from store import errors
-from store.errors import GraphkinError, InvalidInput, NotFound, StoreBusy
+from graphkin.api.work.crossing import packed, unpacked
+from graphkin.api.work.nursery import Nursery
+from graphkin.api.work.pool import Ended, Failed, Pool
+from graphkin.ingest.recipe import resolve, resolve_graphs
+from graphkin.store import errors
+from graphkin.store.errors import GraphkinError, InvalidInput, NotFound, StoreBusy
 from tests.fused import fused
 
 T = TypeVar("T")

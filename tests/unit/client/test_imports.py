@@ -8,10 +8,12 @@ FORBIDDEN = ["httpx", "pyarrow", "tenacity", "rdkit", "filelock", "platformdirs"
 
 def test_reading_an_offline_folder_needs_numpy_alone() -> None:
     block = f"import sys; sys.modules.update(dict.fromkeys({FORBIDDEN}))"
-    script = f"{block}; import trainer.offline, trainer.source, trainer.strategy, trainer.corpus"
+    script = f"{block}; from graphkin.trainer import corpus, offline, source, strategy"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_the_client_needs_no_torch_and_no_rdkit() -> None:
-    script = "import sys; sys.modules.update(dict.fromkeys(['torch', 'rdkit'])); import trainer.client, trainer.online"
+    script = (
+        "import sys; sys.modules.update(dict.fromkeys(['torch', 'rdkit'])); from graphkin.trainer import client, online"
+    )
     subprocess.run([sys.executable, "-c", script], check=True)

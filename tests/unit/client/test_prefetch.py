@@ -3,8 +3,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from trainer.errors import Closed
-from trainer.prefetch import Prefetch
+from graphkin.trainer.errors import Closed
+from graphkin.trainer.prefetch import Prefetch
 
 
 class Loads:

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from trainer.errors import GenerationChanged, ServerFault, Unavailable
-from trainer.rows import Rows
+from graphkin.trainer.errors import GenerationChanged, ServerFault, Unavailable
+from graphkin.trainer.rows import Rows
 
 SIZES = (5, 1, 7)
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from trainer.strategy import ENCODERS, PRESETS, STRATEGIES, Draws, Policy
+from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES, Draws, Policy
 
 FIRST = Policy("first_order", k=3)
 WALK = Policy("random_walk", k=5, length=2, walks=5)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from trainer.dataset import Dataset, read_csv
-from trainer.split import Split
+from graphkin.trainer.dataset import Dataset, read_csv
+from graphkin.trainer.split import Split
 
 
 @pytest.fixture(scope="session")

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from trainer import embed
-from trainer.batch import Assembler, Batch
-from trainer.calibration import calibrate
-from trainer.corpus import Corpus
-from trainer.encoders import Encoder
-from trainer.featurize import featurize
+from graphkin.trainer import embed
+from graphkin.trainer.batch import Assembler, Batch
+from graphkin.trainer.calibration import calibrate
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.encoders import Encoder
+from graphkin.trainer.featurize import featurize
 
 
 @pytest.fixture(scope="module")

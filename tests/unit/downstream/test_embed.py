@@ -7,13 +7,13 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from trainer import embed as module
-from trainer.batch import Assembler
-from trainer.corpus import Corpus
-from trainer.embed import batches, embed
-from trainer.embedding_file import Block, NpyFile, ParquetFile
-from trainer.encoders import Encoder
-from trainer.featurize import featurize
+from graphkin.trainer import embed as module
+from graphkin.trainer.batch import Assembler
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.embed import batches, embed
+from graphkin.trainer.embedding_file import Block, NpyFile, ParquetFile
+from graphkin.trainer.encoders import Encoder
+from graphkin.trainer.featurize import featurize
 
 
 @pytest.fixture(scope="module")

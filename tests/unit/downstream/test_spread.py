@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from benchmarks.spread import Distances, Kept, distances, measure, summary, table, trained
-from trainer.batch import Assembler
-from trainer.config import PretrainConfig
-from trainer.corpus import Corpus
-from trainer.featurize import featurize
-from trainer.masking import Masking
-from trainer.pretrain import Trainer
+from graphkin.trainer.batch import Assembler
+from graphkin.trainer.config import PretrainConfig
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.featurize import featurize
+from graphkin.trainer.masking import Masking
+from graphkin.trainer.pretrain import Trainer
 
 CHAINS = 40
 

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trainer.config import Model, PretrainConfig
-from trainer.dataset import MOLECULENET, Dataset, read_csv
-from trainer.errors import InvalidInput
-from trainer.finetune import FinetuneOptions, Start, finetune
-from trainer.objective import make_encoder
-from trainer.published import published
-from trainer.split import Split
-from trainer.strategy import ENCODERS, STRATEGIES
-from trainer.study import Study, table
-from trainer.tu import read_tu
+from graphkin.trainer.config import Model, PretrainConfig
+from graphkin.trainer.dataset import MOLECULENET, Dataset, read_csv
+from graphkin.trainer.errors import InvalidInput
+from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.objective import make_encoder
+from graphkin.trainer.published import published
+from graphkin.trainer.split import Split
+from graphkin.trainer.strategy import ENCODERS, STRATEGIES
+from graphkin.trainer.study import Study, table
+from graphkin.trainer.tu import read_tu
 
 SMALL = Model(layers=2, width=8)
 QUICK = FinetuneOptions(epochs=2, learning_rate=1e-2, dropout=0.2)

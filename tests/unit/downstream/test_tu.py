@@ -11,9 +11,9 @@ import pytest
 import torch
 from sklearn.metrics import accuracy_score, f1_score
 
-import trainer.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
-from trainer.errors import Damaged, InvalidInput, NotFound
-from trainer.tu import TuDataset, rc_f1, read_tu
+import graphkin.trainer.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
+from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
+from graphkin.trainer.tu import TuDataset, rc_f1, read_tu
 
 WriteTu = Callable[..., Path]
 

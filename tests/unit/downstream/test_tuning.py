@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trainer.errors import InvalidInput
-from trainer.finetune import FinetuneOptions
-from trainer.tuning import SPACE, Choices, Range, Trial, shared_scores, tune
+from graphkin.trainer.errors import InvalidInput
+from graphkin.trainer.finetune import FinetuneOptions
+from graphkin.trainer.tuning import SPACE, Choices, Range, Trial, shared_scores, tune
 
 START = {name: getattr(FinetuneOptions(), name) for name in SPACE}
 

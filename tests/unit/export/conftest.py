@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from store.base import Generation, rounded
-from store.records import ITEM_SCHEMA, Counts, Edges, Int32, Manifest
+from graphkin.store.base import Generation, rounded
+from graphkin.store.records import ITEM_SCHEMA, Counts, Edges, Int32, Manifest
 
 SCANNED = pa.schema([pa.field("id", pa.int32(), nullable=False), *ITEM_SCHEMA])
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from api.export import MEDIA_TYPES, export_edges
-from api.export.table import Comparison
-from store.base import Generation
-from store.errors import InvalidInput, NotFound
-from store.records import EDGE_SCHEMA
+from graphkin.api.export import MEDIA_TYPES, export_edges
+from graphkin.api.export.table import Comparison
+from graphkin.store.base import Generation
+from graphkin.store.errors import InvalidInput, NotFound
+from graphkin.store.records import EDGE_SCHEMA
 
 
 def read_arrow(pieces: Iterator[bytes]) -> pa.Table:

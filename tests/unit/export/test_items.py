@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from api.export import MEDIA_TYPES, export_items, media_type
-from api.export.table import Comparison
-from ingest.readers import ReadOptions, open_source
-from store.base import Generation
-from store.errors import Conflict, InvalidInput, NotFound
+from graphkin.api.export import MEDIA_TYPES, export_items, media_type
+from graphkin.api.export.table import Comparison
+from graphkin.ingest.readers import ReadOptions, open_source
+from graphkin.store.base import Generation
+from graphkin.store.errors import Conflict, InvalidInput, NotFound
 
 TITLES = ["id", "smiles", "names", "<i>\n\"d'", "=sum", "property.id", "logP", "property.names", "note"]
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))

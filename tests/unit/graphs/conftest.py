@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from grakel import Graph, VertexHistogram, WeisfeilerLehman
 
-from ingest.pipeline import IngestOptions, ingest
-from ingest.recipe import GraphRecipe, resolve_graphs
-from store import open_store
-from store.base import Generation, Store
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.ingest.recipe import GraphRecipe, resolve_graphs
+from graphkin.store import open_store
+from graphkin.store.base import Generation, Store
 
 Content = dict[str, Any]
 """A graph as JSON: num_nodes, edges, labels."""

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.graphs.descriptors import GraphDescriptors
-from ingest.graphs.structure import Structure
-from ingest.graphs.wl import Features
-from ingest.recipe import GraphRecipe, resolve_graphs
-from store.identity import content_digest
+from graphkin.ingest.graphs.descriptors import GraphDescriptors
+from graphkin.ingest.graphs.structure import Structure
+from graphkin.ingest.graphs.wl import Features
+from graphkin.ingest.recipe import GraphRecipe, resolve_graphs
+from graphkin.store.identity import content_digest
 
 Size = tuple[int, int]
 """Nodes, edges."""

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from grakel import Graph, GraphletSampling, ShortestPath
 
-from ingest.graphs import reference
-from ingest.graphs.reference import Reference
-from ingest.graphs.structure import Structure
-from ingest.recipe import resolve_graphs
-from store.base import Generation
-from store.errors import InvalidInput
+from graphkin.ingest.graphs import reference
+from graphkin.ingest.graphs.reference import Reference
+from graphkin.ingest.graphs.structure import Structure
+from graphkin.ingest.recipe import resolve_graphs
+from graphkin.store.base import Generation
+from graphkin.store.errors import InvalidInput
 
 
 def _similarity(generation: Generation) -> dict[tuple[int, int], float]:

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from networkx.readwrite.graphml import write_graphml_xml
 
-from ingest.pipeline import IngestOptions, ingest
-from ingest.recipe import resolve, resolve_graphs
-from ingest.verify import verify
-from store.base import Generation, Store
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.ingest.recipe import resolve, resolve_graphs
+from graphkin.ingest.verify import verify
+from graphkin.store.base import Generation, Store
 
 QUICK = IngestOptions(workers=1)
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ingest.recipe import GraphRecipe, resolve_graphs
-from store.errors import InvalidInput
+from graphkin.ingest.recipe import GraphRecipe, resolve_graphs
+from graphkin.store.errors import InvalidInput
 
 
 @pytest.mark.parametrize(

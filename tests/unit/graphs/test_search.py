@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ingest.graphs.index import SubtreeIndex
-from ingest.graphs.search import GraphSearch
-from ingest.query import read_structure
-from ingest.recall import measure
-from ingest.recipe import GraphRecipe, resolve, resolve_graphs
-from ingest.verify import verify
-from store.base import Generation, Store
-from store.errors import Conflict, InvalidInput
-from store.records import Edges, Provenance
+from graphkin.ingest.graphs.index import SubtreeIndex
+from graphkin.ingest.graphs.search import GraphSearch
+from graphkin.ingest.query import read_structure
+from graphkin.ingest.recall import measure
+from graphkin.ingest.recipe import GraphRecipe, resolve, resolve_graphs
+from graphkin.ingest.verify import verify
+from graphkin.store.base import Generation, Store
+from graphkin.store.errors import Conflict, InvalidInput
+from graphkin.store.records import Edges, Provenance
 
 EVERYTHING = 10**6
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.describer import Rejected
-from ingest.graphs.structure import Graphs, Structure
+from graphkin.ingest.describer import Rejected
+from graphkin.ingest.graphs.structure import Graphs, Structure
 
 
 def test_loops_and_repeats_are_dropped_and_counted() -> None:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.graphs.describer import GraphDescriber
-from ingest.graphs.structure import Structure
-from ingest.graphs.wl import Features
-from ingest.recipe import GraphRecipe, resolve_graphs
+from graphkin.ingest.graphs.describer import GraphDescriber
+from graphkin.ingest.graphs.structure import Structure
+from graphkin.ingest.graphs.wl import Features
+from graphkin.ingest.recipe import GraphRecipe, resolve_graphs
 
 
 def _features(contents: list[dict[str, Any]], recipe: GraphRecipe) -> Features:

@@ -12,12 +12,12 @@ import pytest
 from rdkit import Chem, DataStructs, rdBase
 from rdkit.Chem import Descriptors, MACCSkeys, rdFingerprintGenerator, rdMolDescriptors
 
-from ingest.parsing import Chunk
-from ingest.readers import RECORD_SCHEMA
-from ingest.recipe import MoleculeRecipe, resolve
-from store import open_store
-from store.base import Generation, Store
-from store.records import ITEM_SCHEMA, Counts, Edges, Provenance
+from graphkin.ingest.parsing import Chunk
+from graphkin.ingest.readers import RECORD_SCHEMA
+from graphkin.ingest.recipe import MoleculeRecipe, resolve
+from graphkin.store import open_store
+from graphkin.store.base import Generation, Store
+from graphkin.store.records import ITEM_SCHEMA, Counts, Edges, Provenance
 
 GENERATORS: dict[str, Callable[[Chem.Mol], Any]] = {
     "morgan": rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048).GetFingerprint,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ingest.cap import Cap
-from ingest.join import Pairs, similar_pairs
+from graphkin.ingest.cap import Cap
+from graphkin.ingest.join import Pairs, similar_pairs
 
 ITEMS = 8
 MASK = 2**64 - 1

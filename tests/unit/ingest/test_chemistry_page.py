@@ -9,11 +9,11 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import rdDepictor
 
-from ingest.describer import Rejected
-from ingest.molecules.query import read_molecule
-from ingest.molecules.reader import MoleculeReader
-from ingest.recipe import resolve
-from store.errors import InvalidInput
+from graphkin.ingest.describer import Rejected
+from graphkin.ingest.molecules.query import read_molecule
+from graphkin.ingest.molecules.reader import MoleculeReader
+from graphkin.ingest.recipe import resolve
+from graphkin.store.errors import InvalidInput
 
 PAGE = Path(__file__).parents[3] / "docs" / "chemistry.md"
 _CELLS = re.compile(r"(?<!\\)\|")

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from ingest import collect
-from ingest.cap import Cap
-from ingest.collect import Collector, collector
-from ingest.join import JoinPlan, Pairs
-from ingest.workspace import Workspace
-from store.records import Edges
+from graphkin.ingest import collect
+from graphkin.ingest.cap import Cap
+from graphkin.ingest.collect import Collector, collector
+from graphkin.ingest.join import JoinPlan, Pairs
+from graphkin.ingest.workspace import Workspace
+from graphkin.store.records import Edges
 
 WORDS = np.random.default_rng(0).integers(1, 2**16, (20_000, 1), dtype=np.uint64)
 TIE = np.random.default_rng(1).integers(0, 2**64 - 1, len(WORDS), dtype=np.uint64)

@@ -7,8 +7,8 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
 
-from ingest.molecules.fingerprints import Fingerprinter
-from ingest.recipe import resolve
+from graphkin.ingest.molecules.fingerprints import Fingerprinter
+from graphkin.ingest.recipe import resolve
 
 MIRRORED = ("N[C@@H](C)C(=O)O", "N[C@H](C)C(=O)O")
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ingest import forest as forests
-from ingest.forest import SpanningForest
-from store.records import Edges
+from graphkin.ingest import forest as forests
+from graphkin.ingest.forest import SpanningForest
+from graphkin.store.records import Edges
 
 NODES = 12
 LEVELS = np.array([0.4, 0.5, 0.6, 0.7, 0.9, 1.0], np.float32)

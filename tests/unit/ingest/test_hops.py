@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from ingest.hops import by_hop
-from ingest.kinds import kind_of
-from ingest.recipe import resolve
-from store.base import Generation
+from graphkin.ingest.hops import by_hop
+from graphkin.ingest.kinds import kind_of
+from graphkin.ingest.recipe import resolve
+from graphkin.store.base import Generation
 
 COUNT = 150
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from rdkit import Chem
 from rdkit.Chem import Descriptors
 
-from ingest.items import ItemTable
-from ingest.molecules.describer import MoleculeDescriber
-from ingest.molecules.kind import MoleculeKind
-from ingest.parsing import Chunk, ChunkParser
-from ingest.recipe import MoleculeRecipe, resolve
-from store.identity import content_digest
-from store.records import ITEM_SCHEMA
+from graphkin.ingest.items import ItemTable
+from graphkin.ingest.molecules.describer import MoleculeDescriber
+from graphkin.ingest.molecules.kind import MoleculeKind
+from graphkin.ingest.parsing import Chunk, ChunkParser
+from graphkin.ingest.recipe import MoleculeRecipe, resolve
+from graphkin.store.identity import content_digest
+from graphkin.store.records import ITEM_SCHEMA
 
 KIND = MoleculeKind()
 RECIPE = resolve(fingerprint={"bits": 64})

@@ -13,11 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rdkit import Chem, DataStructs
 
-import ingest
-from ingest.join import JoinPlan, Pairs, similar_pairs
-from ingest.planes import BitLists, BitPlanes
-from ingest.popcount import minimum_common
-from ingest.tiles import similar_in_tiles
+import graphkin
+from graphkin.ingest.join import JoinPlan, Pairs, similar_pairs
+from graphkin.ingest.planes import BitLists, BitPlanes
+from graphkin.ingest.popcount import minimum_common
+from graphkin.ingest.tiles import similar_in_tiles
 
 THRESHOLDS = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 
@@ -168,7 +168,7 @@ def test_a_processor_without_wide_vectors_gives_the_same(many: np.ndarray, tmp_p
     """Compiled for the plainest processor of this architecture."""
     np.save(tmp_path / "words.npy", many[:3000])
     code = (
-        "import sys, numpy as np; from ingest.join import similar_pairs; from numba.core import config\n"
+        "import sys, numpy as np; from graphkin.ingest.join import similar_pairs; from numba.core import config\n"
         "assert config.CPU_NAME == 'generic'\n"
         "[pairs] = similar_pairs(np.load('words.npy'), 0.5, 1)\n"
         "np.savez('pairs.npz', **vars(pairs))"
@@ -179,7 +179,7 @@ def test_a_processor_without_wide_vectors_gives_the_same(many: np.ndarray, tmp_p
         "NUMBA_CPU_FEATURES": "",
         "NUMBA_CACHE_DIR": str(tmp_path),
     }
-    root = str(Path(ingest.__file__).parents[1])
+    root = str(Path(graphkin.__file__).parents[1])
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env={**environment, "PYTHONPATH": root})
     with np.load(tmp_path / "pairs.npz") as saved:
         assert _same(Pairs(**saved), _join(many[:3000], 0.5))

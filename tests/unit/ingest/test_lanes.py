@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numba import njit
 
-from ingest.lanes import BITS, WORDS, all_set, load, spread, store
+from graphkin.ingest.lanes import BITS, WORDS, all_set, load, spread, store
 
 number = st.integers(0, 2**BITS - 1)
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from rdkit import Chem, rdBase
 
-from ingest.describer import Rejected
-from ingest.molecules.messages import in_words
-from ingest.molecules.query import read_molecule
-from ingest.molecules.reader import MoleculeReader
-from ingest.recipe import resolve
-from store.errors import InvalidInput
+from graphkin.ingest.describer import Rejected
+from graphkin.ingest.molecules.messages import in_words
+from graphkin.ingest.molecules.query import read_molecule
+from graphkin.ingest.molecules.reader import MoleculeReader
+from graphkin.ingest.recipe import resolve
+from graphkin.store.errors import InvalidInput
 
 INSIDE = re.compile(r"\.cpp|\.h\b|\.so\b|Stacktrace|Violation|/site-packages/|line \d+ in file|0x[0-9a-fA-F]{6}")
 LONG = "C" * 400

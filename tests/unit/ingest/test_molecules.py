@@ -9,10 +9,10 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdMolDescriptors
 from rdkit.Chem.MolStandardize import rdMolStandardize
 
-from ingest.molecules.fingerprints import Fingerprinter
-from ingest.molecules.messages import rdkit_messages
-from ingest.molecules.reader import MoleculeReader, Rejected
-from ingest.recipe import resolve
+from graphkin.ingest.molecules.fingerprints import Fingerprinter
+from graphkin.ingest.molecules.messages import rdkit_messages
+from graphkin.ingest.molecules.reader import MoleculeReader, Rejected
+from graphkin.ingest.recipe import resolve
 
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 CUBANE = "C12C3C4C1C5C2C3C45"

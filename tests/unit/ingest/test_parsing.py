@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from rdkit import Chem
 
-from ingest.molecules.describer import MoleculeDescriber
-from ingest.parsing import Chunk, ChunkParser, Parsed, item_schema
-from ingest.pool import ParserPool
-from ingest.recipe import resolve
-from ingest.workspace import Workspace
-from store.errors import StoreError
-from store.identity import content_digest
-from store.records import REJECTION_SCHEMA
+from graphkin.ingest.molecules.describer import MoleculeDescriber
+from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed, item_schema
+from graphkin.ingest.pool import ParserPool
+from graphkin.ingest.recipe import resolve
+from graphkin.ingest.workspace import Workspace
+from graphkin.store.errors import StoreError
+from graphkin.store.identity import content_digest
+from graphkin.store.records import REJECTION_SCHEMA
 
 RECIPE = resolve(tie_seed=3)
 CRASH = "".join(f"[{isotope}CH2]" for isotope in range(1, 40_001))

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from rdkit import Chem, rdBase
 
-from ingest.pipeline import IngestOptions, ingest
-from ingest.readers import ReadOptions
-from ingest.recipe import resolve
-from ingest.verify import verify
-from store import open_store
-from store.base import Generation, Store
-from store.errors import InvalidInput, NotFound
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.ingest.readers import ReadOptions
+from graphkin.ingest.recipe import resolve
+from graphkin.ingest.verify import verify
+from graphkin.store import open_store
+from graphkin.store.base import Generation, Store
+from graphkin.store.errors import InvalidInput, NotFound
 
 QUICK = IngestOptions(workers=1)
 

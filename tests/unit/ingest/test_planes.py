@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ingest.planes import STEP, TILE, BitLists, BitPlanes
+from graphkin.ingest.planes import STEP, TILE, BitLists, BitPlanes
 
 SHAPES = [(0, 1), (1, 1), (511, 2), (512, 3), (513, 1), (1500, 32)]
 

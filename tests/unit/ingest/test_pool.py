@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ingest.describer import Describer
-from ingest.parsing import Chunk, ChunkParser
-from ingest.pool import ParserPool
-from ingest.recipe import resolve
-from ingest.workspace import Workspace
-from store.errors import StoreError
+from graphkin.ingest.describer import Describer
+from graphkin.ingest.parsing import Chunk, ChunkParser
+from graphkin.ingest.pool import ParserPool
+from graphkin.ingest.recipe import resolve
+from graphkin.ingest.workspace import Workspace
+from graphkin.store.errors import StoreError
 
 PATIENCE = 0.5
 STUCK = "took longer than 0.5 s"

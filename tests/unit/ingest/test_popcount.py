@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ingest.popcount import common, common_pairs, common_with, minimum_common
+from graphkin.ingest.popcount import common, common_pairs, common_with, minimum_common
 
 word = st.integers(0, 2**64 - 1)
 

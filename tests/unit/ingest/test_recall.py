@@ -8,11 +8,11 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import Descriptors, rdMolDescriptors
 
-from ingest.recall import Recall, measure
-from ingest.recipe import resolve
-from store.base import Generation
-from store.errors import Conflict, InvalidInput
-from store.identity import content_digest
+from graphkin.ingest.recall import Recall, measure
+from graphkin.ingest.recipe import resolve
+from graphkin.store.base import Generation
+from graphkin.store.errors import Conflict, InvalidInput
+from graphkin.store.identity import content_digest
 
 COUNT = 500
 RECIPE = resolve(fingerprint={"name": "rdkit"}, threshold=0.4)

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from rdkit import Chem, DataStructs
 
-from ingest.molecules.fingerprints import Fingerprinter
-from ingest.molecules.reader import MoleculeReader
-from ingest.molecules.search import MoleculeSearch
-from ingest.pipeline import IngestOptions, ingest
-from ingest.planes import BitPlanes
-from ingest.query import read_structure
-from ingest.recipe import resolve
-from store import open_store
-from store.base import Generation
-from store.errors import Conflict, InvalidInput
+from graphkin.ingest.molecules.fingerprints import Fingerprinter
+from graphkin.ingest.molecules.reader import MoleculeReader
+from graphkin.ingest.molecules.search import MoleculeSearch
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.ingest.planes import BitPlanes
+from graphkin.ingest.query import read_structure
+from graphkin.ingest.recipe import resolve
+from graphkin.store import open_store
+from graphkin.store.base import Generation
+from graphkin.store.errors import Conflict, InvalidInput
 
 MACCS = resolve(fingerprint={"name": "maccs"})
 QUERIES = ["c1ccccc1C(=O)O", "CCO", "C", "CC(=O)Oc1ccccc1C(=O)O", "O=C1C=CC(=O)C=C1", "[Na+].[Cl-]"]

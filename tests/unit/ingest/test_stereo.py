@@ -9,11 +9,11 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import rdDepictor
 
-from ingest.describer import Rejected
-from ingest.molecules.query import read_molecule
-from ingest.molecules.reader import MoleculeReader
-from ingest.molecules.stereo import MAX_GROUPS
-from ingest.recipe import resolve
+from graphkin.ingest.describer import Rejected
+from graphkin.ingest.molecules.query import read_molecule
+from graphkin.ingest.molecules.reader import MoleculeReader
+from graphkin.ingest.molecules.stereo import MAX_GROUPS
+from graphkin.ingest.recipe import resolve
 
 ATOM = re.compile(r"\[[^\]]*\]|Cl|Br|[BCNOPSFIbcnops*]")
 FIELD = re.compile(r"(a|[&o]\d+):(\d+(?:,\d+)*)")

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ingest.graphs.index import SubtreeIndex
-from ingest.graphs.wl import Features
-from ingest.planes import BitPlanes
-from ingest.stored_index import stored_index
-from store.errors import StoreFormat
+from graphkin.ingest.graphs.index import SubtreeIndex
+from graphkin.ingest.graphs.wl import Features
+from graphkin.ingest.planes import BitPlanes
+from graphkin.ingest.stored_index import stored_index
+from graphkin.store.errors import StoreFormat
 
 WORDS = np.random.default_rng(0).integers(0, 2**63, (700, 2), np.uint64)
 FEATURES = Features(np.array([0, 2, 3]), np.array([5, 9, 9], np.uint64), np.array([1, 2, 3], np.int32))

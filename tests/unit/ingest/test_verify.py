@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from ingest.molecules.stored import recomputed_fingerprints
-from ingest.recipe import resolve
-from ingest.verify import verify
-from store.base import Generation
-from store.errors import Conflict
+from graphkin.ingest.molecules.stored import recomputed_fingerprints
+from graphkin.ingest.recipe import resolve
+from graphkin.ingest.verify import verify
+from graphkin.store.base import Generation
+from graphkin.store.errors import Conflict
 
 COUNT = 120
 EVERYTHING = 10**6

@@ -12,10 +12,10 @@ from rdkit import Chem
 from rdkit.Chem import Descriptors as RDKitDescriptors
 from rdkit.Chem import rdMolDescriptors
 
-from ingest.molecules.descriptors import MoleculeDescriptors
-from ingest.recipe import resolve
-from ingest.window import Window
-from store.identity import content_digest
+from graphkin.ingest.molecules.descriptors import MoleculeDescriptors
+from graphkin.ingest.recipe import resolve
+from graphkin.ingest.window import Window
+from graphkin.store.identity import content_digest
 
 Row = tuple[float, int, int]
 """MolWt, rings, heavy atoms."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ingest.readers import RECORD_SCHEMA, ReadOptions, Source, open_graphs, open_source
+from graphkin.ingest.readers import RECORD_SCHEMA, ReadOptions, Source, open_graphs, open_source
 
 Rows = list[dict[str, Any]]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.readers import MAX_RECORD, ReadOptions, open_source
-from store.errors import InvalidInput
+from graphkin.ingest.readers import MAX_RECORD, ReadOptions, open_source
+from graphkin.store.errors import InvalidInput
 
 CELL = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 FIXTURES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ingest.readers import ReadOptions, open_graphs
-from ingest.readers.graphs import MAX_GRAPH
-from store.errors import InvalidInput
+from graphkin.ingest.readers import ReadOptions, open_graphs
+from graphkin.ingest.readers.graphs import MAX_GRAPH
+from graphkin.store.errors import InvalidInput
 
 LINES = b'{"name": "a", "edges": [[0, 1]], "label": 1, "source": "s", "tags": ["x", 2], "none": null}\n{"edges": []}\n'
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ingest.readers import MAX_RECORD, ReadOptions, open_source
-from store.errors import InvalidInput, StoreError
+from graphkin.ingest.readers import MAX_RECORD, ReadOptions, open_source
+from graphkin.store.errors import InvalidInput, StoreError
 
 
 def parquet(columns: dict | pa.Table, **options: object) -> bytes:

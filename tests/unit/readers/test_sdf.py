@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from ingest.readers import MAX_RECORD
-from store.errors import InvalidInput
+from graphkin.ingest.readers import MAX_RECORD
+from graphkin.store.errors import InvalidInput
 
 WORD = st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S"), exclude_characters="<>$"), min_size=1)
 VALUE = st.lists(WORD, min_size=1, max_size=3).map("\n".join)

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdkit import RDConfig
 
-from ingest.readers import MAX_RECORD
+from graphkin.ingest.readers import MAX_RECORD
 
 NO_LINE_ENDS = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"))
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ingest.readers import EXTENSIONS, ReadOptions, open_graphs, open_source
-from store.errors import InvalidInput
-from store.records import Input
+from graphkin.ingest.readers import EXTENSIONS, ReadOptions, open_graphs, open_source
+from graphkin.store.errors import InvalidInput
+from graphkin.store.records import Input
 
 MOLBLOCK = b"\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n    0.0       0.0       0.0    C   0  0\nM  END\n"
 CONTENT = {"smi": b"C 1\nCC 2\n", "csv": b"smiles,id\nC,1\n", "tsv": b"smiles\tid\nC\t1\n", "sdf": MOLBLOCK}

@@ -12,8 +12,8 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from ingest.readers import ReadOptions, open_graphs
-from store.errors import InvalidInput
+from graphkin.ingest.readers import ReadOptions, open_graphs
+from graphkin.store.errors import InvalidInput
 
 Files = dict[str, str]
 """File name without NAME_ and .txt -> content."""

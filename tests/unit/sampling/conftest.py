@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from store import csr
-from store.records import Edges, Graph
+from graphkin.store import csr
+from graphkin.store.records import Edges, Graph
 
 Weights = Mapping[tuple[int, int], float]
 Law = Mapping[tuple[int, ...], float]

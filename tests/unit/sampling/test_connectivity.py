@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store.errors import InvalidInput, NotFound
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store.errors import InvalidInput, NotFound
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from store.sampling import philox, transitions, walks
-from store.sampling.policy import Policy
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store.sampling import philox, transitions, walks
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 ANCHORS = [0, 1, 17, 500, 1300, 2500, 2895]
 

@@ -3,8 +3,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from store.sampling.policy import Policy
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 STAR = {(0, 1): 0.5, (0, 2): 0.3, (0, 3): 0.1, (0, 4): 0.1}
 SHARES = {1: 0.5, 2: 0.3, 3: 0.1, 4: 0.1}

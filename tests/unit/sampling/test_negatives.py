@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from store import csr
-from store.errors import InvalidInput
-from store.records import Edges
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store import csr
+from graphkin.store.errors import InvalidInput
+from graphkin.store.records import Edges
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 # Degrees 3, 2, 2, 1, and two vertices without neighbours.
 TOY = {(0, 1): 0.5, (0, 2): 0.5, (1, 2): 0.5, (0, 4): 0.5}

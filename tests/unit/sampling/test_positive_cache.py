@@ -8,10 +8,10 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from store.errors import InvalidInput, NotFound, StoreBusy
-from store.positives import PositiveCache
-from store.sampling.policy import Policy
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store.errors import InvalidInput, NotFound, StoreBusy
+from graphkin.store.positives import PositiveCache
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 SIZE = 3000
 POLICY = Policy.of("random_walk")
@@ -281,11 +281,11 @@ PREAMBLE = """
 import os, resource, signal, sys
 from pathlib import Path
 import numpy as np
-from store.errors import StoreError
-from store.positives import PositiveCache
-from store.records import Graph
-from store.sampling.policy import Policy
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store.errors import StoreError
+from graphkin.store.positives import PositiveCache
+from graphkin.store.records import Graph
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
 ends = np.arange(4000, dtype=np.int32) ^ 1
 graph = Graph(np.arange(4001, dtype=np.int64), ends, np.full(4000, 0.5, np.float32))
 folder, policy = Path(sys.argv[1]), Policy.of("first_order", k=1)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store.errors import NotFound
-from store.sampling.policy import Policy
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store.errors import NotFound
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 POLICIES = [
     Policy.of("first_order"),
@@ -79,9 +79,9 @@ def test_draws_are_the_same_from_a_memory_map_in_another_process(tmp_path, rando
         np.save(tmp_path / f"{part}.npy", getattr(random_graph, part))
     script = f"""
 import hashlib, numpy as np
-from store.records import Graph
-from store.sampling.policy import Policy
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store.records import Graph
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
 graph = Graph(*(np.load(f"{tmp_path}/{{part}}.npy", mmap_mode="r") for part in ("indptr", "indices", "similarity")))
 sampler = SnapshotSampler(graph, "generation")
 for policy in {[policy.model_dump() for policy in POLICIES]}:

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from store.sampling.policy import Policy
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 NODES = 5
 COPIES = 20_000

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from store.sampling import first_order, philox, transitions, walks
-from store.sampling.policy import Policy
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store.sampling import first_order, philox, transitions, walks
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from itertools import pairwise, permutations, product
 import numpy as np
 import pytest
 
-from store.sampling import philox, transitions, walks
-from store.sampling.policy import Policy
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store.sampling import philox, transitions, walks
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 NODES = 5
 COPIES = 20_000

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from store import open_store
-from store.base import Draft, Store
-from store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Counts, Edges, Manifest, Provenance
+from graphkin.store import open_store
+from graphkin.store.base import Draft, Store
+from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Counts, Edges, Manifest, Provenance
 
 _UNSEALED = """
 CREATE TABLE unsealed (

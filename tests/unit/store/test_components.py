@@ -4,9 +4,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from store import csr
-from store.components import Components
-from store.records import Edges
+from graphkin.store import csr
+from graphkin.store.components import Components
+from graphkin.store.records import Edges
 
 NODES = 200
 LEVELS = np.array([0.4, 0.5, 0.6, 0.7, 0.9], np.float32)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import csr
-from store.records import Edges, Graph
+from graphkin.store import csr
+from graphkin.store.records import Edges, Graph
 
 SIZE = 8
 pairs = st.dictionaries(

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from store import open_store
-from store.base import Store
-from store.errors import NotFound, StoreBusy
-from store.records import Edges, Manifest
+from graphkin.store import open_store
+from graphkin.store.base import Store
+from graphkin.store.errors import NotFound, StoreBusy
+from graphkin.store.records import Edges, Manifest
 
 
 def _die_while_writing(folder: Path, write: Callable[..., Any]) -> None:

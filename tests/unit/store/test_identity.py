@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.identity import ContentHash, content_digest
-from store.records import ITEM_SCHEMA
+from graphkin.store.identity import ContentHash, content_digest
+from graphkin.store.records import ITEM_SCHEMA
 
 Row = dict[str, Any]
 

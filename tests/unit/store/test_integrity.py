@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from store import open_store
-from store.base import Generation, Store
-from store.embedded import integrity
-from store.errors import Damaged, Deleted, StoreError
-from store.records import Manifest
+from graphkin.store import open_store
+from graphkin.store.base import Generation, Store
+from graphkin.store.embedded import integrity
+from graphkin.store.errors import Damaged, Deleted, StoreError
+from graphkin.store.records import Manifest
 
 USES: dict[str, Callable[[Generation], object]] = {
     "indptr.npy": lambda generation: generation.neighbors(0),
@@ -160,8 +160,8 @@ def test_a_file_that_is_missing_cut_or_unreadable_is_named_at_opening(store: Sto
 def test_running_out_of_file_descriptors_is_no_damage(whole: Path, folder: Path) -> None:
     program = f"""
 import resource
-from store import open_store
-from store.errors import Damaged, StoreError
+from graphkin.store import open_store
+from graphkin.store.errors import Damaged, StoreError
 with open_store({str(folder)!r}) as store:
     store.open("c").close()
     resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
@@ -182,11 +182,11 @@ def test_no_kernel_reads_out_of_bounds(whole: Path, folder: Path) -> None:
     program = f"""
 import sys
 import numpy as np
-from store import open_store
-from store.components import Components
-from store.errors import Damaged
-from store.sampling.policy import Policy
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store import open_store
+from graphkin.store.components import Components
+from graphkin.store.errors import Damaged
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 def walk(generation):
     sampler = SnapshotSampler(generation.graph(), generation.id, threads=1)

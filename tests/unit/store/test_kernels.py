@@ -8,7 +8,7 @@ from pathlib import Path
 
 COMPILE = """
 import numpy as np
-from store.sampling.ranking import tally
+from graphkin.store.sampling.ranking import tally
 
 ids = np.empty(1, np.int32)
 tally(np.zeros((1, 1), np.int32), np.int32(0), ids, ids)

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.base import rounded
-from store.records import shortest
+from graphkin.store.base import rounded
+from graphkin.store.records import shortest
 
 unit = st.floats(0, 1, width=32)
 

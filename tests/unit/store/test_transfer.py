@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from store import open_store
-from store.base import Store
-from store.errors import Conflict, StoreFormat
-from store.records import ITEM_SCHEMA
-from store.transfer import copy_generation
+from graphkin.store import open_store
+from graphkin.store.base import Store
+from graphkin.store.errors import Conflict, StoreFormat
+from graphkin.store.records import ITEM_SCHEMA
+from graphkin.store.transfer import copy_generation
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from store import csr, traverse
-from store.records import Edges, Graph
+from graphkin.store import csr, traverse
+from graphkin.store.records import Edges, Graph
 
 NODES = 300
 LEVELS = np.array([0.4, 0.5, 0.6, 0.7], np.float32)

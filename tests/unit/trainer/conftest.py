@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from trainer.batch import Assembler
-from trainer.corpus import Corpus
-from trainer.featurize import featurize
+from graphkin.trainer.batch import Assembler
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.featurize import featurize
 
 MOLECULES = (
     "CCO",

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from trainer.config import Model, Optimization, PretrainConfig
-from trainer.errors import Conflict, InvalidInput
-from trainer.masking import Masking
-from trainer.schedule import learning_rate
-from trainer.strategy import PRESETS, STRATEGIES
+from graphkin.trainer.config import Model, Optimization, PretrainConfig
+from graphkin.trainer.errors import Conflict, InvalidInput
+from graphkin.trainer.masking import Masking
+from graphkin.trainer.schedule import learning_rate
+from graphkin.trainer.strategy import PRESETS, STRATEGIES
 
 EPOCH_STEPS = 7_813  # of 2,000,000 items in batches of 256
 

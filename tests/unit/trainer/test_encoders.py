@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from trainer.batch import Assembler, Batch
-from trainer.corpus import Corpus
-from trainer.encoders import Encoder, graph_mean
-from trainer.norm import frozen_statistics
-from trainer.strategy import ENCODERS
-from trainer.strategy import Encoder as Kind
+from graphkin.trainer.batch import Assembler, Batch
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.encoders import Encoder, graph_mean
+from graphkin.trainer.norm import frozen_statistics
+from graphkin.trainer.strategy import ENCODERS
+from graphkin.trainer.strategy import Encoder as Kind
 
 SIZES = [1, 2, 5, 9, 30, 17, 1, 24]
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-import trainer.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
-from trainer.batch import Assembler
-from trainer.errors import InvalidInput
-from trainer.graphs import featurize_graphs
+import graphkin.trainer.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
+from graphkin.trainer.batch import Assembler
+from graphkin.trainer.errors import InvalidInput
+from graphkin.trainer.graphs import featurize_graphs
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from trainer.batch import Assembler, Batch
-from trainer.corpus import Corpus
-from trainer.errors import InvalidInput
-from trainer.masking import Masking, choose, log_weights, masking_loss, uniform, uniform_like
+from graphkin.trainer.batch import Assembler, Batch
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.errors import InvalidInput
+from graphkin.trainer.masking import Masking, choose, log_weights, masking_loss, uniform, uniform_like
 
 SIZES = [1, 7, 20, 33, 40, 14, 2]
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from trainer.batch import Assembler
-from trainer.corpus import Corpus
-from trainer.hgc import unit
-from trainer.metrics import alignment, clustered_mean, masked_accuracy, masked_distance, retrieval, uniformity
+from graphkin.trainer.batch import Assembler
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.hgc import unit
+from graphkin.trainer.metrics import alignment, clustered_mean, masked_accuracy, masked_distance, retrieval, uniformity
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from trainer.batch import Assembler
-from trainer.config import Contrast, Model, PretrainConfig
-from trainer.corpus import Corpus
-from trainer.hgc import EdgeSet, first_order_loss, high_order_loss, in_batch_masks, shared_mask, unit
-from trainer.masking import Masking, choose, masking_loss
-from trainer.norm import frozen_statistics
-from trainer.objective import Draw, Objective, Step
+from graphkin.trainer.batch import Assembler
+from graphkin.trainer.config import Contrast, Model, PretrainConfig
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.hgc import EdgeSet, first_order_loss, high_order_loss, in_batch_masks, shared_mask, unit
+from graphkin.trainer.masking import Masking, choose, masking_loss
+from graphkin.trainer.norm import frozen_statistics
+from graphkin.trainer.objective import Draw, Objective, Step
 
 MODEL = Model(layers=2, width=12)
 ANCHORS = np.array([3, 8, 1, 14], np.int32)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from trainer.config import PretrainConfig
-from trainer.errors import InvalidInput
-from trainer.plan import Plan
-from trainer.source import Epoch
-from trainer.strategy import PRESETS, Preset
+from graphkin.trainer.config import PretrainConfig
+from graphkin.trainer.errors import InvalidInput
+from graphkin.trainer.plan import Plan
+from graphkin.trainer.source import Epoch
+from graphkin.trainer.strategy import PRESETS, Preset
 
 NONE = np.empty((0, 0), np.int32)
 

@@ -15,15 +15,15 @@ import torch
 from numpy.typing import NDArray
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from trainer.checkpoint import newest_checkpoint, read_model
-from trainer.config import Model, Optimization, PretrainConfig
-from trainer.corpus import Corpus
-from trainer.errors import Conflict, Damaged, InvalidInput, TrainerError
-from trainer.memory import MemorySource
-from trainer.metrics_log import Report
-from trainer.pretrain import Clock, pretrain
-from trainer.source import Epoch
-from trainer.strategy import ENCODERS, STRATEGIES, Encoder
+from graphkin.trainer.checkpoint import newest_checkpoint, read_model
+from graphkin.trainer.config import Model, Optimization, PretrainConfig
+from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.errors import Conflict, Damaged, InvalidInput, TrainerError
+from graphkin.trainer.memory import MemorySource
+from graphkin.trainer.metrics_log import Report
+from graphkin.trainer.pretrain import Clock, pretrain
+from graphkin.trainer.source import Epoch
+from graphkin.trainer.strategy import ENCODERS, STRATEGIES, Encoder
 
 SIZE = 24
 
@@ -285,7 +285,7 @@ def test_without_tensorboard_it_says_so_once(
     pretrain(config, source_of(config, corpus), tmp_path)
     assert len(metrics(tmp_path)) == 2
     assert not (tmp_path / "tensorboard").exists()
-    (said,) = [record for record in caplog.records if record.name.startswith("trainer")]
+    (said,) = [record for record in caplog.records if record.name.startswith("graphkin.trainer")]
     assert (said.levelno, "tensorboard is not installed" in said.getMessage()) == (logging.WARNING, True)
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from trainer.batch import Assembler
-from trainer.checkpoint import Checkpoint, Run
-from trainer.config import Model, PretrainConfig
-from trainer.errors import Damaged, NotFound
-from trainer.objective import Objective
-from trainer.pretrained import load_encoder
+from graphkin.trainer.batch import Assembler
+from graphkin.trainer.checkpoint import Checkpoint, Run
+from graphkin.trainer.config import Model, PretrainConfig
+from graphkin.trainer.errors import Damaged, NotFound
+from graphkin.trainer.objective import Objective
+from graphkin.trainer.pretrained import load_encoder
 
 
 def saved(folder: Path) -> Objective:

@@ -6,8 +6,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from trainer.errors import Damaged
-from trainer.weights import load_tensors, save_tensors
+from graphkin.trainer.errors import Damaged
+from graphkin.trainer.weights import load_tensors, save_tensors
 
 TENSORS = {
     "encoder.weight": torch.randn(3, 5, generator=torch.Generator().manual_seed(0)),

@@ -7,11 +7,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from store.errors import InvalidInput, NotFound
-from store.neo4j.gds import GdsSampler
-from store.sampling.engine import sampler_of
-from store.sampling.policy import MAX_SEED, Policy
-from store.sampling.snapshot import SnapshotSampler
+from graphkin.store.errors import InvalidInput, NotFound
+from graphkin.store.neo4j.gds import GdsSampler
+from graphkin.store.sampling.engine import sampler_of
+from graphkin.store.sampling.policy import MAX_SEED, Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 SIZE = 300
 POLICIES = [

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ingest.pipeline import ingest
-from ingest.recipe import resolve
-from store import open_store
-from store.base import Generation
-from store.records import Provenance
+from graphkin.ingest.pipeline import ingest
+from graphkin.ingest.recipe import resolve
+from graphkin.store import open_store
+from graphkin.store.base import Generation
+from graphkin.store.records import Provenance
 
 JARS = Path(__file__).parents[3] / "neo4j" / "target" / "lib"
 

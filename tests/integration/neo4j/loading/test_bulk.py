@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from store import open_store
-from store.neo4j import cypher
-from store.neo4j.connection import Connection
+from graphkin.store import open_store
+from graphkin.store.neo4j import cypher
+from graphkin.store.neo4j.connection import Connection
 
 ODD_NAMES = [
     ["a\x1fb", "between units"],

@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx as nx
 
-from store import open_store
+from graphkin.store import open_store
 
 
 def test_there_and_back_it_is_the_same(
