@@ -56,6 +56,6 @@ def test_what_the_first_finds_wrong_ends_all_of_them(url: str, tmp_path: Path) -
     """The others wait for it to make the folder."""
     (tmp_path / "precious").touch()
     place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache", "--output", tmp_path)
-    ended = graphkin(TORCHRUN, *place, "--strategy", "hgc-fo")
+    ended = graphkin(tmp_path, TORCHRUN, *place, "--strategy", "hgc-fo")
     assert ended.returncode != 0
     assert "this folder holds something that is no run" in ended.stderr
