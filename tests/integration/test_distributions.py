@@ -1,4 +1,4 @@
-"""How the page gets into the distributions: hatch_build.py, run by the build backend as pip runs it."""
+"""The distributions, made by the build backend as pip runs it, and how hatch_build.py gets the page into them."""
 
 import os
 import re
@@ -70,6 +70,9 @@ def test_a_wheel_from_the_sdist_needs_no_node(tree: Path, tmp_path: Path) -> Non
     page = [name for name in names if name.startswith("graphkin/api/ui/")]
     assert [name for name in page if not name.startswith("graphkin/api/ui/dist/")] == []
     assert [name for name in names if "node_modules" in name or name.endswith(".svelte")] == []
+    assert {name.split("/")[0] for name in names} == {"graphkin", wheel.name.split("-py3")[0] + ".dist-info"}
+    for check in (("check_wheel_contents", wheel), ("twine", "check", "--strict", archive, wheel)):
+        subprocess.run([sys.executable, "-m", *check], check=True)
 
 
 def test_sources_that_were_built_are_not_built_again(tree: Path, tmp_path: Path) -> None:
