@@ -12,7 +12,7 @@ from graphkin.api.reading import JsonReading
 from graphkin.api.reply import array, similarity_texts
 from graphkin.api.schemas import HopsReply, PathReply, Subgraph
 from graphkin.api.work.classes import Searching
-from graphkin.ingest.hops import by_hop
+from graphkin.similarity.hops import by_hop
 
 router = APIRouter(
     prefix="/v1/collections/{c}",

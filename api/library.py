@@ -11,8 +11,8 @@ from pydantic_core import to_json
 
 from graphkin.api.damage import Damages
 from graphkin.api.preparation import Preparation
-from graphkin.ingest.kind import Kind, Search
-from graphkin.ingest.kinds import kind_of
+from graphkin.similarity.kind import Kind, Search
+from graphkin.similarity.kinds import kind_of
 from graphkin.store.base import Collection, Generation, Store, rounded
 from graphkin.store.components import Components
 from graphkin.store.errors import Damage, Damaged, NotFound

@@ -19,7 +19,7 @@ from graphkin.api.library import Opened
 from graphkin.api.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
 from graphkin.api.security import DRAWING
 from graphkin.api.state import state_of
-from graphkin.ingest.kind import Query
+from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation, require_stored_threshold
 
 _VERSION = f"{version('graphkin')} {rdBase.rdkitVersion}"

@@ -9,7 +9,7 @@ from cachetools import LRUCache
 
 from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.api.work.reading import unpacked
-from graphkin.ingest.kind import Query
+from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation
 from graphkin.store.errors import InvalidInput
 
@@ -43,7 +43,7 @@ class Structures:
     async def read(self, generation: Generation, **structure: str | None) -> Query:
         """A structure as the records of a collection are read.
 
-        Raises as `ingest.query.read_structure` does, and `InvalidInput` for what takes too long or too much memory.
+        Raises as `similarity.query.read_structure` does, and `InvalidInput` for what takes too long or too much memory.
         """
         given = {writing: text for writing, text in structure.items() if text is not None}
         key = blake2b(json.dumps([generation.id, given]).encode(), digest_size=16).digest()

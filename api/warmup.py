@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from graphkin.api.work.pool import Pool
-from graphkin.ingest.planes import BitLists, BitPlanes
-from graphkin.ingest.popcount import common_with, minimum_common
-from graphkin.ingest.tiles import similar_in_tiles
+from graphkin.similarity.planes import BitLists, BitPlanes
+from graphkin.similarity.popcount import common_with, minimum_common
+from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.store import csr, traverse
 from graphkin.store.components import Components
 from graphkin.store.errors import StoreBusy, StoreError

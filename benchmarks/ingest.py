@@ -20,11 +20,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.data import smiles_file
-from graphkin.ingest.molecules.fingerprints import Fingerprinter
-from graphkin.ingest.molecules.reader import MoleculeReader
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers import ReadOptions, open_source
-from graphkin.ingest.recipe import MoleculeRecipe, resolve
+from graphkin.similarity.molecules.fingerprints import Fingerprinter
+from graphkin.similarity.molecules.reader import MoleculeReader
+from graphkin.similarity.recipe import MoleculeRecipe, resolve
 from graphkin.store import open_store
 
 

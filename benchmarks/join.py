@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.data import molecules
-from graphkin.ingest.join import similar_pairs
-from graphkin.ingest.molecules.fingerprints import Fingerprinter
-from graphkin.ingest.molecules.reader import MoleculeReader
-from graphkin.ingest.popcount import common, minimum_common
-from graphkin.ingest.recipe import MoleculeRecipe
+from graphkin.similarity.join import similar_pairs
+from graphkin.similarity.molecules.fingerprints import Fingerprinter
+from graphkin.similarity.molecules.reader import MoleculeReader
+from graphkin.similarity.popcount import common, minimum_common
+from graphkin.similarity.recipe import MoleculeRecipe
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32, Int64, UInt64
 

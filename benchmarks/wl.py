@@ -21,14 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphkin.ingest.graphs.descriptors import GraphDescriptors
-from graphkin.ingest.graphs.reference import Reference
-from graphkin.ingest.graphs.structure import Structure
-from graphkin.ingest.graphs.wl import Features
-from graphkin.ingest.join import Pairs
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers.tu import read_tu
-from graphkin.ingest.recipe import resolve_graphs
+from graphkin.similarity.graphs.descriptors import GraphDescriptors
+from graphkin.similarity.graphs.reference import Reference
+from graphkin.similarity.graphs.structure import Structure
+from graphkin.similarity.graphs.wl import Features
+from graphkin.similarity.join import Pairs
+from graphkin.similarity.recipe import resolve_graphs
 from graphkin.store import open_store
 
 FILE = Path(__file__).parents[2] / "shared" / "data" / "tu" / "REDDIT-BINARY.zip"

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from graphkin.ingest.kind import Query, Search
+from graphkin.similarity.kind import Query, Search
 from graphkin.store.base import Generation, require_stored_threshold
 from graphkin.store.errors import InvalidInput
 from graphkin.store.records import Float32, Int32, shortest

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.ingest.join import Pairs
+from graphkin.similarity.join import Pairs
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.ingest.cap import Cap
-from graphkin.ingest.join import Pairs
-from graphkin.ingest.workspace import Content, Workspace
+from graphkin.ingest.workspace import Workspace
+from graphkin.similarity.join import Pairs
+from graphkin.similarity.kind import Content
 from graphkin.store.records import Edges, Int32, UInt64
 
 _EDGES = 1 << 22  # to a block

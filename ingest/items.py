@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphkin.ingest.columns import fixed_width
 from graphkin.ingest.parsing import Parsed
+from graphkin.similarity.columns import fixed_width
 from graphkin.store.records import ITEM_SCHEMA, Int64
 
 PropertyType = Literal["number", "text"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from graphkin.ingest.describer import Describer, Rejected, broken_off
 from graphkin.ingest.readers import RECORD_SCHEMA
+from graphkin.similarity.describer import Describer, Rejected, broken_off
 from graphkin.store.records import REJECTION_SCHEMA
 
 _KEPT_INPUT = 4096

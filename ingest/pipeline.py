@@ -17,14 +17,14 @@ from graphkin.ingest.cap import Cap
 from graphkin.ingest.collect import Collector, collector
 from graphkin.ingest.forest import SpanningForest
 from graphkin.ingest.items import ItemTable
-from graphkin.ingest.kind import Descriptors, Kind
-from graphkin.ingest.kinds import kind_of_recipe
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.progress import Progress
 from graphkin.ingest.readers import ReadOptions, Source
-from graphkin.ingest.recipe import Recipe
 from graphkin.ingest.workspace import Workspace
+from graphkin.similarity.kind import Descriptors, Kind
+from graphkin.similarity.kinds import kind_of_recipe
+from graphkin.similarity.recipe import Recipe
 from graphkin.store import csr
 from graphkin.store.base import Draft, Store
 from graphkin.store.errors import InvalidInput

@@ -22,10 +22,10 @@ from typing import Any, ParamSpec, TypeVar
 
 import pyarrow as pa
 
-from graphkin.ingest.describer import Describer
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
-from graphkin.ingest.recipe import Recipe
 from graphkin.ingest.workspace import Workspace
+from graphkin.similarity.describer import Describer
+from graphkin.similarity.recipe import Recipe
 from graphkin.store.embedded.files import disk
 from graphkin.store.errors import StoreError
 

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
 
+from graphkin.similarity.kind import Content
 from graphkin.store.embedded.files import disk
-
-Content: TypeAlias = Any  # bytes, or an array or Arrow buffer of them
 
 _PARTIAL = ".partial"
 

@@ -9,7 +9,7 @@ import numpy as np
 from graphkin.api.export import EdgeFormat, ItemFormat, export_edges, export_items
 from graphkin.api.export.table import Comparison
 from graphkin.api.work.reading import unpacked
-from graphkin.ingest.kinds import kind_of
+from graphkin.similarity.kinds import kind_of
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 from graphkin.store.records import Float32, Int32

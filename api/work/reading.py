@@ -7,9 +7,9 @@ import numpy as np
 
 from graphkin.api.body import parsed
 from graphkin.api.queries import SearchBody
-from graphkin.ingest.kind import Query
-from graphkin.ingest.kinds import kind_named
-from graphkin.ingest.query import read_structure
+from graphkin.similarity.kind import Query
+from graphkin.similarity.kinds import kind_named
+from graphkin.similarity.query import read_structure
 
 
 def read(kind: str, recipe: dict[str, Any], **structure: str | None) -> dict[str, Any]:

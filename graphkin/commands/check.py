@@ -29,7 +29,7 @@ def recall(
     as_json: bool,
 ) -> None:
     """Measure which share of all similar pairs a rule, or the stored hierarchy, finds."""
-    from graphkin.ingest.recall import measure
+    from graphkin.similarity.recall import measure
     from graphkin.store import open_store
 
     with open_store(store_location) as store, store.open(collection, generation) as opened:
@@ -92,7 +92,7 @@ def _checked(location: str, collection: str | None, generation: str | None, samp
 
 
 def _problems(store: "Store", collection: str, generation: str, sample: int) -> list[str]:
-    from graphkin.ingest.verify import verify as verify_generation
+    from graphkin.similarity.verify import verify as verify_generation
     from graphkin.store.errors import Damaged, GraphkinError, NotFound
 
     try:

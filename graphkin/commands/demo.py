@@ -30,8 +30,8 @@ def _ingest(location: str) -> None:
     from rdkit import RDConfig
 
     from graphkin.ingest.pipeline import ingest
-    from graphkin.ingest.recipe import resolve
     from graphkin.progress import terminal_progress
+    from graphkin.similarity.recipe import resolve
     from graphkin.store import open_store
 
     source = str(Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi")

@@ -144,8 +144,8 @@ def neighbors(
 
 def _the_item(opened: "Generation", smiles: str | None, name: str | None, id: int | None) -> int:
     """The id of the one item asked for. Raises `NotFound`, and `InvalidInput` for a name that several items share."""
-    from graphkin.ingest.kinds import recipe_of
-    from graphkin.ingest.query import read_structure
+    from graphkin.similarity.kinds import recipe_of
+    from graphkin.similarity.query import read_structure
     from graphkin.store.errors import InvalidInput, NotFound
 
     if sum(given is not None for given in (smiles, name, id)) != 1:
@@ -197,8 +197,8 @@ def search(
     standard input.
     """
     from graphkin.answers import hits_of
-    from graphkin.ingest.kinds import kind_of, recipe_of
-    from graphkin.ingest.query import read_structure
+    from graphkin.similarity.kinds import kind_of, recipe_of
+    from graphkin.similarity.query import read_structure
     from graphkin.store import open_store
 
     text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure

@@ -1,4 +1,4 @@
-"""Graphs as JSON Lines: one object a line, as `ingest.graphs.structure.Structure.read` has them, with a name."""
+"""Graphs as JSON Lines: one object a line, as `similarity.graphs.structure.Structure.read` has them, with a name."""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from graphkin.ingest.readers.lines import Line
 from graphkin.ingest.readers.records import Record, faulted
+from graphkin.similarity.molecules.extension import split_smiles
 
 _BARE_RETURN = "contains a carriage return that does not end the line"
 
@@ -26,12 +27,3 @@ def read_smi(lines: Iterable[Line]) -> Iterator[Record]:
         if number == 1 and smiles.lower() == "smiles":
             continue
         yield number, f"{smiles} {extension}".strip(), name or None, (), (), None
-
-
-def split_smiles(text: str) -> tuple[str, str, str]:
-    """A SMILES, its extension with both pipes, and what follows, without the white space between; "" for what is not
-    there. An extension that is never closed is all that follows."""
-    smiles, *rest = text.split(None, 1)
-    after = rest[0].strip() if rest else ""
-    end = (after.find("|", 1) + 1 or len(after)) if after.startswith("|") else 0
-    return smiles, after[:end], after[end:].lstrip()

@@ -30,7 +30,7 @@ from graphkin.api.warmup import _compile_kernels
 from graphkin.cli import run
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
-from graphkin.ingest.recipe import resolve, resolve_graphs
+from graphkin.similarity.recipe import resolve, resolve_graphs
 from graphkin.store import open_store
 from graphkin.store.errors import StoreFormat
 

@@ -11,7 +11,7 @@ import networkx as nx
 import pytest
 
 from graphkin.ingest.pipeline import IngestOptions, ingest
-from graphkin.ingest.recipe import Recipe, resolve, resolve_graphs
+from graphkin.similarity.recipe import Recipe, resolve, resolve_graphs
 from graphkin.store import open_store
 from graphkin.store.base import Store
 from tests.fuzz import cursors

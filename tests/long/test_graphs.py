@@ -17,16 +17,16 @@ import pytest
 from grakel import Graph, VertexHistogram, WeisfeilerLehman
 
 from graphkin.ingest import items as item_table
-from graphkin.ingest.graphs.describer import GraphDescriber
-from graphkin.ingest.graphs.descriptors import GraphDescriptors
-from graphkin.ingest.graphs.structure import Structure
-from graphkin.ingest.graphs.wl import Features
 from graphkin.ingest.items import ItemTable
 from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers import ReadOptions, open_graphs
-from graphkin.ingest.recipe import resolve_graphs
-from graphkin.ingest.verify import verify
+from graphkin.similarity.graphs.describer import GraphDescriber
+from graphkin.similarity.graphs.descriptors import GraphDescriptors
+from graphkin.similarity.graphs.structure import Structure
+from graphkin.similarity.graphs.wl import Features
+from graphkin.similarity.recipe import resolve_graphs
+from graphkin.similarity.verify import verify
 from graphkin.store import open_store
 from graphkin.store.identity import content_digest
 

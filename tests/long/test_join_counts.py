@@ -10,7 +10,7 @@ import pytest
 from rdkit import Chem, DataStructs
 from rdkit.Chem import rdFingerprintGenerator
 
-from graphkin.ingest.join import Pairs, similar_pairs
+from graphkin.similarity.join import Pairs, similar_pairs
 
 ZINC = Path(__file__).parents[3] / "shared" / "data" / "molecules" / "zinc250k.smiles.gz"
 BITS = 2048

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from graphkin.cli import run
-from graphkin.ingest.verify import verify
+from graphkin.similarity.verify import verify
 from graphkin.store import open_store
 from tests.faults.conftest import COMMAND, Session
 from tests.long.kills.edges import Edges, brute_force, stored

@@ -14,7 +14,7 @@ import pytest
 from graphkin.api.work.crossing import packed, unpacked
 from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.pool import Ended, Failed, Pool
-from graphkin.ingest.recipe import resolve, resolve_graphs
+from graphkin.similarity.recipe import resolve, resolve_graphs
 from graphkin.store import errors
 from graphkin.store.errors import GraphkinError, InvalidInput, NotFound, StoreBusy
 from tests.fused import fused

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphkin.ingest.cap import Cap
-from graphkin.ingest.join import Pairs, similar_pairs
+from graphkin.similarity.join import Pairs, similar_pairs
 
 ITEMS = 8
 MASK = 2**64 - 1

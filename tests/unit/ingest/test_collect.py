@@ -6,8 +6,8 @@ import pytest
 from graphkin.ingest import collect
 from graphkin.ingest.cap import Cap
 from graphkin.ingest.collect import Collector, collector
-from graphkin.ingest.join import JoinPlan, Pairs
 from graphkin.ingest.workspace import Workspace
+from graphkin.similarity.join import JoinPlan, Pairs
 from graphkin.store.records import Edges
 
 WORDS = np.random.default_rng(0).integers(1, 2**16, (20_000, 1), dtype=np.uint64)

@@ -15,10 +15,10 @@ from rdkit import Chem
 from rdkit.Chem import Descriptors
 
 from graphkin.ingest.items import ItemTable
-from graphkin.ingest.molecules.describer import MoleculeDescriber
-from graphkin.ingest.molecules.kind import MoleculeKind
 from graphkin.ingest.parsing import Chunk, ChunkParser
-from graphkin.ingest.recipe import MoleculeRecipe, resolve
+from graphkin.similarity.molecules.describer import MoleculeDescriber
+from graphkin.similarity.molecules.kind import MoleculeKind
+from graphkin.similarity.recipe import MoleculeRecipe, resolve
 from graphkin.store.identity import content_digest
 from graphkin.store.records import ITEM_SCHEMA
 

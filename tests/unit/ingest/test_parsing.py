@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from rdkit import Chem
 
-from graphkin.ingest.molecules.describer import MoleculeDescriber
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed, item_schema
 from graphkin.ingest.pool import ParserPool
-from graphkin.ingest.recipe import resolve
 from graphkin.ingest.workspace import Workspace
+from graphkin.similarity.molecules.describer import MoleculeDescriber
+from graphkin.similarity.recipe import resolve
 from graphkin.store.errors import StoreError
 from graphkin.store.identity import content_digest
 from graphkin.store.records import REJECTION_SCHEMA

@@ -13,8 +13,8 @@ from rdkit import Chem, rdBase
 
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers import ReadOptions
-from graphkin.ingest.recipe import resolve
-from graphkin.ingest.verify import verify
+from graphkin.similarity.recipe import resolve
+from graphkin.similarity.verify import verify
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
 from graphkin.store.errors import InvalidInput, NotFound

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from graphkin.ingest.describer import Describer
 from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.ingest.pool import ParserPool
-from graphkin.ingest.recipe import resolve
 from graphkin.ingest.workspace import Workspace
+from graphkin.similarity.describer import Describer
+from graphkin.similarity.recipe import resolve
 from graphkin.store.errors import StoreError
 
 PATIENCE = 0.5

@@ -1,0 +1,62 @@
+"""What the item table keeps of a graph."""
+
+from importlib.metadata import version
+
+import pyarrow as pa
+
+from graphkin.similarity.describer import Describer, Rejected
+from graphkin.similarity.graphs.structure import MAX_NODES, Structure
+from graphkin.similarity.graphs.wl import Features
+from graphkin.similarity.recipe import GraphRecipe
+from graphkin.store.identity import content_digest
+
+_DECIDING = {"schema_version", "labels", "iterations", "tie_seed"}
+
+
+def read_structure(text: str, recipe: GraphRecipe, max_nodes: int = MAX_NODES) -> Structure:
+    """As `Structure.read`, with the labels that the recipe compares. Raises `Rejected`."""
+    structure = Structure.read(text, max_nodes)
+    if recipe.labels == "given" and structure.labels is None:
+        raise Rejected("its nodes have no labels, which the recipe compares")
+    return structure
+
+
+class GraphDescriber(Describer):
+    """`digest` is a seeded hash of structure and name: graphs of one shape with different names are different items.
+
+    `subtree` and `count` are the features of the Weisfeiler-Lehman kernel. Those of a whole collection, and its
+    structures, may be more than offsets of 32 bits can tell.
+    """
+
+    schema = pa.schema(
+        [
+            ("structure", pa.large_string()),
+            ("nodes", pa.int32()),
+            ("edges", pa.int32()),
+            ("self_loops", pa.int32()),
+            ("repeated_edges", pa.int32()),
+            ("subtree", pa.large_list(pa.uint64())),
+            ("count", pa.large_list(pa.int32())),
+            ("digest", pa.binary(16)),
+        ]
+    )
+
+    def __init__(self, recipe: GraphRecipe, max_nodes: int) -> None:
+        self._recipe = recipe
+        self._max_nodes = max_nodes
+        self.key = f"{recipe.model_dump_json(include=_DECIDING)} {max_nodes} {version('graphkin')}".encode()
+
+    def describe(self, text: str, text_format: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+        structure = read_structure(text, self._recipe, self._max_nodes)
+        features = Features.of([structure], self._recipe)
+        written = structure.text
+        return (
+            written,
+            structure.nodes,
+            len(structure.edges),
+            structure.loops,
+            structure.repeated,
+            features.subtree,
+            features.count,
+            content_digest(f"{name or ''}\0{written}", self._recipe.tie_seed),
+        )

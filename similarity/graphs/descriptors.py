@@ -1,0 +1,100 @@
+"""Graphs as the join sees them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from graphkin.similarity.columns import fixed_width, lists
+from graphkin.similarity.graphs.index import SubtreeIndex
+from graphkin.similarity.graphs.reference import Reference
+from graphkin.similarity.graphs.structure import Structure
+from graphkin.similarity.graphs.wl import Features
+from graphkin.similarity.join import Pairs
+from graphkin.similarity.kind import Advance, Content, Descriptors
+from graphkin.similarity.recipe import GraphRecipe
+from graphkin.similarity.threads import in_order
+from graphkin.similarity.window import Similarity, Window
+from graphkin.store.identity import tie_of
+from graphkin.store.records import Int32, UInt64
+
+_TARGETS = 256  # of a task
+_EDGES_OF_EDGELESS = 5
+
+
+@dataclass(frozen=True)
+class GraphDescriptors(Descriptors):
+    """Features of N graphs; nodes, edges (N,); tie (N,); structures: their texts."""
+
+    recipe: GraphRecipe
+    features: Features
+    nodes: Int32
+    edges: Int32
+    tie: UInt64
+    structures: Sequence[str]
+
+    @classmethod
+    def of(cls, items: pa.Table, recipe: GraphRecipe) -> Self:
+        """Of graphs as their describer describes them."""
+        lengths, subtree = lists(items["subtree"])
+        return cls(
+            recipe=recipe,
+            features=Features(np.append(0, np.cumsum(lengths)), subtree, lists(items["count"])[1]),
+            nodes=np.asarray(items["nodes"]),
+            edges=np.asarray(items["edges"]),
+            tie=tie_of(fixed_width(items["digest"], "<u8")),
+            structures=items["structure"].to_pylist() if recipe.kernel != "wl" else (),
+        )
+
+    @property
+    def words(self) -> UInt64:
+        return np.empty((len(self), 0), np.uint64)
+
+    @property
+    def content(self) -> Sequence[Content]:
+        compared = "".join(self.structures).encode()  # by other kernels than ours
+        features = self.features
+        return features.indptr, features.subtree, features.count, self.nodes, self.edges, compared
+
+    def index(self) -> Mapping[str, NDArray[Any]]:
+        return SubtreeIndex.of(self.features)._asdict()
+
+    @cached_property
+    def window(self) -> Window:
+        """method.md A3, in integers: closeness · |ΔV| ≤ V_t and closeness · |ΔE| ≤ E_t; |ΔE| ≤ 5 where E_t = 0."""
+        reach = (self.nodes // self.recipe.closeness).astype(np.float64)
+        edges = self.edges.astype(np.int64)[:, None]
+        allowed = np.where(edges, edges // self.recipe.closeness, _EDGES_OF_EDGELESS)
+        return Window.sorted(self.nodes.astype(np.float64), reach, edges, allowed, self.tie, self.recipe.ties)
+
+    @cached_property
+    def _similarity(self) -> Similarity:
+        if self.recipe.kernel == "wl":
+            return self.features.similarities
+        return Reference([Structure.read(text) for text in self.structures], self.recipe).similarities
+
+    def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        match self.recipe.candidates:
+            case "exact":
+                return self._exact_pairs(begin, threads, advance)
+            case "window":
+                return (self.window.pairs(self._similarity, self.recipe.threshold, advance) for _ in range(begin, 1))
+
+    def _exact_pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        window, similarity, none = self.window, self._similarity, np.empty(0, np.int32)
+        similarity(none, none)  # what all comparisons need is made now, not by every thread for itself
+
+        def found(targets: range) -> Pairs:
+            accepted = window.accepted(targets.start, targets.stop)
+            return window.similar(*accepted, similarity, self.recipe.threshold)
+
+        tasks = [range(len(self))[start : start + _TARGETS] for start in range(0, len(self), _TARGETS)]
+        advance(sum(map(len, tasks[:begin])))
+        calls = (partial(found, targets) for targets in tasks[begin:])
+        for targets, pairs in zip(tasks[begin:], in_order(calls, threads), strict=True):
+            yield pairs
+            advance(len(targets))

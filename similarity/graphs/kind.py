@@ -1,0 +1,67 @@
+"""Attribute-less graphs as one kind of item."""
+
+from importlib.metadata import version
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.ingest.readers import ReadOptions, Source, open_graphs
+from graphkin.similarity.graphs.describer import GraphDescriber
+from graphkin.similarity.graphs.descriptors import GraphDescriptors
+from graphkin.similarity.graphs.search import GraphSearch, read_graph
+from graphkin.similarity.graphs.stored import described, recomputed_similarities
+from graphkin.similarity.graphs.structure import MAX_NODES, Structure
+from graphkin.similarity.graphs.wl import Features
+from graphkin.similarity.kind import Kind, Query
+from graphkin.similarity.recipe import GraphRecipe
+from graphkin.store.base import Generation
+from graphkin.store.records import Edges, Float64
+
+
+class GraphKind(Kind):
+    """Graphs without attributes, or with node labels, compared by the Weisfeiler-Lehman subtree kernel."""
+
+    name = "graph"
+    recipe_type = GraphRecipe
+    describer = GraphDescriber
+    plural = "graphs"
+    computed = ("nodes", "edges", "self_loops", "repeated_edges")
+    writings = ("graph",)
+    max_size = MAX_NODES
+
+    def open(self, file: str, options: ReadOptions) -> Source:
+        return open_graphs(file, options)
+
+    def descriptors(self, items: pa.Table, recipe: GraphRecipe) -> GraphDescriptors:
+        return GraphDescriptors.of(items, recipe)
+
+    def described(self, generation: Generation, recipe: GraphRecipe) -> GraphDescriptors:
+        return described(generation, recipe)
+
+    def specimen(self, recipe: GraphRecipe) -> GraphDescriptors:
+        edge = Structure(2, np.array([[0, 1]]), labels=[0, 0])
+        one = np.ones(2, np.int32)
+        compiled = recipe.model_copy(update={"kernel": "wl"})
+        features = Features.of([edge, edge], compiled)
+        return GraphDescriptors(compiled, features, 2 * one, one, np.arange(2, dtype=np.uint64), ())
+
+    def versions(self, recipe: GraphRecipe) -> dict[str, str]:
+        return {} if recipe.kernel == "wl" else {"grakel": version("grakel")}
+
+    def read(self, recipe: GraphRecipe, text: str, writing: str) -> Query:  # noqa: ARG002
+        return read_graph(recipe, text)
+
+    def search(self, generation: Generation) -> GraphSearch:
+        return GraphSearch(generation)
+
+    def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+        ids = np.sort(random.choice(generation.size, min(sample, generation.size), replace=False)).astype(np.int32)
+        wrong = []
+        for item, text in zip(generation.items(ids), generation.structures(ids), strict=True):
+            structure, told = Structure.read(text), item["properties"]
+            if (structure.nodes, len(structure.edges)) != (told.get("nodes"), told.get("edges")):
+                wrong.append(f"item {item['id']}: its numbers of nodes and edges are not those of its structure")
+        return wrong
+
+    def recomputed(self, generation: Generation, edges: Edges) -> Float64:
+        return recomputed_similarities(generation, self.recipe(generation.manifest.recipe), edges)

@@ -1,0 +1,82 @@
+"""GraKeL's kernels: the reference that ours must equal, and others."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphkin.similarity.graphs.structure import Structure
+from graphkin.similarity.recipe import GraphRecipe
+from graphkin.store.errors import InvalidInput
+from graphkin.store.records import Float64, Int32
+
+_MOST = 10_000  # graphs: GraKeL computes all pairs at once
+
+
+class Reference:
+    """Normalised similarities of some graphs as GraKeL computes them, with the recipe's labels and iterations. A graph
+    without anything to compare, as without paths for shortest paths, is similar to nothing.
+
+    Raises `InvalidInput` where GraKeL is not installed, and for more graphs than it can take.
+    """
+
+    def __init__(self, structures: Sequence[Structure], recipe: GraphRecipe) -> None:
+        if len(structures) > _MOST:
+            raise InvalidInput(
+                "GraKeL compares all graphs with all at once, and these are too many",
+                given=len(structures),
+                expected=f"at most {_MOST}",
+                hint="use the kernel wl, which gives the same numbers as grakel",
+            )
+        self._kernel = _kernel(recipe)
+        self._graphs = [_graph(structure, recipe) for structure in structures]
+
+    def similarities(self, a: Int32, b: Int32) -> Float64:
+        """(P,) of pairs of these graphs."""
+        return self._all[a, b]
+
+    @cached_property
+    def _all(self) -> Float64:
+        with np.errstate(invalid="ignore"):
+            return np.nan_to_num(np.asarray(self._kernel.fit_transform(self._graphs), np.float64))
+
+
+def _kernel(recipe: GraphRecipe) -> Any:
+    try:
+        from grakel import GraphletSampling, ShortestPath, VertexHistogram, WeisfeilerLehman
+    except ImportError as error:
+        raise InvalidInput(
+            f"the kernel {recipe.kernel} needs GraKeL",
+            given=str(error),
+            hint="pip install 'graphkin[grakel]', with Python 3.12 or earlier; or use the kernel wl",
+        ) from error
+    match recipe.kernel:
+        case "grakel-shortest-path":
+            return ShortestPath(normalize=True)
+        case "grakel-graphlet":
+            return GraphletSampling(normalize=True, k=3, random_state=recipe.tie_seed)
+        case _ if not recipe.iterations:
+            return VertexHistogram(normalize=True)
+        case _:
+            return WeisfeilerLehman(n_iter=recipe.iterations, base_graph_kernel=VertexHistogram, normalize=True)
+
+
+def _graph(structure: Structure, recipe: GraphRecipe) -> Any:
+    """Weights of neighbours by node: unlike a list of edges, that has room for nodes without any."""
+    from grakel import Graph
+
+    neighbors: dict[int, dict[int, float]] = {node: {} for node in range(structure.nodes)}
+    for u, v in structure.edges.tolist():
+        neighbors[u][v] = neighbors[v][u] = 1.0
+    labels: Sequence[int] | Sequence[str]
+    match recipe.labels:
+        case "degree":
+            labels = [len(own) for own in neighbors.values()]
+        case "uniform":
+            labels = [0] * structure.nodes
+        case "index":
+            labels = range(structure.nodes)
+        case "given":
+            labels = structure.labels or ()
+    return Graph(neighbors, node_labels=dict(enumerate(labels)))

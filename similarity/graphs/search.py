@@ -1,0 +1,68 @@
+"""Ad-hoc search: any graph against every graph of a collection, exactly."""
+
+import numpy as np
+
+from graphkin.similarity.describer import Rejected
+from graphkin.similarity.graphs.describer import read_structure
+from graphkin.similarity.graphs.index import SubtreeIndex
+from graphkin.similarity.graphs.stored import described
+from graphkin.similarity.graphs.wl import Features, normalised
+from graphkin.similarity.hits import Hits
+from graphkin.similarity.kind import Query, Search
+from graphkin.similarity.recipe import GraphRecipe
+from graphkin.similarity.stored_index import stored_index
+from graphkin.store.base import Generation, rounded
+from graphkin.store.errors import Conflict, InvalidInput
+from graphkin.store.records import Float64, Int32, Int64
+
+_SEARCHED = ("wl", "grakel")  # kernels with the same numbers
+
+
+class GraphSearch(Search):
+    """Raises `Conflict` for hierarchies of other kernels than Weisfeiler-Lehman's."""
+
+    def __init__(self, generation: Generation) -> None:
+        self._generation = generation
+        self._recipe = GraphRecipe.model_validate(generation.manifest.recipe)
+        if self._recipe.kernel not in _SEARCHED:
+            raise Conflict(
+                "this collection cannot be searched",
+                given=f"kernel {self._recipe.kernel}",
+                expected=f"kernel {' or '.join(_SEARCHED)}",
+            )
+        stored = stored_index(generation, SubtreeIndex, lambda index: index.fit(generation.size))
+        self._index = stored or SubtreeIndex.of(described(generation, self._recipe).features)
+
+    def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
+        similarity = self.similarities(query).astype(np.float32)
+        passing = similarity > 0
+        if min_similarity is None:
+            return Hits(np.flatnonzero(passing).astype(np.int32), similarity[passing]).best(limit)
+        passing &= similarity >= rounded(min_similarity)
+        found = Hits(np.flatnonzero(passing).astype(np.int32), similarity[passing])
+        return found.best(limit, total=len(found.ids))
+
+    def stored(self, query: Query) -> int | None:
+        equal = self.search(query, 1.0, self._generation.size).ids
+        structures = zip(equal.tolist(), self._generation.structures(equal), strict=True)
+        return next((id for id, text in structures if text == query.text), None)
+
+    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        query = of if isinstance(of, Query) else self._read(of)
+        features = Features(*query.arrays)
+        return normalised(self._index.products(features), self._index.square, features.square[0])[others]
+
+    def _read(self, id: int) -> Query:
+        (text,) = self._generation.structures(np.array([id], np.int32))
+        return read_graph(self._recipe, text)
+
+
+def read_graph(recipe: GraphRecipe, text: str) -> Query:
+    """A graph as JSON. Raises `InvalidInput` with the reason."""
+    try:
+        structure = read_structure(text, recipe)
+    except Rejected as reason:
+        given = text[:200].encode(errors="backslashreplace").decode()
+        raise InvalidInput(f"not a graph: {reason}", given=given, expected='{"edges": [[0, 1], ...]}') from reason
+    features = Features.of([structure], recipe)
+    return Query(structure.text, (features.indptr, features.subtree, features.count))

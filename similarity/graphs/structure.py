@@ -1,0 +1,122 @@
+"""Attribute-less graphs: as JSON text, one at a time, and in columns, many at a time."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+
+from graphkin.similarity.describer import Rejected
+from graphkin.store.records import Int32, Int64
+
+MAX_NODES = 100_000
+
+
+@dataclass(frozen=True)
+class Structure:
+    """One simple undirected graph. edges (E, 2): u < v, ascending; labels: one text or integer a node, or None.
+
+    loops, repeated: edges that were dropped because they join a node to itself, or are there already.
+    """
+
+    nodes: int
+    edges: Int64
+    labels: Sequence[str] | Sequence[int] | None = None
+    loops: int = 0
+    repeated: int = 0
+
+    @classmethod
+    def read(cls, text: str, max_nodes: int = MAX_NODES) -> Self:
+        """Read `{"num_nodes": N, "edges": [[u, v], ...], "labels": [...]}`; nodes count from 0, other keys are skipped.
+
+        Without `num_nodes` the last node is the largest of the edges. Raises `Rejected`.
+        """
+        content = _object(text)
+        listed = _pairs(content.get("edges"))
+        nodes = content.get("num_nodes", int(listed.max(initial=-1)) + 1)
+        if type(nodes) is not int or not 1 <= nodes <= max_nodes:
+            raise Rejected(f"num_nodes is {json.dumps(nodes)[:50]}, not from 1 to {max_nodes:,}")
+        if len(wrong := listed[(listed < 0).any(axis=1) | (listed >= nodes).any(axis=1)]):
+            raise Rejected(f"edge {wrong[0].tolist()} leaves the nodes 0 to {nodes - 1}")
+        return cls._simple(nodes, listed, _labels(content.get("labels"), nodes))
+
+    @classmethod
+    def _simple(cls, nodes: int, listed: Int64, labels: Sequence[str] | Sequence[int] | None) -> Self:
+        proper = listed[listed[:, 0] != listed[:, 1]]
+        once = np.unique(proper.min(axis=1, initial=nodes) * nodes + proper.max(axis=1, initial=0))
+        edges = np.stack(np.divmod(once, nodes), axis=1)
+        return cls(nodes, edges, labels, len(listed) - len(proper), len(proper) - len(edges))
+
+    @property
+    def text(self) -> str:
+        """As the item table keeps it: what `read` reads, and equal for equal graphs."""
+        content: dict[str, Any] = {"num_nodes": self.nodes, "edges": self.edges.tolist()}
+        if self.labels is not None:
+            content["labels"] = self.labels
+        return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+
+
+def _object(text: str) -> dict[str, Any]:
+    if not text.strip():
+        raise Rejected("empty record")
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Rejected(f"not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise Rejected('not a JSON object with "edges"')
+    return content
+
+
+def _pairs(edges: object) -> Int64:
+    problem = Rejected('"edges" is not a list of pairs of node numbers')
+    if not isinstance(edges, list) or not all(type(edge) is list and len(edge) == 2 for edge in edges):
+        raise problem
+    if not {type(node) for edge in edges for node in edge} <= {int}:
+        raise problem
+    try:
+        return np.fromiter(chain.from_iterable(edges), np.int64, 2 * len(edges)).reshape(-1, 2)
+    except OverflowError as error:
+        raise problem from error
+
+
+def _labels(labels: object, nodes: int) -> Sequence[str] | Sequence[int] | None:
+    if labels is None:
+        return None
+    if not isinstance(labels, list) or len(labels) != nodes:
+        raise Rejected(f'"labels" is not a list of {nodes} labels, one a node')
+    if {type(label) for label in labels} not in ({int}, {str}):
+        raise Rejected('"labels" holds something else than integers alone or texts alone')
+    if not all(-(2**63) <= label < 2**63 for label in labels if isinstance(label, int)):
+        raise Rejected('"labels" holds an integer of more than 64 bits')
+    try:
+        "".join(map(str, labels)).encode()
+    except UnicodeEncodeError as error:
+        raise Rejected('"labels" holds what is not Unicode text') from error
+    return labels
+
+
+@dataclass(frozen=True)
+class Graphs:
+    """N graphs with V nodes and E directed edges in all: every edge is there both ways, no loops, none twice.
+
+    node_offsets  (N + 1,)  graph i has the nodes node_offsets[i] to node_offsets[i + 1] - 1
+    indptr        (V + 1,)  node v has the neighbours neighbors[indptr[v]] to neighbors[indptr[v + 1] - 1]
+    neighbors     (E,)      nodes, counted over all graphs, ascending
+    """
+
+    node_offsets: Int64
+    indptr: Int64
+    neighbors: Int32
+
+    @classmethod
+    def of(cls, structures: Sequence[Structure]) -> Self:
+        node_offsets = np.cumsum([0, *(structure.nodes for structure in structures)])
+        shifted = (structure.edges + offset for structure, offset in zip(structures, node_offsets, strict=False))
+        ends = np.concatenate([np.empty((0, 2), np.int64), *shifted])
+        source, target = np.concatenate([ends, ends[:, ::-1]]).T
+        order = np.lexsort((target, source))
+        indptr = np.append(0, np.cumsum(np.bincount(source, minlength=node_offsets[-1])))
+        return cls(node_offsets, indptr, target[order].astype(np.int32))

@@ -1,0 +1,110 @@
+"""Exact similarity join: every pair of fingerprints with Tanimoto similarity ≥ τ."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+
+from graphkin.similarity.planes import TILE, BitLists, BitPlanes
+from graphkin.similarity.popcount import minimum_common
+from graphkin.similarity.threads import in_order
+from graphkin.similarity.tiles import similar_in_tiles
+from graphkin.store.records import Float64, Int32, Int64, UInt64
+
+_ROWS = 16 * TILE  # of a task: enough that a tile, fetched from memory, is used while it is in cache
+_TILES = 32  # of a task
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Unordered pairs, each once: left < right (P,) int32, similarity (P,) float64 = common / union."""
+
+    left: Int32
+    right: Int32
+    similarity: Float64
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    @staticmethod
+    def concatenate(parts: "list[Pairs]") -> "Pairs":
+        if not parts:
+            return Pairs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float64))
+        return Pairs(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("left", "right", "similarity")))
+
+
+class JoinPlan:
+    """The join of words (N, W) uint64 at 0 < threshold ≤ 1, cut into tasks that can be run, and run again, one by one.
+
+    Similarity is c / (a + b - c), decided in float64; two empty fingerprints have 0. Items are sorted by popcount, so
+    that an item meets only items that its popcount lets reach τ, and always as the smaller of the two: what it may lack
+    is then the least. The tasks, their order and what each of them finds follow from words and threshold alone.
+    `planes` are those of the words, where they exist already. Neither may change.
+    """
+
+    def __init__(self, words: UInt64, threshold: float, planes: BitPlanes | None = None) -> None:
+        self._words = words
+        self._planes = BitPlanes.of(words) if planes is None else planes
+        self._least = minimum_common(threshold, 2 * int(self._planes.popcounts.max(initial=0)))
+        self._tasks = _tasks(self._planes.popcounts, self._least)
+        rows, first, stop = self._tasks.T
+        work = np.cumsum((np.minimum(rows + _ROWS, len(words)) - rows) * (stop - first))
+        self._done = np.append(0, len(words) * work // max(work.max(initial=0), 1))
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks there are."""
+        return len(self._tasks)
+
+    def done(self, task: int) -> int:
+        """How many of the N items the tasks before `task` amount to, by their work."""
+        return int(self._done[task])
+
+    def pairs(
+        self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
+    ) -> Iterator[Pairs]:
+        """One block per task from task `first` on, in order, whatever the number of threads.
+
+        `advance` is told how many items a task amounts to. A few blocks are computed ahead of the one being read.
+        """
+        for task, pairs in enumerate(in_order(self._calls(first), threads), first):
+            advance(self.done(task + 1) - self.done(task))
+            yield pairs
+
+    def _calls(self, first: int) -> Iterator[Callable[[], Pairs]]:
+        """The tasks from `first` on; those of the same rows share their lists."""
+        for start, tasks in groupby(self._tasks[first:].tolist(), itemgetter(0)):
+            lists = BitLists.of(self._planes, self._words, start, min(start + _ROWS, len(self._words)))
+            for task in tasks:
+                yield partial(self._run, lists, *task)
+
+    def _run(self, lists: BitLists, start: int, first_tile: int, stop_tile: int) -> Pairs:
+        rows, right, shared = similar_in_tiles(lists, self._planes, self._least, start, first_tile, stop_tile)
+        left = rows + np.int32(start)
+        popcounts, order = self._planes.popcounts, self._planes.order
+        similarity = shared / (popcounts[left] + popcounts[right] - shared)
+        a, b = order[left], order[right]
+        return Pairs(np.minimum(a, b), np.maximum(a, b), similarity)
+
+
+def similar_pairs(
+    words: UInt64, threshold: float, threads: int, advance: Callable[[int], object] = lambda _: None
+) -> Iterator[Pairs]:
+    """Every pair of rows of words (N, W) uint64 with similarity ≥ threshold: all of `JoinPlan`, in blocks."""
+    return JoinPlan(words, threshold).pairs(0, threads, advance)
+
+
+def _tasks(popcounts: Int64, least: Int64) -> Int64:
+    """(T, 3) first row and tiles [first, stop) of each task, leaving out what popcounts keep below τ."""
+    tiles = -(-len(popcounts) // TILE)
+    tasks = []
+    for start in range(0, len(popcounts), _ROWS):
+        largest = popcounts[min(start + _ROWS, len(popcounts)) - 1]
+        for first in range(start // TILE, tiles, _TILES):
+            if first > start // TILE and least[largest + popcounts[first * TILE]] > largest:
+                break
+            tasks.append((start, first, min(first + _TILES, tiles)))
+    return np.array(tasks, np.int64).reshape(-1, 3)

@@ -1,0 +1,134 @@
+"""Kinds of items: all that building, searching and checking a hierarchy does differently for each."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from graphkin.ingest.readers import ReadOptions, Source
+from graphkin.similarity.describer import Describer
+from graphkin.similarity.hits import Hits
+from graphkin.similarity.join import Pairs
+from graphkin.similarity.recipe import Recipe
+from graphkin.store import records
+from graphkin.store.base import Generation
+from graphkin.store.records import Edges, Float64, Int32, Int64, UInt64
+
+Advance: TypeAlias = Callable[[int], object]
+Content: TypeAlias = Any  # bytes, or an array or Arrow buffer of them
+
+
+class Descriptors(ABC):
+    """What candidate rules and similarities need of every item, by id. `tie` (N,) ranks equals by their content."""
+
+    tie: UInt64
+
+    def __len__(self) -> int:
+        return len(self.tie)
+
+    @property
+    @abstractmethod
+    def words(self) -> UInt64:
+        """(N, W) packed fingerprints; W is 0 for items that have none."""
+
+    @property
+    @abstractmethod
+    def content(self) -> Sequence[Content]:
+        """Everything that, with `tie` and the recipe, decides what `pairs` finds."""
+
+    @abstractmethod
+    def index(self) -> Mapping[str, NDArray[Any]]:
+        """Arrays by name that make searching quick."""
+
+    @abstractmethod
+    def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        """The pairs as similar as the recipe asks, a block for every task from `begin` on, in their order.
+
+        The tasks follow from content and recipe alone. `advance` is told how many items a task amounts to.
+        """
+
+
+@dataclass(frozen=True)
+class Query:
+    """A structure somebody asks about, as the recipe reads it: its text in the item table, what is compared, in arrays
+    that its kind knows, and its SMILES if it has one."""
+
+    text: str
+    arrays: tuple[NDArray[Any], ...]
+    smiles: str | None = None
+
+
+class Search(ABC):
+    """Any structure against every item of one generation, exactly. Safe to share between threads."""
+
+    @abstractmethod
+    def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
+        """The `limit` most similar items with similarity ≥ min_similarity (as float32), uncapped by the hierarchy's
+        cap; an item equal to the query is among them. `total` is counted only with a threshold."""
+
+    @abstractmethod
+    def stored(self, query: Query) -> int | None:
+        """The lowest id of the items with the same structure."""
+
+    @abstractmethod
+    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        """(n,) of one item, or of any structure, with others, by default (N,) with all, itself among them."""
+
+
+class Kind(ABC):
+    """One kind of item."""
+
+    name: ClassVar[records.Kind]
+    recipe_type: ClassVar[type[Recipe]]
+    describer: ClassVar[type[Describer]]
+    plural: ClassVar[str]
+    computed: ClassVar[Sequence[str]]
+    """Columns of the describer that are kept as numeric properties."""
+    writings: ClassVar[Sequence[str]]
+    """Ways to write a structure."""
+    max_size: ClassVar[int]
+    """Atoms or nodes of the largest item that is kept, unless told otherwise."""
+
+    def recipe(self, values: Mapping[str, Any]) -> Any:
+        """The recipe of a manifest."""
+        return self.recipe_type.model_validate(values)
+
+    @abstractmethod
+    def open(self, file: str, options: ReadOptions) -> Source:
+        """Open a source. Raises `InvalidInput`."""
+
+    @abstractmethod
+    def descriptors(self, items: pa.Table, recipe: Any) -> Descriptors:
+        """Of the distinct items, as their describer described them."""
+
+    @abstractmethod
+    def described(self, generation: Generation, recipe: Any) -> Descriptors:
+        """Of the items of a published generation."""
+
+    @abstractmethod
+    def specimen(self, recipe: Any) -> Descriptors:
+        """Two items, to compile with."""
+
+    @abstractmethod
+    def versions(self, recipe: Any) -> dict[str, str]:
+        """Of the libraries that take part in describing and comparing these items."""
+
+    @abstractmethod
+    def read(self, recipe: Any, text: str, writing: str) -> Query:
+        """Read a structure that somebody asks about. Raises `InvalidInput` with the reason."""
+
+    @abstractmethod
+    def search(self, generation: Generation) -> Search:
+        """Raises `Conflict` where this generation cannot be searched here."""
+
+    @abstractmethod
+    def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+        """Which of `sample` random items are not described as the libraries describe them."""
+
+    @abstractmethod
+    def recomputed(self, generation: Generation, edges: Edges) -> Float64:
+        """(E,) similarities of some edges by another implementation than the ingest's, from the stored structures."""

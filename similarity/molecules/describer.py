@@ -1,0 +1,53 @@
+"""What the item table keeps of a molecule, computed by RDKit."""
+
+from importlib.metadata import version
+from typing import cast
+
+import pyarrow as pa
+from rdkit import rdBase
+
+from graphkin.similarity.describer import Describer
+from graphkin.similarity.molecules.fingerprints import Fingerprinter
+from graphkin.similarity.molecules.reader import MoleculeReader
+from graphkin.similarity.molecules.written import TextFormat
+from graphkin.similarity.recipe import MoleculeRecipe
+from graphkin.store.identity import content_digest
+
+_FORMAT = 2
+"""Rises when the same text is described in another way: pieces that an older version left are then parsed again."""
+_DECIDING = {"schema_version", "standardise", "inchikey", "fingerprint", "tie_seed"}
+
+
+class MoleculeDescriber(Describer):
+    """`fingerprint` is the packed bits, `digest` a seeded hash of the canonical SMILES or CXSMILES."""
+
+    def __init__(self, recipe: MoleculeRecipe, max_atoms: int) -> None:
+        self._recipe = recipe
+        self._reader = MoleculeReader(recipe, max_atoms)
+        self._fingerprinter = Fingerprinter(recipe.fingerprint)
+        deciding = recipe.model_dump_json(include=_DECIDING)
+        self.key = f"{deciding} {max_atoms} {rdBase.rdkitVersion} {version('graphkin')} {_FORMAT}".encode()
+        self.schema = pa.schema(
+            [
+                ("smiles", pa.string()),
+                ("inchikey", pa.string()),
+                ("molwt", pa.float64()),
+                ("rings", pa.int32()),
+                ("heavy_atoms", pa.int32()),
+                ("fingerprint", pa.binary(8 * recipe.fingerprint.words)),
+                ("digest", pa.binary(16)),
+            ]
+        )
+
+    def describe(self, text: str, text_format: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+        molecule = self._reader.read(text, cast("TextFormat", text_format))
+        description = self._reader.describe(molecule)
+        return (
+            description.smiles,
+            description.inchikey,
+            description.molwt,
+            description.rings,
+            description.heavy_atoms,
+            self._fingerprinter.packed(molecule),
+            content_digest(description.smiles, self._recipe.tie_seed),
+        )

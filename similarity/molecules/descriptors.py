@@ -1,0 +1,72 @@
+"""Molecules as the join sees them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphkin.similarity.join import JoinPlan, Pairs
+from graphkin.similarity.kind import Advance, Content, Descriptors
+from graphkin.similarity.planes import BitPlanes
+from graphkin.similarity.popcount import common_pairs
+from graphkin.similarity.recipe import MoleculeRecipe
+from graphkin.similarity.window import Window
+from graphkin.store.records import Float64, Int32, UInt64
+
+_WEIGHT, _RINGS, _ATOMS = 0.10, 1, 7
+
+
+@dataclass(frozen=True)
+class MoleculeDescriptors(Descriptors):
+    """bits (N, W) packed fingerprints; molwt in g/mol, rings and heavy_atoms (N,); tie (N,)."""
+
+    recipe: MoleculeRecipe
+    bits: UInt64
+    molwt: Float64
+    rings: Int32
+    heavy_atoms: Int32
+    tie: UInt64
+
+    @property
+    def words(self) -> UInt64:
+        return self.bits
+
+    @property
+    def content(self) -> Sequence[Content]:
+        return self.bits, self.molwt, self.rings, self.heavy_atoms
+
+    @cached_property
+    def _planes(self) -> BitPlanes:
+        return BitPlanes.of(self.bits)
+
+    def index(self) -> Mapping[str, NDArray[Any]]:
+        return self._planes._asdict()
+
+    def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        match self.recipe.candidates:
+            case "exact":
+                plan = JoinPlan(self.bits, self.recipe.threshold, self._planes)
+                advance(plan.done(begin))
+                return plan.pairs(begin, threads, advance)
+            case "window":
+                return islice(self._window_pairs(advance), begin, None)
+
+    @property
+    def window(self) -> Window:
+        """method.md A2: |MW_B - MW_A| ≤ 0.10 MW_A, |rings_B - rings_A| ≤ 1 and |atoms_B - atoms_A| ≤ 7."""
+        others = np.stack([self.rings, self.heavy_atoms], axis=1).astype(np.int64)
+        allowed = np.broadcast_to(np.array([_RINGS, _ATOMS], np.int64), others.shape)
+        return Window.sorted(self.molwt, _WEIGHT * self.molwt, others, allowed, self.tie, self.recipe.ties)
+
+    def _window_pairs(self, advance: Advance) -> Iterator[Pairs]:
+        popcounts = np.bitwise_count(self.bits).sum(axis=1, dtype=np.int64)
+
+        def similarity(a: Int32, b: Int32) -> Float64:
+            shared = common_pairs(self.bits, a, b)
+            return shared / np.maximum(popcounts[a] + popcounts[b] - shared, 1)
+
+        yield self.window.pairs(similarity, self.recipe.threshold, advance)

@@ -1,0 +1,72 @@
+"""What a file can draw and an item is not: queries, labels, polymers. Such records are refused, never half read."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from rdkit import Chem
+from rdkit.Chem import rdqueries
+
+from graphkin.similarity.molecules.stereo import each_of
+
+_ANY = "AtomNull"  # how RDKit calls the query of a `*`
+_DRAWN_ONLY = {"SUP", "DAT", "MUL", "GEN"}  # abbreviations, data, repeats written out, brackets
+_DUMMIES = rdqueries.AtomNumEqualsQueryAtom(0)
+_LABELLED = rdqueries.HasPropQueryAtom("molFileAlias")
+_ATTACHED = rdqueries.HasPropQueryAtom("molAttchpt")
+_SEVERAL_ENDS = ("_MolFileBondEndPts", "_MolFileBondAttach")
+
+
+def refused(molecule: Chem.Mol) -> str | None:
+    """Why a molecule cannot be an item; None: it can. Atoms are counted from 1, as in a molfile.
+
+    Every molecule of an SD file passes here, so what makes no object for each of its atoms is asked first.
+    """
+    return next(chain(_queries(molecule), _atoms(molecule), _bonds(molecule), _groups(molecule)), None)
+
+
+def _queries(molecule: Chem.Mol) -> Iterator[str]:
+    if molecule.HasQuery():
+        for atom in molecule.GetAtoms():
+            if atom.HasQuery() and atom.DescribeQuery().strip() != _ANY:
+                yield f"atom {atom.GetIdx() + 1} is a query, not an element"
+        for bond in molecule.GetBonds():
+            if bond.HasQuery():
+                yield f"bond {_ends(bond)} is a query"
+
+
+def _atoms(molecule: Chem.Mol) -> Iterator[str]:
+    for atom in each_of(molecule.GetAtomsMatchingQuery(_DUMMIES)):
+        if not _is_dummy(atom):
+            yield f"atom {atom.GetIdx() + 1} is no element"
+        if any(any(map(bond.HasProp, _SEVERAL_ENDS)) for bond in atom.GetBonds()):
+            yield f"a bond of atom {atom.GetIdx() + 1} ends at several atoms"
+    for atom in each_of(molecule.GetAtomsMatchingQuery(_LABELLED)):
+        label = atom.GetProp("molFileAlias")[:20]
+        yield f"atom {atom.GetIdx() + 1} is labelled {label!r}, and what that means is not told"
+    for atom in each_of(molecule.GetAtomsMatchingQuery(_ATTACHED)):
+        yield f"atom {atom.GetIdx() + 1} is an attachment point"
+
+
+def _is_dummy(atom: Chem.Atom) -> bool:
+    """`*`, or an R-group, which becomes a dummy with its number as the isotope."""
+    label = atom.GetProp("dummyLabel") if atom.HasProp("dummyLabel") else ""
+    return atom.HasQuery() or label.startswith(("*", "R"))
+
+
+def _bonds(molecule: Chem.Mol) -> Iterator[str]:
+    for found in each_of(Chem.FindPotentialStereo(molecule)):
+        if found.type == Chem.StereoType.Bond_Atropisomer and found.specified == Chem.StereoSpecified.Specified:
+            bond = molecule.GetBondWithIdx(found.centeredOn)
+            yield f"bond {_ends(bond)} is an axis of chirality, which SMILES cannot write"
+
+
+def _ends(bond: Chem.Bond) -> str:
+    return f"{bond.GetBeginAtomIdx() + 1}-{bond.GetEndAtomIdx() + 1}"
+
+
+def _groups(molecule: Chem.Mol) -> Iterator[str]:
+    for group in each_of(Chem.GetMolSubstanceGroups(molecule)):
+        if (kind := group.GetProp("TYPE")) not in _DRAWN_ONLY:
+            yield f"has a group of atoms of type {kind}"
+    if molecule.HasProp("_molLinkNodes"):
+        yield "has link nodes"

@@ -1,0 +1,78 @@
+"""Molecules as one kind of item."""
+
+import numpy as np
+import pyarrow as pa
+from rdkit import rdBase
+
+from graphkin.ingest.readers import ReadOptions, Source, open_source
+from graphkin.similarity.columns import fixed_width
+from graphkin.similarity.kind import Kind, Query
+from graphkin.similarity.molecules.describer import MoleculeDescriber
+from graphkin.similarity.molecules.descriptors import MoleculeDescriptors
+from graphkin.similarity.molecules.query import read_molecule
+from graphkin.similarity.molecules.reader import MAX_ATOMS
+from graphkin.similarity.molecules.search import MoleculeSearch
+from graphkin.similarity.molecules.stored import recomputed_fingerprints, recomputed_similarities
+from graphkin.similarity.recipe import MoleculeRecipe
+from graphkin.store.base import Generation
+from graphkin.store.identity import content_digest, tie_of
+from graphkin.store.records import Edges, Float64
+
+
+class MoleculeKind(Kind):
+    """Structures that RDKit reads, compared by fingerprints."""
+
+    name = "molecule"
+    recipe_type = MoleculeRecipe
+    describer = MoleculeDescriber
+    plural = "molecules"
+    computed = ("molwt", "rings", "heavy_atoms")
+    writings = ("smiles", "inchi", "molblock")
+    max_size = MAX_ATOMS
+
+    def open(self, file: str, options: ReadOptions) -> Source:
+        return open_source(file, options)
+
+    def descriptors(self, items: pa.Table, recipe: MoleculeRecipe) -> MoleculeDescriptors:
+        return MoleculeDescriptors(
+            recipe=recipe,
+            bits=fixed_width(items["fingerprint"], "<u8").reshape(len(items), -1),
+            molwt=np.asarray(items["molwt"]),
+            rings=np.asarray(items["rings"]),
+            heavy_atoms=np.asarray(items["heavy_atoms"]),
+            tie=tie_of(fixed_width(items["digest"], "<u8")),
+        )
+
+    def described(self, generation: Generation, recipe: MoleculeRecipe) -> MoleculeDescriptors:
+        digests = (content_digest(smiles, recipe.tie_seed) for smiles in generation.structures())
+        return MoleculeDescriptors(
+            recipe=recipe,
+            bits=generation.fingerprints().words,
+            molwt=generation.column("molwt"),
+            rings=generation.column("rings").astype(np.int32),
+            heavy_atoms=generation.column("heavy_atoms").astype(np.int32),
+            tie=tie_of(b"".join(digests)),
+        )
+
+    def specimen(self, recipe: MoleculeRecipe) -> MoleculeDescriptors:
+        one = np.ones(2, np.int32)
+        tie = np.arange(2, dtype=np.uint64)
+        return MoleculeDescriptors(recipe, np.ones((2, recipe.fingerprint.words), np.uint64), np.ones(2), one, one, tie)
+
+    def versions(self, recipe: MoleculeRecipe) -> dict[str, str]:  # noqa: ARG002
+        return {"rdkit": rdBase.rdkitVersion}
+
+    def read(self, recipe: MoleculeRecipe, text: str, writing: str) -> Query:
+        return read_molecule(recipe, text, writing)
+
+    def search(self, generation: Generation) -> MoleculeSearch:
+        return MoleculeSearch(generation)
+
+    def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+        ids = random.choice(generation.size, min(sample, generation.size), replace=False).astype(np.int32)
+        again = recomputed_fingerprints(generation, self.recipe(generation.manifest.recipe), ids)
+        differs = (again != generation.fingerprints().words[ids]).any(axis=1)
+        return [f"item {id}: its stored fingerprint differs from RDKit's" for id in np.sort(ids[differs])]
+
+    def recomputed(self, generation: Generation, edges: Edges) -> Float64:
+        return recomputed_similarities(generation, self.recipe(generation.manifest.recipe), edges)

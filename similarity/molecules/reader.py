@@ -1,0 +1,136 @@
+"""Molecules from text: parse, cap, standardise, describe. Used for ingested records and for queries alike."""
+
+from dataclasses import dataclass
+
+from rdkit import Chem
+from rdkit.Chem import Descriptors
+from rdkit.Chem.MolStandardize import rdMolStandardize
+
+from graphkin.similarity.describer import Rejected
+from graphkin.similarity.molecules import features, stereo
+from graphkin.similarity.molecules.messages import in_words, rdkit_messages
+from graphkin.similarity.molecules.written import TextFormat, Unreadable, Written
+from graphkin.similarity.recipe import MoleculeRecipe, Step
+
+MAX_ATOMS = 1_000
+MAX_RECORD_BYTES = 1_000_000
+_BYTES_PER_ATOM = 10  # of SMILES or InChI text; generous: drug-like SMILES need about two
+
+
+@dataclass(frozen=True)
+class Description:
+    """What the item table keeps of a molecule: canonical SMILES, with stereo groups as CXSMILES; MolWt in g/mol, rings
+    by symmetrised SSSR, heavy atoms."""
+
+    smiles: str
+    inchikey: str | None
+    molwt: float
+    rings: int
+    heavy_atoms: int
+
+
+class MoleculeReader:
+    """Turns text into standardised molecules, as one recipe says. Thread-safe."""
+
+    def __init__(self, recipe: MoleculeRecipe, max_atoms: int = MAX_ATOMS) -> None:
+        self._recipe = recipe
+        self._max_atoms = max_atoms
+
+    def read(self, text: str, text_format: TextFormat) -> Chem.Mol:
+        """The standardised molecule. Raises `Rejected` with RDKit's own words where it has any, and where the text says
+        what an item has no room for (docs/chemistry.md).
+
+        Bytes are capped before parsing and atoms right after it: RDKit parses a chain of 20,000 carbons and then
+        crashes the process while writing its SMILES.
+        """
+        self._check_text(text, text_format)
+        with rdkit_messages() as messages:
+            try:
+                return self._read(Written.of(text, text_format))
+            except (Unreadable, SystemError) as error:  # the latter where its message is no Unicode text
+                raise Rejected(in_words(messages, text) or f"RDKit cannot read this {text_format}") from error
+            except (ValueError, RuntimeError) as error:
+                said = in_words(str(error).splitlines(), text)
+                raise Rejected(said or f"RDKit cannot handle this {text_format}") from error
+
+    def _read(self, written: Written) -> Chem.Mol:
+        molecule = written.molecule()
+        self._check_atoms(molecule)
+        if written.may_say_more:
+            if reason := features.refused(molecule):
+                raise Rejected(reason)
+            if written.grouped_atoms != stereo.grouped_atoms(molecule):
+                raise Rejected("a stereo group names an atom that is no stereocentre")
+        molecule = _standardise(molecule, self._recipe.standardise)
+        return molecule if self._as_written(written) else _reread(molecule)
+
+    def _as_written(self, written: Written) -> bool:
+        """Whether the fingerprint of the molecule as written is the one of its canonical SMILES.
+
+        Not with stereo groups and stereo marks of other formats, not after standardisation, and not for RDKit's
+        topological torsions: those of three-membered rings depend on the order of the atoms.
+        """
+        plain = written.text_format == "smiles" and not written.may_say_more
+        return plain and not self._recipe.standardise and self._recipe.fingerprint.name != "torsion"
+
+    def _check_text(self, text: str, text_format: TextFormat) -> None:
+        if not text.strip():
+            raise Rejected("empty record")
+        if "\0" in text:
+            raise Rejected("contains a NUL byte")  # RDKit's InChI reader would stop there and take the beginning
+        limit = MAX_RECORD_BYTES if text_format == "molblock" else _BYTES_PER_ATOM * self._max_atoms
+        try:
+            size = len(text.encode())
+        except UnicodeEncodeError as error:
+            raise Rejected("is not Unicode text") from error
+        if size > limit:
+            raise Rejected(f"{size} bytes of {text_format}, more than {limit}")
+
+    def _check_atoms(self, molecule: Chem.Mol) -> None:
+        atoms = molecule.GetNumAtoms()
+        if not atoms:
+            raise Rejected("no atoms")
+        if atoms > self._max_atoms:
+            raise Rejected(f"{atoms} atoms, more than {self._max_atoms}")
+
+    def describe(self, molecule: Chem.Mol) -> Description:
+        return Description(
+            smiles=stereo.canonical_text(molecule),
+            inchikey=_inchikey(molecule) if self._recipe.inchikey else None,
+            molwt=round(Descriptors.MolWt(molecule), 6),  # type: ignore[attr-defined]  # the rest is the atoms' order
+            rings=molecule.GetRingInfo().NumRings(),  # sanitisation left the symmetrised SSSR there
+            heavy_atoms=molecule.GetNumHeavyAtoms(),
+        )
+
+
+def _standardise(molecule: Chem.Mol, steps: tuple[Step, ...]) -> Chem.Mol:
+    for step in steps:
+        match step:
+            case "largest_fragment":
+                molecule = rdMolStandardize.LargestFragmentChooser().choose(molecule)
+            case "uncharge":
+                molecule = rdMolStandardize.Uncharger().uncharge(molecule)
+    if steps:
+        Chem.GetSymmSSSR(molecule)
+    return molecule
+
+
+def _reread(molecule: Chem.Mol) -> Chem.Mol:
+    """What the canonical SMILES says, so that everything kept follows from what identifies the item."""
+    smiles = stereo.canonical_text(molecule)
+    if "~" in smiles:
+        raise Rejected(f"a bond is of a type that SMILES cannot write: {smiles}")
+    again = Chem.MolFromSmiles(smiles)
+    if again is None:
+        raise Rejected(f"RDKit cannot read the SMILES it writes for this: {smiles}")
+    if again.GetStereoGroups() and not stereo.same(molecule, again):
+        raise Rejected(f"RDKit reads something else from the CXSMILES that says the same: {smiles}")
+    return again
+
+
+def _inchikey(molecule: Chem.Mol) -> str | None:
+    """None where InChI cannot say what the molecule is: it knows no dummies and no stereo groups."""
+    if stereo.grouped_atoms(molecule):
+        return None
+    with rdkit_messages():
+        return Chem.MolToInchiKey(molecule) or None  # type: ignore[no-untyped-call]

@@ -1,0 +1,154 @@
+"""Enhanced stereochemistry: canonical text in which a racemate, a relative configuration and an enantiomer differ.
+
+A stereo group of type "and" (&) is a mixture of the configuration drawn and its mirror image, one of type "or" (o) is
+one of the two. RDKit 2026.09 writes canonical CXSMILES for most molecules with groups, but not where a group spans
+fragments or rings of like centres (its issues 8599, 8901). So this is done by what it does reliably, canonical SMILES:
+of all ways to draw and to number the groups, the least text is taken, with the number of its group on each atom.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import permutations, product
+from typing import Any, NamedTuple
+
+from rdkit import Chem
+
+from graphkin.similarity.describer import Rejected
+
+MAX_GROUPS = 5
+
+_SIGNS = {Chem.StereoGroupType.STEREO_AND: "&", Chem.StereoGroupType.STEREO_OR: "o"}
+_NUMBER = re.compile(r":(\d+)\]")
+
+
+class _Group(NamedTuple):
+    sign: str
+    atoms: tuple[int, ...]
+
+
+class _Variant(NamedTuple):
+    """One way to draw the groups: for each, whether it is mirrored."""
+
+    mirrored: tuple[bool, ...]
+    smiles: str
+    molecule: Chem.Mol
+
+
+def each_of(found: Any) -> Iterator[Any]:
+    """What is in a vector of RDKit's. To iterate over it ends with an exception in C++, which takes as long as to parse
+    an atom, and nearly all are empty."""
+    return map(found.__getitem__, range(len(found)))
+
+
+def grouped_atoms(molecule: Chem.Mol) -> int:
+    """How many atoms are in groups of type "and" or "or"."""
+    return sum(len(group.atoms) for group in _groups(molecule))
+
+
+def canonical_text(molecule: Chem.Mol) -> str:
+    """The canonical SMILES; with groups the canonical CXSMILES, of which they are the only field.
+
+    Groups that hold nothing chiral, of a meso compound for one, fall away, and so do those of type "absolute". Raises
+    `Rejected` for more than 5 groups, and where mirroring one makes or unmakes a stereocentre.
+    """
+    if not len(molecule.GetStereoGroups()):
+        return Chem.MolToSmiles(molecule)
+    groups = _groups(molecule)
+    variants = _variants(molecule, groups)
+    telling = [at for at in range(len(groups)) if _tells(variants, at)]
+    groups = [groups[at] for at in telling]
+    drawn = [each for each in variants if not any(m for at, m in enumerate(each.mirrored) if at not in telling)]
+    least = min(each.smiles for each in drawn)
+    if not groups:
+        return least
+    return min(_written(each.molecule, order) for each in drawn if each.smiles == least for order in _orders(groups))
+
+
+def same(molecule: Chem.Mol, other: Chem.Mol) -> bool:
+    """Whether both are the same mixtures of the same isomers, and have the same canonical text."""
+    return _meaning(molecule) == _meaning(other) and canonical_text(molecule) == canonical_text(other)
+
+
+def _meaning(molecule: Chem.Mol) -> frozenset[frozenset[str]]:
+    """The mixtures that the molecule may be, each as the canonical SMILES of what is in it."""
+    groups = _groups(molecule)
+    variants = _variants(molecule, groups)
+    ors = [at for at, group in enumerate(groups) if group.sign == "o"]
+    mixtures: dict[tuple[bool, ...], set[str]] = {}
+    for variant in variants:
+        mixtures.setdefault(tuple(variant.mirrored[at] for at in ors), set()).add(variant.smiles)
+    return frozenset(map(frozenset, mixtures.values()))
+
+
+def _groups(molecule: Chem.Mol) -> list[_Group]:
+    return [
+        _Group(_SIGNS[group.GetGroupType()], tuple(atom.GetIdx() for atom in group.GetAtoms()))
+        for group in each_of(molecule.GetStereoGroups())
+        if group.GetGroupType() in _SIGNS
+    ]
+
+
+def _variants(molecule: Chem.Mol, groups: Sequence[_Group]) -> list[_Variant]:
+    if len(groups) > MAX_GROUPS:
+        raise Rejected(f"{len(groups)} stereo groups, more than {MAX_GROUPS}")
+    if len({atom for group in groups for atom in group.atoms}) < grouped_atoms(molecule):
+        raise Rejected("an atom is in two stereo groups")
+    plain = Chem.RWMol(molecule)
+    plain.SetStereoGroups([])
+    variants = []
+    centres = set()
+    for mirrored in product((False, True), repeat=len(groups)):
+        variant = Chem.RWMol(plain)
+        for group in (group for group, turned in zip(groups, mirrored, strict=True) if turned):
+            for atom in group.atoms:
+                variant.GetAtomWithIdx(atom).InvertChirality()
+        Chem.AssignStereochemistry(variant, cleanIt=True, force=True, flagPossibleStereoCenters=True)
+        centres.add(_centres(variant))
+        variants.append(_Variant(mirrored, Chem.MolToSmiles(variant), variant))
+    if len(centres) > 1:
+        raise Rejected("what its stereo groups leave open decides which other atoms are stereocentres")
+    return variants
+
+
+def _centres(molecule: Chem.Mol) -> tuple[frozenset[int], ...]:
+    """The atoms that are stereocentres, those that could be, and the bonds with a configuration."""
+    atoms, bonds = molecule.GetAtoms(), molecule.GetBonds()
+    return (
+        frozenset(atom.GetIdx() for atom in atoms if atom.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED),
+        frozenset(atom.GetIdx() for atom in atoms if atom.HasProp("_ChiralityPossible")),
+        frozenset(bond.GetIdx() for bond in bonds if bond.GetStereo() > Chem.BondStereo.STEREOANY),
+    )
+
+
+def _tells(variants: Sequence[_Variant], at: int) -> bool:
+    """Whether mirroring this group makes another molecule, however the others are drawn."""
+    smiles = {variant.mirrored: variant.smiles for variant in variants}
+    return any(smiles[(*m[:at], not m[at], *m[at + 1 :])] != written for m, written in smiles.items())
+
+
+def _orders(groups: Sequence[_Group]) -> Iterator[tuple[_Group, ...]]:
+    """All ways to number them, those of type "or" first."""
+    kinds = [[group for group in groups if group.sign == sign] for sign in "o&"]
+    return (ors + ands for ors, ands in product(*map(permutations, kinds)))
+
+
+def _written(molecule: Chem.Mol, groups: Sequence[_Group]) -> str:
+    """The SMILES in the order that the groups' numbers on their atoms decide, and the groups."""
+    number_of = {index: number for number, group in enumerate(groups, 1) for index in group.atoms}
+    span = len(groups) + 1
+    numbered = Chem.Mol(molecule)
+    for atom in numbered.GetAtoms():
+        atom.SetAtomMapNum(atom.GetAtomMapNum() * span + number_of.get(atom.GetIdx(), 0))
+    smiles = _NUMBER.sub(lambda found: _own_number(int(found[1]) // span), Chem.MolToSmiles(numbered))
+    position = {index: at for at, index in enumerate(numbered.GetPropsAsDict(True, True)["_smilesAtomOutputOrder"])}
+    count = {"o": 0, "&": 0}
+    fields = []
+    for group in groups:
+        count[group.sign] += 1
+        atoms = ",".join(map(str, sorted(position[index] for index in group.atoms)))
+        fields.append(f"{group.sign}{count[group.sign]}:{atoms}")
+    return f"{smiles} |{','.join(fields)}|"
+
+
+def _own_number(number: int) -> str:
+    return f":{number}]" if number else "]"

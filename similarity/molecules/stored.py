@@ -1,0 +1,29 @@
+"""Stored molecules computed again by RDKit, from their canonical SMILES."""
+
+import numpy as np
+from rdkit import Chem, DataStructs
+
+from graphkin.similarity.molecules.fingerprints import BitVector, Fingerprinter
+from graphkin.similarity.recipe import MoleculeRecipe
+from graphkin.store.base import Generation
+from graphkin.store.records import Edges, Float64, Int32, UInt64
+
+
+def recomputed_fingerprints(generation: Generation, recipe: MoleculeRecipe, ids: Int32) -> UInt64:
+    """(n, W) packed fingerprints of some items."""
+    fingerprinter = Fingerprinter(recipe.fingerprint)
+    return fingerprinter.unpack(b"".join(fingerprinter.packed(molecule) for molecule in _molecules(generation, ids)))
+
+
+def recomputed_similarities(generation: Generation, recipe: MoleculeRecipe, edges: Edges) -> Float64:
+    """(E,) RDKit's own Tanimoto similarity of RDKit's own bit vectors."""
+    ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
+    fingerprinter = Fingerprinter(recipe.fingerprint)
+    bits: list[BitVector] = [fingerprinter.bit_vector(molecule) for molecule in _molecules(generation, ids)]
+    left, right = np.split(position, 2)
+    pairs = zip(left, right, strict=True)
+    return np.array([DataStructs.TanimotoSimilarity(bits[a], bits[b]) for a, b in pairs], np.float64)
+
+
+def _molecules(generation: Generation, ids: Int32) -> list[Chem.Mol]:
+    return [Chem.MolFromSmiles(smiles) for smiles in generation.structures(ids)]

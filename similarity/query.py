@@ -1,0 +1,30 @@
+"""A structure somebody asks about, read exactly as the collection's recipe reads its records."""
+
+from graphkin.similarity.kind import Query
+from graphkin.similarity.kinds import kind_of_recipe
+from graphkin.similarity.recipe import Recipe
+from graphkin.store.errors import Conflict, InvalidInput
+
+
+def read_structure(recipe: Recipe, **structure: str | None) -> Query:
+    """Read a structure that is given in exactly one way.
+
+    Molecules: smiles, inchi (10 kB each) or molblock (1 MB), of at most 1,000 atoms. Graphs: graph, as JSON.
+    Raises `InvalidInput` with the reason, and `Conflict` where items of this kind are not written so.
+    """
+    kind = kind_of_recipe(recipe)
+    given = [(text, writing) for writing, text in structure.items() if text is not None]
+    if len(given) != 1:
+        raise InvalidInput(
+            "a structure is given in one way",
+            given=[writing for _, writing in given],
+            expected=f"exactly one of {', '.join(kind.writings)}",
+        )
+    ((text, writing),) = given
+    if writing not in kind.writings:
+        raise Conflict(
+            f"collections of {kind.plural} have no such structures",
+            given=writing,
+            expected=f"one of {', '.join(kind.writings)}",
+        )
+    return kind.read(recipe, text, writing)

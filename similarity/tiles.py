@@ -1,0 +1,209 @@
+"""The innermost kernel of the join: one fingerprint against 512 at once, in vertical counters.
+
+Of a fingerprint with p bits, a similar one lacks at most m = p - (fewest common bits) of them. So the planes of its
+bits, rarest first, are added up for the 512 columns of a tile side by side, in counters that start m short of
+overflowing. A column that overflows is out; when all are out, often after little more than m planes, so is the tile. A
+column that is left holds its exact count.
+"""
+
+import numpy as np
+
+from graphkin.similarity.lanes import WORDS, Vector, all_set, load, spread, store
+from graphkin.similarity.planes import STEP, TILE, BitLists, BitPlanes, UInt16
+from graphkin.similarity.popcount import popcount
+from graphkin.store.kernels import inlined, kernel
+from graphkin.store.records import Int32, Int64, UInt64
+
+Found = tuple[Int32, Int32, Int32, np.int64]
+"""Rows, positions, common bits, each with room to spare, and how many there are."""
+
+_REGISTERS = 5  # binary places of the counters kept in registers; a sixth and up are kept in memory
+_EARLY, _LATE, _LEFT = 0, 1, 2  # when a tile was out: at the first look, later, never
+
+
+@kernel
+def similar_in_tiles(
+    lists: BitLists, planes: BitPlanes, least: Int64, first_row: int, first_tile: int, stop_tile: int
+) -> tuple[Int32, Int32, Int32]:
+    """Every similar pair of a row of `lists` and an item of the tiles [first_tile, stop_tile) at a later position.
+
+    least: the fewest common bits by sum of popcounts (`minimum_common`). first_row: the position of the first row; with
+    minus the number of rows, every item counts as later. Returns row, position and common bits of each pair, int32, in
+    an order that is a function of the arguments alone.
+    """
+    found: Found = (np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.int64(0))
+    margins = np.full(len(lists.runs), STEP)
+    for tile in range(first_tile, stop_tile):
+        fewest = max(planes.popcounts[TILE * tile], 1)  # an empty item is similar to none
+        for run in range(len(lists.runs) - 1):
+            start, stop = lists.runs[run], min(lists.runs[run + 1], TILE * (tile + 1) - first_row)
+            if start >= stop:
+                break
+            allowed = lists.popcounts[start] - least[lists.popcounts[start] + fewest]
+            if allowed >= 0:
+                found, late = _run(lists, planes, least, found, first_row, tile, start, stop, allowed, margins[run])
+                margins[run] = _adapted(margins[run], late, stop - start)
+    rows, positions, shared, count = found
+    return rows[:count].copy(), positions[:count].copy(), shared[:count].copy()
+
+
+@kernel
+def _adapted(margin: int, late: int, rows: int) -> int:
+    """Planes beyond the allowed ones to count before the first look: more if many rows need a second, else fewer."""
+    if 5 * late > 2 * rows:
+        return margin + max(margin // 2, STEP)
+    return max(margin - STEP, STEP) if 20 * late < rows else margin
+
+
+@kernel
+def _run(
+    lists: BitLists, planes: BitPlanes, least: Int64, found: Found, first_row: int, tile: int, start: int, stop: int,
+    allowed: int, margin: int,
+) -> tuple[Found, int]:  # fmt: skip
+    """Rows [start, stop), all of one popcount, against one tile: what is found, and how many rows were late."""
+    size = lists.popcounts[start]
+    places = _REGISTERS
+    while allowed >> places:
+        places += 1
+    counters = np.empty(WORDS * (1 + places), np.uint64)
+    prefix = min(-(-(allowed + margin) // STEP), -(-size // STEP)) * STEP
+    vectors, late, row = planes.lacking[tile], 0, start
+    while True:
+        row, more = _next_left(vectors, lists.ranks, lists.starts, row, stop, prefix, allowed, places, counters)
+        late += more
+        if row == stop:
+            return found, late
+        found = _emit(found, counters, places, allowed, row, first_row + row, tile, size, planes.popcounts, least)
+        row += 1
+
+
+@kernel
+def _next_left(
+    vectors: UInt64, ranks: UInt16, starts: Int64, row: int, stop: int, prefix: int, allowed: int, places: int,
+    counters: UInt64,
+) -> tuple[int, int]:  # fmt: skip
+    """The next row, from `row` on, for which columns are left (else stop), and how many rows up to it were late.
+
+    Loops of their own, because numba counts references to every array that a loop rebinds.
+    """
+    late = 0
+    while row < stop:
+        begin = np.uint64(starts[row])
+        outcome = _count(
+            vectors, ranks, begin, begin + np.uint64(prefix), np.uint64(starts[row + 1]), allowed, places, counters
+        )
+        late += outcome != _EARLY
+        if outcome == _LEFT:
+            break
+        row += 1
+    return row, late
+
+
+@inlined
+def _count(
+    vectors: UInt64,
+    ranks: UInt16,
+    at: np.uint64,
+    look: np.uint64,
+    end: np.uint64,
+    allowed: int,
+    places: int,
+    counters: UInt64,
+) -> int:
+    """Add up the planes ranks[at:end]. If columns are left, `counters` holds which are out, then the binary places."""
+    short = (1 << places) - 1 - allowed
+    one, two, four = _place(short, 0), _place(short, 1), _place(short, 2)
+    eight, sixteen, out = _place(short, 3), _place(short, 4), spread(np.uint64(0))
+    for place in range(_REGISTERS, places):
+        store(counters, np.uint64(WORDS * (1 + place)), _place(short, place))
+    outcome = _EARLY
+    while look <= end:
+        while at < look:
+            one, two, four, carry = _add_eight(vectors, ranks, at, one, two, four)
+            eight, carry = eight ^ carry, eight & carry
+            sixteen, carry = sixteen ^ carry, sixteen & carry
+            for place in range(_REGISTERS, places):
+                held = load(counters, np.uint64(WORDS * (1 + place)))
+                store(counters, np.uint64(WORDS * (1 + place)), held ^ carry)
+                carry = held & carry
+            out = out | carry
+            at += np.uint64(STEP)
+        if all_set(out):
+            return outcome
+        outcome = _LATE
+        look += np.uint64(STEP)
+    store(counters, np.uint64(0), out)
+    store(counters, np.uint64(WORDS), one)
+    store(counters, np.uint64(2 * WORDS), two)
+    store(counters, np.uint64(3 * WORDS), four)
+    store(counters, np.uint64(4 * WORDS), eight)
+    store(counters, np.uint64(5 * WORDS), sixteen)
+    return _LEFT
+
+
+@kernel
+def _place(value: int, place: int) -> Vector:
+    return spread(np.uint64((value >> place) & 1))
+
+
+@kernel
+def _plane(vectors: UInt64, ranks: UInt16, at: np.uint64) -> Vector:
+    return load(vectors, np.uint64(ranks[at]) * np.uint64(WORDS))
+
+
+@kernel
+def _sum(a: Vector, b: Vector, c: Vector) -> tuple[Vector, Vector]:
+    """Sum and carry of three bits in each lane."""
+    return a ^ b ^ c, (a & b) | (c & (a | b))
+
+
+@kernel
+def _add_eight(
+    vectors: UInt64, ranks: UInt16, at: np.uint64, one: Vector, two: Vector, four: Vector
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """Ones, twos and fours with eight planes added, and the carry of eights (Harley and Seal's carry-save adders)."""
+    a, b = _plane(vectors, ranks, at), _plane(vectors, ranks, at + np.uint64(1))
+    one, two_a = _sum(one, a, b)
+    a, b = _plane(vectors, ranks, at + np.uint64(2)), _plane(vectors, ranks, at + np.uint64(3))
+    one, two_b = _sum(one, a, b)
+    two, four_a = _sum(two, two_a, two_b)
+    a, b = _plane(vectors, ranks, at + np.uint64(4)), _plane(vectors, ranks, at + np.uint64(5))
+    one, two_a = _sum(one, a, b)
+    a, b = _plane(vectors, ranks, at + np.uint64(6)), _plane(vectors, ranks, at + np.uint64(7))
+    one, two_b = _sum(one, a, b)
+    two, four_b = _sum(two, two_a, two_b)
+    four, eight = _sum(four, four_a, four_b)
+    return one, two, four, eight
+
+
+@kernel
+def _emit(
+    found: Found, counters: UInt64, places: int, allowed: int, row: int, row_position: int, tile: int, size: int,
+    popcounts: Int64, least: Int64,
+) -> Found:  # fmt: skip
+    """Append the columns of one row that are not out, later than it, and similar by their own popcounts."""
+    rows, positions, shared, count = found
+    if count + TILE > len(rows):
+        rows, positions, shared = _doubled(rows), _doubled(positions), _doubled(shared)
+    full = size + (1 << places) - 1 - allowed
+    for word in range(WORDS):
+        left = ~counters[word]
+        while left:
+            column = popcount(~left & (left - np.uint64(1)))  # type: ignore[call-arg, var-annotated]
+            left &= left - np.uint64(1)
+            counted = 0
+            for place in range(places):
+                counted |= np.int64((counters[WORDS * (1 + place) + word] >> np.uint64(column)) & np.uint64(1)) << place
+            position, common = TILE * tile + 64 * word + column, full - counted
+            if position > row_position and position < len(popcounts) and common >= least[size + popcounts[position]]:
+                rows[count], positions[count], shared[count] = row, position, common
+                count += 1
+    return rows, positions, shared, count
+
+
+@kernel
+def _doubled(array: Int32) -> Int32:
+    larger = np.empty(2 * len(array), np.int32)
+    for place in range(len(array)):
+        larger[place] = array[place]
+    return larger

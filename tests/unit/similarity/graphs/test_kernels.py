@@ -1,0 +1,117 @@
+"""GraKeL's kernels as a collection's similarity, and what is said where GraKeL is not installed."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from grakel import Graph, GraphletSampling, ShortestPath
+
+from graphkin.similarity.graphs import reference
+from graphkin.similarity.graphs.reference import Reference
+from graphkin.similarity.graphs.structure import Structure
+from graphkin.similarity.recipe import resolve_graphs
+from graphkin.store.base import Generation
+from graphkin.store.errors import InvalidInput
+
+
+def _similarity(generation: Generation) -> dict[tuple[int, int], float]:
+    return {
+        (a, b): s
+        for block in generation.edges()
+        for a, b, s in zip(block.source.tolist(), block.target.tolist(), block.similarity.tolist(), strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("labels", "iterations", "candidates"),
+    [("degree", 2, "exact"), ("uniform", 1, "window"), ("index", 0, "window"), ("given", 0, "exact")],
+)
+def test_grakel_gives_the_numbers_of_wl(
+    generation: Callable[..., Generation], various: Any, labels: Any, iterations: int, candidates: Any
+) -> None:
+    of: dict[str, Any] = {"labels": labels, "iterations": iterations, "closeness": 2, "candidates": candidates}
+    ours, theirs = (
+        _similarity(generation(various("ab"), resolve_graphs(kernel=kernel, **of))) for kernel in ("wl", "grakel")
+    )
+    assert ours == pytest.approx(theirs, abs=1e-6)
+    assert len(ours) > 20
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("grakel-shortest-path", ShortestPath(normalize=True)),
+        ("grakel-graphlet", GraphletSampling(normalize=True, k=3, random_state=0)),
+    ],
+)
+def test_other_kernels(
+    generation: Callable[..., Generation], content: Any, slow_pairs: Any, name: Any, kernel: Any
+) -> None:
+    graphs = [nx.gnp_random_graph(9 + seed % 3, 0.35, seed=seed) for seed in range(12)]
+    graphs += [
+        nx.disjoint_union(nx.cycle_graph(8), nx.empty_graph(2)),
+        nx.empty_graph(9),
+        nx.empty_graph(1),
+        nx.path_graph(2),
+    ]
+    contents = [content(graph) for graph in graphs]
+    found = _similarity(generation(contents, resolve_graphs(kernel=name, closeness=5)))
+    told = [Graph(nx.to_numpy_array(graph), node_labels=dict(graph.degree)) for graph in graphs]
+    with np.errstate(invalid="ignore"):
+        exact = np.asarray(kernel.fit_transform(told))
+    expected = {pair: exact[pair] for pair in slow_pairs(contents, 5) if exact[pair] > 0}
+    assert found == pytest.approx(expected, abs=1e-6)
+    assert len(expected) > 20
+
+
+def test_without_anything_to_compare_nothing_is_similar(generation: Callable[..., Generation], content: Any) -> None:
+    """No paths, and no three nodes."""
+    for kernel in ("grakel-shortest-path", "grakel-graphlet"):
+        few = [content(nx.empty_graph(2)), content(nx.empty_graph(1)), content(nx.empty_graph(1))]
+        assert _similarity(generation(few, resolve_graphs(kernel=kernel))) == {}
+
+
+def test_grakels_version_is_told_where_it_took_part(generation: Callable[..., Generation], various: Any) -> None:
+    few = various()[2:5]
+    assert generation(few, resolve_graphs(kernel="grakel")).manifest.versions["grakel"] == version("grakel")
+    assert "grakel" not in generation(few).manifest.versions
+
+
+def test_too_many_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = [Structure.read('{"edges": [[0, 1]]}')] * 5
+    monkeypatch.setattr(reference, "_MOST", 5)
+    assert Reference(few, resolve_graphs(kernel="grakel")).similarities(np.array([0]), np.array([1])).tolist() == [1]
+    with pytest.raises(InvalidInput, match="too many"):
+        Reference([*few, *few], resolve_graphs(kernel="grakel"))
+
+
+_WITHOUT = """
+import sys
+sys.modules["grakel"] = None  # as Python itself marks what cannot be imported
+from graphkin.cli import run
+if __name__ == "__main__":
+    raise SystemExit(run(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(("kernel", "code"), [("grakel", 2), ("grakel-graphlet", 2), ("wl", 0)])
+def test_where_grakel_is_not_installed(
+    write: Callable[..., str], tmp_path: Any, various: Any, kernel: str, code: int
+) -> None:
+    script = tmp_path / "without.py"
+    script.write_text(_WITHOUT)
+    arguments = ["ingest", "graphs", write(various()), "--store", str(tmp_path / "s"), "--collection", "c", "--json"]
+    done = subprocess.run([sys.executable, script, *arguments, "--kernel", kernel], capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    if code:
+        assert f"the kernel {kernel} needs GraKeL" in done.stderr
+        assert "graphkin[grakel]" in done.stderr
+        assert "Traceback" not in done.stderr
+    else:
+        assert json.loads(done.stdout)["edges"] > 0

@@ -1,0 +1,62 @@
+"""Recipes of graphs: presets, options over them, and what does not fit."""
+
+from typing import Any
+
+import pytest
+
+from graphkin.similarity.recipe import GraphRecipe, resolve_graphs
+from graphkin.store.errors import InvalidInput
+
+
+@pytest.mark.parametrize(
+    ("preset", "expected"),
+    [
+        ("default", {}),
+        ("paper", {"candidates": "window", "top_k": 0}),
+        ("rc", {"candidates": "window", "top_k": 0, "ties": "index", "labels": "index", "closeness": 5}),
+    ],
+)
+def test_presets(preset: str, expected: dict[str, Any]) -> None:
+    default = {
+        "schema_version": 1, "candidates": "exact", "ties": "hash", "tie_seed": 0, "threshold": 0.0, "top_k": 70,
+        "labels": "degree", "iterations": 3, "closeness": 10, "kernel": "wl",
+    }  # fmt: skip
+    assert resolve_graphs(preset).model_dump() == {**default, **expected}
+
+
+def test_options_override_a_preset() -> None:
+    recipe = resolve_graphs("rc", labels="degree", candidates="exact", threshold=0.5, iterations=None)
+    assert (recipe.labels, recipe.candidates, recipe.ties, recipe.closeness) == ("degree", "exact", "hash", 5)
+    assert (recipe.threshold, recipe.iterations) == (0.5, 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"labels": "colour"}, "labels"),
+        ({"iterations": -1}, "iterations"),
+        ({"iterations": 21}, "iterations"),
+        ({"closeness": 0}, "closeness"),
+        ({"kernel": "rbf"}, "kernel"),
+        ({"threshold": -0.1}, "threshold"),
+        ({"threshold": 1.1}, "threshold"),
+        ({"threshold": float("nan")}, "threshold"),
+        ({"top_k": -1}, "top_k"),
+        ({"ties": "index"}, "ties by index"),
+        ({"fingerprint": {}}, "fingerprint"),
+    ],
+)
+def test_what_does_not_fit(given: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidInput, match=reason):
+        resolve_graphs(**given)
+
+
+def test_a_preset_that_is_none() -> None:
+    with pytest.raises(InvalidInput, match="no such preset") as error:
+        resolve_graphs("best")
+    assert error.value.expected == "one of default, paper, rc"
+
+
+def test_a_recipe_survives_its_manifest() -> None:
+    recipe = resolve_graphs("rc", threshold=0.25)
+    assert GraphRecipe.model_validate(recipe.model_dump(mode="json")) == recipe

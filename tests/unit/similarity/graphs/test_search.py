@@ -1,0 +1,237 @@
+"""Graphs that somebody asks about, against GraKeL and all stored ones; and what checks a stored hierarchy."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from graphkin.similarity.graphs.index import SubtreeIndex
+from graphkin.similarity.graphs.search import GraphSearch
+from graphkin.similarity.query import read_structure
+from graphkin.similarity.recall import measure
+from graphkin.similarity.recipe import GraphRecipe, resolve, resolve_graphs
+from graphkin.similarity.verify import verify
+from graphkin.store.base import Generation, Store
+from graphkin.store.errors import Conflict, InvalidInput
+from graphkin.store.records import Edges, Provenance
+
+EVERYTHING = 10**6
+
+
+def _query(recipe: GraphRecipe, content: dict[str, Any]) -> Any:
+    return read_structure(recipe, graph=json.dumps(content))
+
+
+class Unindexed:
+    """A generation whose store keeps no index, as Neo4j."""
+
+    def __init__(self, generation: Generation) -> None:
+        self._generation = generation
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._generation, name)
+
+    def index(self) -> dict[str, np.ndarray]:
+        return {}
+
+
+@pytest.mark.parametrize("labels", ["degree", "given"])
+def test_hits_are_grakels(generation: Callable[..., Generation], various: Any, grakel: Any, labels: Any) -> None:
+    recipe, contents = resolve_graphs(labels=labels, top_k=1), various("ab")
+    stored = generation(contents, recipe)
+    asked = [
+        contents[3],
+        {"num_nodes": 9, "edges": [[0, 1], [3, 4], [4, 4], [4, 3], [4, 5]], "labels": list("abababaab")},
+    ]
+    asked.append({"num_nodes": 1, "edges": [], "labels": ["z"]})
+    assert set(stored.index()) == set(SubtreeIndex._fields)
+    searches = GraphSearch(stored), GraphSearch(Unindexed(stored))
+    for content in asked:
+        simple = {**content, "edges": [list(e) for e in {tuple(sorted(edge)) for edge in content["edges"]}]}
+        exact = grakel([*contents, simple], labels, 3)[-1, :-1].astype(np.float32)
+        for threshold in (None, 0.1, 0.5, 1.0):
+            passing = np.flatnonzero(exact >= np.float32(threshold or 1e-9))
+            ranked = sorted(passing.tolist(), key=lambda item: (-exact[item], item))
+            for limit in (1, 5, 1000):
+                hits, others = (search.search(_query(recipe, content), threshold, limit) for search in searches)
+                assert hits.ids.dtype == np.int32
+                assert hits.similarity.dtype == np.float32
+                assert hits.ids.tolist() == others.ids.tolist() == ranked[:limit]
+                assert hits.similarity.tolist() == pytest.approx(exact[ranked[:limit]].tolist(), abs=1e-6)
+                assert hits.total == others.total == (None if threshold is None else len(passing))
+
+
+def test_a_threshold_printed_from_a_hit_finds_it_again(generation: Callable[..., Generation], various: Any) -> None:
+    recipe = resolve_graphs()
+    search, query = GraphSearch(generation(various())), _query(recipe, various()[15])
+    for similarity in search.search(query, None, 100).similarity:
+        assert search.search(query, float(str(similarity)), 100).similarity.min() == similarity
+
+
+def test_stored_is_the_lowest_of_the_same_structure(generation: Callable[..., Generation], content: Any) -> None:
+    """Not one that the kernel takes for the same: two triangles are a ring of six to it, and differently numbered."""
+    ring, triangles = content(nx.cycle_graph(6)), content(nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3)))
+    search = GraphSearch(generation([triangles, ring, ring, content(nx.path_graph(3))]))
+    recipe = resolve_graphs()
+    assert search.stored(_query(recipe, ring)) == 1
+    assert search.stored(_query(recipe, triangles)) == 0
+    assert search.stored(_query(recipe, {"edges": [[5, 0], *[[n, n + 1] for n in range(5)], [2, 2]]})) == 1
+    assert search.stored(_query(recipe, {"edges": [[0, 2], [2, 4], [4, 1], [1, 3], [3, 5], [5, 0]]})) is None
+    assert search.stored(_query(recipe, content(nx.path_graph(9)))) is None
+
+
+def test_stored_among_a_crowd_of_the_same_similarity(generation: Callable[..., Generation]) -> None:
+    """Without refinement all unlabelled graphs are alike."""
+    recipe = resolve_graphs(labels="uniform", iterations=0, candidates="window", top_k=1)
+    contents = [{"num_nodes": 60, "edges": [[u, v]]} for u in range(60) for v in range(u + 1, 60)]
+    search = GraphSearch(generation(contents, recipe))
+    assert search.stored(_query(recipe, contents[-1])) == len(contents) - 1 > 1000
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "reason"),
+    [
+        ({}, InvalidInput, "one way"),
+        ({"graph": "{}", "smiles": "C"}, InvalidInput, "one way"),
+        ({"smiles": "CCO"}, Conflict, "collections of graphs have no such structures"),
+        ({"inchi": "InChI=1S/CH4/h1H4"}, Conflict, "graphs"),
+        ({"graph": ""}, InvalidInput, "empty record"),
+        ({"graph": "CCO"}, InvalidInput, "not JSON"),
+        ({"graph": "{}"}, InvalidInput, "not a list of pairs"),
+        ({"graph": '{"edges": [[0, 100000]]}'}, InvalidInput, "from 1 to 100,000"),
+        ({"graph": "\udcff"}, InvalidInput, "not JSON"),
+    ],
+)
+def test_what_cannot_be_asked(given: dict[str, str], error: type[Exception], reason: str) -> None:
+    with pytest.raises(error, match=reason) as raised:
+        read_structure(resolve_graphs(), **given)
+    assert len(str(raised.value).encode()) < 2000
+
+
+def test_labels_are_wanted_where_they_are_compared() -> None:
+    with pytest.raises(InvalidInput, match="no labels"):
+        read_structure(resolve_graphs(labels="given"), graph='{"edges": [[0, 1]]}')
+    with pytest.raises(Conflict, match="molecules"):
+        read_structure(resolve(), graph='{"edges": [[0, 1]]}')
+
+
+@pytest.mark.parametrize("kernel", ["grakel-shortest-path", "grakel-graphlet"])
+def test_collections_of_other_kernels_cannot_be_searched(
+    generation: Callable[..., Generation], various: Any, kernel: Any
+) -> None:
+    with pytest.raises(Conflict, match="cannot be searched") as error:
+        GraphSearch(generation(various()[2:6], resolve_graphs(kernel=kernel)))
+    assert error.value.given == f"kernel {kernel}"
+
+
+def test_collections_of_grakel_can(generation: Callable[..., Generation], various: Any) -> None:
+    recipe = resolve_graphs(kernel="grakel")
+    assert GraphSearch(generation(various()[2:6], recipe)).search(
+        _query(recipe, various()[3]), 1.0, 5
+    ).ids.tolist() == [1]
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.7, 1.0])
+def test_recall_is_the_share_that_the_size_lets_through(
+    generation: Callable[..., Generation], various: Any, grakel: Any, slow_pairs: Any, threshold: float
+) -> None:
+    contents = various()
+    stored = generation(contents, resolve_graphs(top_k=0))
+    exact = grakel(contents, "degree", 3).astype(np.float32)
+    truly = {(a, b) for a, b in np.argwhere(np.triu(exact, 1) >= np.float32(threshold)).tolist()}
+    expected = truly & slow_pairs(contents)
+    for rule in (None, "window"):  # too few graphs for the window to be full
+        found = measure(stored, rule, EVERYTHING, threshold)
+        assert (found.exact_pairs, found.found_pairs) == (2 * len(truly), 2 * len(expected))
+        assert found.recall == len(expected) / len(truly)
+        assert found.mean_degree["exact"] == 2 * len(truly) / len(contents)
+    assert len(expected) < len(truly) or threshold == 1
+
+
+def test_the_window_of_a_stored_hierarchy_is_that_of_its_ingest(
+    generation: Callable[..., Generation], content: Any
+) -> None:
+    """With more candidates than seventy, ties are broken as they were: by the hash of name and structure."""
+    contents = [content(nx.gnm_random_graph(12, 14, seed=seed)) for seed in range(200)]
+    wide, narrow = (generation(contents, resolve_graphs(candidates=rule, top_k=0)) for rule in ("exact", "window"))
+    found = measure(wide, "window", EVERYTHING, 0.2)
+    kept = [s for block in narrow.edges() for s in block.similarity.tolist() if s >= np.float32(0.2)]
+    assert found.found_pairs == 2 * len(kept)
+    assert 0.3 < found.recall < 0.8
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1.0])
+@pytest.mark.parametrize("kernel", ["wl", "grakel"])
+def test_what_was_ingested_is_sound(
+    generation: Callable[..., Generation], various: Any, threshold: float, kernel: Any
+) -> None:
+    """Also where the last digits of GraKeL's ones differ."""
+    twins = [{**one, "name": f"{turn}{number}"} for turn in "ab" for number, one in enumerate(various("abc"))]
+    found = generation(twins, resolve_graphs(labels="given", iterations=4, threshold=threshold, kernel=kernel))
+    assert found.manifest.edges >= 24
+    assert verify(found, EVERYTHING) == []
+
+
+@pytest.mark.parametrize("iterations", [0, 3])
+def test_any_number_of_iterations_is_verified(
+    generation: Callable[..., Generation], various: Any, iterations: int
+) -> None:
+    assert verify(generation(various(), resolve_graphs(iterations=iterations)), EVERYTHING) == []
+
+
+def _tampered(
+    store: Store,
+    stored: Generation,
+    edges: Edges | None = None,
+    rows: Callable[[dict[str, Any]], None] = lambda _: None,
+) -> Generation:
+    """Published again with other edges, or with rows that were changed."""
+    edges = edges or Edges.concatenate(list(stored.edges()))
+    with store.draft("tampered", "graph") as draft:
+        for batch in stored.scan():
+            told = batch.drop_columns("id").to_pylist()
+            for row in told:
+                rows(row)
+            draft.append_items(pa.RecordBatch.from_pylist(told, schema=batch.schema.remove(0)))
+        draft.append_fingerprints(np.empty((stored.size, 0), np.uint64))
+        draft.append_edges(edges)
+        draft.write_forest(edges.take(slice(0)))
+        draft.publish(Provenance(**{name: getattr(stored.manifest, name) for name in Provenance.model_fields}))
+    return store.open("tampered")
+
+
+@pytest.mark.parametrize("error", [2e-6, -2e-6, 0.3])
+def test_a_tampered_similarity_is_found(
+    store: Store, generation: Callable[..., Generation], various: Any, error: float
+) -> None:
+    stored = generation(various())
+    edges = Edges.concatenate(list(stored.edges()))
+    place = int(np.flatnonzero(edges.similarity < 0.6)[2])
+    edges.similarity[place] += error
+    with _tampered(store, stored, edges) as wrong:
+        (problem,) = verify(wrong, EVERYTHING)
+    assert problem.startswith(f"edge {edges.source[place]}-{edges.target[place]}:")
+
+
+def test_a_structure_that_is_not_what_was_counted_is_found(
+    store: Store, generation: Callable[..., Generation], various: Any
+) -> None:
+    def tamper(row: dict[str, Any]) -> None:
+        if row["names"] == ["g4"]:
+            row["structure"] = '{"num_nodes":7,"edges":[[0,1]]}'
+
+    with _tampered(store, generation(various(), resolve_graphs(threshold=1.0)), rows=tamper) as wrong:
+        problems = verify(wrong, EVERYTHING)
+    assert problems[0] == "item 4: its numbers of nodes and edges are not those of its structure"
+    assert all(problem.startswith("edge 4-") for problem in problems[1:])
+
+
+def test_more_edges_than_grakel_takes_at_once(generation: Callable[..., Generation], content: Any) -> None:
+    contents = [content(nx.gnm_random_graph(10, 12, seed=seed)) for seed in range(120)]
+    found = generation(contents, resolve_graphs(top_k=0))
+    assert found.manifest.edges > 3000
+    assert verify(found, EVERYTHING) == []

@@ -1,0 +1,119 @@
+"""The tables of docs/chemistry.md, each line read as it says."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rdkit import Chem
+from rdkit.Chem import rdDepictor
+
+from graphkin.similarity.describer import Rejected
+from graphkin.similarity.molecules.query import read_molecule
+from graphkin.similarity.molecules.reader import MoleculeReader
+from graphkin.similarity.recipe import resolve
+from graphkin.store.errors import InvalidInput
+
+PAGE = Path(__file__).parents[3] / "docs" / "chemistry.md"
+_CELLS = re.compile(r"(?<!\\)\|")
+
+
+def _lines(first: str) -> Iterator[tuple[str, str]]:
+    """The first two cells of all lines of the tables whose first column is called so."""
+    inside = False
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("|"):
+            inside = False
+            continue
+        given, becomes = (cell.strip().replace(r"\|", "|") for cell in _CELLS.split(line)[1:3])
+        if inside and not given.startswith("---"):
+            yield given, becomes
+        inside = inside or given == first
+
+
+SMILES = [(given.strip("`"), becomes) for given, becomes in _lines("given")]
+DRAWN = dict(_lines("drawn"))
+
+
+def _v2000(atoms: tuple[str, ...] = ("C", "C", "O"), bonds: tuple[int, ...] = (1, 1), lines: str = "") -> str:
+    """Three atoms in a row, and what stands after them."""
+    placed = "".join(
+        f"{1.3 * at:10.4f}{0.7 * (at % 2):10.4f}{0:10.4f} {symbol:3} 0  0  0  0\n" for at, symbol in enumerate(atoms)
+    )
+    joined = "".join(f"{at:3}{at + 1:3}{kind:3}  0\n" for at, kind in enumerate(bonds, 1))
+    return f"\n  drawn\n\n  3  2  0  0  0  0            999 V2000\n{placed}{joined}{lines}M  END\n"
+
+
+def _drawn(smiles: str) -> str:
+    molecule = Chem.MolFromSmiles(smiles)
+    rdDepictor.Compute2DCoords(molecule)
+    return str(Chem.MolToMolBlock(molecule))
+
+
+SRU = "M  STY  1   1 SRU\nM  SAL   1  1   2\nM  SBL   1  2   1   2\nM  SMT   1 n\nM  SCN  1   1 HT \n"
+ISOMER = "C[C@H](F)[C@H](O)C"
+BLOCKS = {
+    "groups STERAC, STEREL (V3000)": [_drawn(f"{ISOMER} |&1:1,3|")],
+    "a group that names an atom without a wedge (V3000)": [
+        _drawn(f"{ISOMER} |&1:1,3|").replace("(2 2 4)", "(3 1 2 4)")
+    ],
+    "group STEABS (V3000)": [_drawn(f"{ISOMER} |a:1,3|")],
+    "chiral flag 0": [_drawn(ISOMER)],
+    "atom `*`": [_v2000(("C", "C", "*"))],
+    "atom `R`": [_v2000(("C", "C", "R"))],
+    "atom `R#`, number 1": [_v2000(("C", "C", "R#"), lines="M  RGP  1   3   1\n")],
+    "atom `D`": [_v2000(("C", "C", "D"))],
+    "atom `A`": [_v2000(("C", "C", symbol)) for symbol in ("A", "Q", "X", "M")],
+    "a list of atoms": [_v2000(("C", "C", "L"), lines=f"M  ALS   3  2 {no} N   O   \n") for no in "FT"],
+    "number of ring bonds": [_v2000(lines=f"M  {what}  1   1   1\n") for what in ("SUB", "UNS")]
+    + [_v2000(lines="M  RBC  1   1   2\n")],
+    "atom `Pol`": [_v2000(("C", "C", symbol)) for symbol in ("Pol", "LP")],
+    "bond type 8": [_v2000(bonds=(kind, 1)) for kind in (5, 6, 7, 8, 10)],
+    "bond type 9": [_v2000(("O", "C", "C"), bonds=(9, 1))],
+    "bond of order zero": [_v2000(lines="M  ZBO  1   1   0\n")],
+    "alias `Boc`": [_v2000(lines="A    1\nBoc\n")],
+    "value of an atom": [_v2000(lines="V    1 note\n")],
+    "attachment point": [_v2000(lines="M  APO  1   1   1\n")],
+    "link node": [_v2000(lines="M  LIN  1   2   4   1   3\n")],
+    "S-group SUP": [
+        _v2000(lines=f"M  STY  1   1 {kind}\nM  SAL   1  1   3\n") for kind in ("SUP", "DAT", "MUL", "GEN")
+    ],
+    "S-group SRU": [_v2000(lines=SRU)],
+    "a wedge at an axis": [_drawn("Cc1cccc(F)c1-c1c(C)cccc1Cl |wU:7.7|")],
+    "radical, isotope, charge": [_v2000(lines="M  RAD  1   1   2\nM  ISO  1   1  13\nM  CHG  1   3  -1\n")],
+    "an element `Xx`": [_v2000(("C", "C", "Xx"))],
+}
+
+
+def _outcome(text: str, text_format: Any) -> str:
+    reader = MoleculeReader(resolve())
+    try:
+        return f"`{reader.describe(reader.read(text, text_format)).smiles}`"
+    except Rejected as reason:
+        return f"rejected: {reason}"
+
+
+@pytest.mark.parametrize(("given", "becomes"), SMILES)
+def test_smiles_are_read_as_the_page_says(given: str, becomes: str) -> None:
+    assert _outcome(given, "smiles") == becomes
+
+
+@pytest.mark.parametrize(("given", "becomes"), SMILES)
+def test_what_somebody_asks_about_is_read_the_same_way(given: str, becomes: str) -> None:
+    if becomes.startswith("rejected: "):
+        with pytest.raises(InvalidInput) as error:
+            read_molecule(resolve(), given, "smiles")
+        assert error.value.detail == becomes.replace("rejected", "not a molecule")
+    else:
+        assert f"`{read_molecule(resolve(), given, 'smiles').text}`" == becomes
+
+
+def test_every_drawing_on_the_page_is_tested() -> None:
+    assert DRAWN.keys() == BLOCKS.keys()
+    assert len(SMILES) > 40
+
+
+@pytest.mark.parametrize(("drawn", "block"), [(drawn, block) for drawn, blocks in BLOCKS.items() for block in blocks])
+def test_molfiles_are_read_as_the_page_says(drawn: str, block: str) -> None:
+    assert _outcome(block, "molblock") == DRAWN[drawn]

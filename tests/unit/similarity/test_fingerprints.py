@@ -1,0 +1,68 @@
+"""Packed fingerprints against RDKit's bit vectors."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from rdkit import Chem
+from rdkit.Chem import rdFingerprintGenerator
+
+from graphkin.similarity.molecules.fingerprints import Fingerprinter
+from graphkin.similarity.recipe import resolve
+
+MIRRORED = ("N[C@@H](C)C(=O)O", "N[C@H](C)C(=O)O")
+
+
+def _fingerprinter(**fingerprint: Any) -> Fingerprinter:
+    return Fingerprinter(resolve(fingerprint=fingerprint).fingerprint)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("morgan", 32), ("rdkit", 32), ("maccs", 3), ("atompair", 32), ("torsion", 32)]
+)
+def test_packed_bits_are_rdkits_least_significant_first(
+    nci_molecules: list[Chem.Mol], generators: Any, packed: Any, name: str, words: int
+) -> None:
+    fingerprinter, molecules = _fingerprinter(name=name), nci_molecules[:100]
+    expected = packed([generators[name](molecule) for molecule in molecules])
+    found = fingerprinter.unpack(b"".join(fingerprinter.packed(molecule) for molecule in molecules))
+    assert (found.dtype, found.shape) == (np.uint64, (100, words))
+    assert np.array_equal(found, expected)
+    assert [fingerprinter.bit_vector(molecule) for molecule in molecules] == [generators[name](m) for m in molecules]
+
+
+@pytest.mark.parametrize("bits", [64, 192, 4096])
+@pytest.mark.parametrize("name", ["morgan", "rdkit", "atompair", "torsion"])
+def test_length(name: str, bits: int) -> None:
+    fingerprinter = _fingerprinter(name=name, bits=bits)
+    molecule = Chem.MolFromSmiles("c1ccccc1CCO")
+    assert len(fingerprinter.packed(molecule)) == bits // 8
+    assert fingerprinter.bit_vector(molecule).GetNumBits() == bits
+
+
+@pytest.mark.parametrize("radius", [0, 1, 3])
+def test_morgan_radius(radius: int) -> None:
+    molecule = Chem.MolFromSmiles("c1ccccc1CCO")
+    expected = rdFingerprintGenerator.GetMorganGenerator(radius=radius, fpSize=2048).GetFingerprint(molecule)
+    assert _fingerprinter(radius=radius).bit_vector(molecule) == expected
+
+
+@pytest.mark.parametrize("name", ["morgan", "torsion"])
+def test_chirality_tells_mirror_images_apart(name: str) -> None:
+    left, right = (Chem.MolFromSmiles(smiles) for smiles in MIRRORED)
+    plain, chiral = _fingerprinter(name=name), _fingerprinter(name=name, chirality=True)
+    assert plain.packed(left) == plain.packed(right)
+    assert chiral.packed(left) != chiral.packed(right)
+
+
+def test_chiral_atom_pairs_are_rdkits() -> None:
+    """Which lose chirality when they are folded to a power of two."""
+    generator = rdFingerprintGenerator.GetAtomPairGenerator(fpSize=192, includeChirality=True)
+    chiral = _fingerprinter(name="atompair", chirality=True, bits=192)
+    for smiles in MIRRORED:
+        molecule = Chem.MolFromSmiles(smiles)
+        assert chiral.bit_vector(molecule) == generator.GetFingerprint(molecule)
+
+
+def test_unpacking_nothing() -> None:
+    assert _fingerprinter().unpack(b"").shape == (0, 32)

@@ -1,0 +1,232 @@
+"""The join finds exactly what RDKit's own Tanimoto finds."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rdkit import Chem, DataStructs
+
+import graphkin
+from graphkin.similarity.join import JoinPlan, Pairs, similar_pairs
+from graphkin.similarity.planes import BitLists, BitPlanes
+from graphkin.similarity.popcount import minimum_common
+from graphkin.similarity.tiles import similar_in_tiles
+
+THRESHOLDS = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+
+
+def _bits(length: int, on: Sequence[int] = ()) -> DataStructs.ExplicitBitVect:
+    vector = DataStructs.ExplicitBitVect(length)
+    vector.SetBitsFromList(list(on))
+    return vector
+
+
+@pytest.fixture(scope="module", params=["morgan", "rdkit", "maccs", "atompair", "torsion"])
+def vectors(request: pytest.FixtureRequest, nci_molecules: list[Chem.Mol], generators: Any) -> list[Any]:
+    """Real fingerprints, with duplicates, empty ones, full ones and almost full ones strewn in."""
+    real = [generators[request.param](molecule) for molecule in nci_molecules]
+    length = real[0].GetNumBits()
+    full = range(length)
+    strange = [_bits(length), _bits(length, full), _bits(length, full[1:]), _bits(length, full[:1])]
+    mixed = [*real, *real[::50], *strange, *strange]
+    return [mixed[row] for row in np.random.default_rng(0).permutation(len(mixed))]
+
+
+@pytest.fixture(scope="module")
+def exact(vectors: list[Any], similarities: Callable[[Sequence[Any]], np.ndarray]) -> np.ndarray:
+    return similarities(vectors)
+
+
+@pytest.fixture(scope="module")
+def words(vectors: list[Any], packed: Callable[[Sequence[Any]], np.ndarray]) -> np.ndarray:
+    return packed(vectors)
+
+
+def _join(words: np.ndarray, threshold: float, threads: int = 1) -> Pairs:
+    return Pairs.concatenate(list(similar_pairs(words, threshold, threads)))
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_pairs_are_rdkits(words: np.ndarray, exact: np.ndarray, threshold: float) -> None:
+    left, right = np.nonzero(np.triu(exact, 1) >= threshold)
+    found = _join(words, threshold, 2)
+    order = np.lexsort((found.right, found.left))
+    assert (found.left.dtype, found.right.dtype, found.similarity.dtype) == (np.int32, np.int32, np.float64)
+    assert np.array_equal(found.left[order], left)
+    assert np.array_equal(found.right[order], right)
+    assert np.array_equal(found.similarity[order], exact[left, right])
+    assert len(left) > 0
+
+
+def _random(rows: int, width: int, density: float) -> np.ndarray:
+    """Fingerprints of about this density in families, with empty, full and equal ones strewn in."""
+    rng = np.random.default_rng([rows, width, int(100 * density)])
+    bits = rng.random((rows // 20 + 1, 64 * width)) < density
+    bits = bits[rng.integers(0, len(bits), rows)] ^ (rng.random((rows, 64 * width)) < 0.2 * min(density, 1 - density))
+    bits[rng.integers(0, rows, 5)] = False
+    bits[rng.integers(0, rows, 5)] = True
+    return np.packbits(bits, axis=1, bitorder="little").view("<u8")
+
+
+def _similarity(words: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """(n, m) by counting with numpy; 0 where both are empty."""
+    shared = sum(
+        np.bitwise_count(a[:, None] & b[None]).astype(np.int64) for a, b in zip(words.T, others.T, strict=True)
+    )
+    sizes = np.bitwise_count(words).sum(axis=1)[:, None] + np.bitwise_count(others).sum(axis=1, dtype=np.int64)
+    return shared / np.maximum(sizes - shared, 1)
+
+
+def _same(found: Pairs, expected: Pairs) -> bool:
+    return all(
+        np.array_equal(getattr(found, name), getattr(expected, name)) for name in ("left", "right", "similarity")
+    )
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 32])
+@pytest.mark.parametrize("density", [0.01, 0.1, 0.5, 0.95])
+def test_pairs_are_brute_force_at_any_width_and_density(width: int, density: float) -> None:
+    words = _random(1100, width, density)
+    exact = np.triu(_similarity(words, words), 1)
+    for threshold in THRESHOLDS:
+        left, right = np.nonzero(exact >= threshold)
+        found = _join(words, threshold, 2)
+        order = np.lexsort((found.right, found.left))
+        assert _same(
+            Pairs(found.left[order], found.right[order], found.similarity[order]),
+            Pairs(left, right, exact[left, right]),
+        )
+        assert len(left) > 0
+
+
+@pytest.fixture(scope="module")
+def many() -> np.ndarray:
+    """Enough for several tasks."""
+    return _random(17_000, 4, 0.15)
+
+
+def test_pairs_of_several_tasks_are_brute_force(many: np.ndarray) -> None:
+    plan = JoinPlan(many, 0.6)
+    found = Pairs.concatenate(list(plan.pairs(threads=2)))
+    expected = []
+    for start in range(0, len(many), 500):
+        left, right = np.nonzero(_similarity(many[start : start + 500], many[start:]) >= 0.6)
+        expected.append(((left + start) * len(many) + right + start)[right > left])
+    assert plan.tasks > 3
+    assert len(found) > 100_000
+    assert np.array_equal(np.sort(found.left.astype(np.int64) * len(many) + found.right), np.concatenate(expected))
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_any_number_of_threads_gives_the_same_in_the_same_order(many: np.ndarray, threads: int) -> None:
+    one, several = list(similar_pairs(many, 0.6, 1)), list(similar_pairs(many, 0.6, threads))
+    assert all(_same(a, b) for a, b in zip(one, several, strict=True))
+
+
+def test_starting_at_a_task_gives_the_tail(many: np.ndarray) -> None:
+    plan = JoinPlan(many, 0.6)
+    blocks = list(plan.pairs())
+    assert len(blocks) == plan.tasks
+    for first in range(plan.tasks + 1):
+        done: list[int] = []
+        tail = list(JoinPlan(many, 0.6).pairs(first, 2, done.append))
+        assert all(_same(a, b) for a, b in zip(tail, blocks[first:], strict=True))
+        assert plan.done(first) + sum(done) == len(many)
+        assert min(done, default=0) >= 0
+
+
+def test_a_join_may_be_abandoned(many: np.ndarray) -> None:
+    blocks = similar_pairs(many, 0.6, 2)
+    next(blocks)
+    blocks.close()
+    assert next(blocks, None) is None
+
+
+def test_new_rows_against_old_ones() -> None:
+    """A rectangle: every item counts as later."""
+    both = _random(800, 8, 0.1)
+    old, new = both[:700], both[700:]
+    planes, own = BitPlanes.of(old), BitPlanes.of(new)
+    lists = BitLists.of(own._replace(rank=planes.rank), new, 0, len(new))
+    least = minimum_common(0.3, 2 * 64 * 8)
+    rows, positions, shared = similar_in_tiles(lists, planes, least, -len(new), 0, len(planes.lacking))
+    left, right = own.order[rows], planes.order[positions]
+    found = {*zip(left.tolist(), right.tolist(), strict=True)}
+    assert len(found) == len(rows) > 1000
+    assert found == {*zip(*(ends.tolist() for ends in np.nonzero(_similarity(new, old) >= 0.3)), strict=True)}
+    assert np.array_equal(shared, np.bitwise_count(new[left] & old[right]).sum(axis=1))
+
+
+def test_a_processor_without_wide_vectors_gives_the_same(many: np.ndarray, tmp_path: Path) -> None:
+    """Compiled for the plainest processor of this architecture."""
+    np.save(tmp_path / "words.npy", many[:3000])
+    code = (
+        "import sys, numpy as np; from graphkin.similarity.join import similar_pairs; from numba.core import config\n"
+        "assert config.CPU_NAME == 'generic'\n"
+        "[pairs] = similar_pairs(np.load('words.npy'), 0.5, 1)\n"
+        "np.savez('pairs.npz', **vars(pairs))"
+    )
+    environment = {
+        **os.environ,
+        "NUMBA_CPU_NAME": "generic",
+        "NUMBA_CPU_FEATURES": "",
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }
+    root = str(Path(graphkin.__file__).parents[1])
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env={**environment, "PYTHONPATH": root})
+    with np.load(tmp_path / "pairs.npz") as saved:
+        assert _same(Pairs(**saved), _join(many[:3000], 0.5))
+
+
+def _brute(rows: list[int], threshold: float) -> dict[tuple[int, int], float]:
+    found = {}
+    for b, right in enumerate(rows):
+        for a, left in enumerate(rows[:b]):
+            union = (left | right).bit_count()
+            similarity = (left & right).bit_count() / union if union else 0.0
+            if similarity >= threshold:
+                found[a, b] = similarity
+    return found
+
+
+sparse = st.lists(st.integers(0, 11), max_size=6).map(lambda bits: sum(1 << bit for bit in set(bits)))
+
+
+@given(st.lists(sparse, max_size=30), st.floats(0.01, 1))
+@example([0, 0, 0], 0.5)
+@example([1, 1, 3, 7], 1 / 3)
+@example([0b1111111, 0b1111111111], 0.7)
+@example([0b11, 0b111, 0b1111, 0b11111], 1.0)
+def test_no_pair_is_lost_and_none_is_made_up(rows: list[int], threshold: float) -> None:
+    found = _join(np.array(rows, np.uint64).reshape(-1, 1), threshold)
+    pairs = list(zip(found.left.tolist(), found.right.tolist(), strict=True))
+    assert len(set(pairs)) == len(pairs)
+    assert dict(zip(pairs, found.similarity.tolist(), strict=True)) == _brute(rows, threshold)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_too_few_rows_for_a_pair(rows: int) -> None:
+    assert len(_join(np.ones((rows, 2), np.uint64), 0.5)) == 0
+
+
+def test_many_equal_rows_are_all_pairs() -> None:
+    found = _join(np.ones((1100, 1), np.uint64), 1.0)
+    assert len(found) == 1100 * 1099 // 2
+    assert (found.similarity == 1).all()
+    assert (found.left < found.right).all()
+
+
+@pytest.mark.parametrize("rows", [1, 511, 512, 513, 9000])
+def test_every_row_is_reported_done_once(rows: int) -> None:
+    done: list[int] = []
+    words = np.arange(1, rows + 1, dtype=np.uint64).reshape(-1, 1)
+    for _ in similar_pairs(words, 1.0, 2, done.append):
+        pass
+    assert sum(done) == rows

@@ -1,0 +1,231 @@
+"""Molecules from text: what is kept, what is refused and with which words, what is standardised."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+from rdkit import Chem, rdBase
+from rdkit.Chem import rdMolDescriptors
+from rdkit.Chem.MolStandardize import rdMolStandardize
+
+from graphkin.similarity.molecules.fingerprints import Fingerprinter
+from graphkin.similarity.molecules.messages import rdkit_messages
+from graphkin.similarity.molecules.reader import MoleculeReader, Rejected
+from graphkin.similarity.recipe import resolve
+
+ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
+CUBANE = "C12C3C4C1C5C2C3C45"
+
+
+def _reader(max_atoms: int = 1000, **recipe: Any) -> MoleculeReader:
+    return MoleculeReader(resolve(**recipe), max_atoms)
+
+
+def _canonical(text: str, text_format: Any = "smiles", **recipe: Any) -> str:
+    reader = _reader(**recipe)
+    return reader.describe(reader.read(text, text_format)).smiles
+
+
+def _reason(text: str, text_format: Any = "smiles", max_atoms: int = 1000, **recipe: Any) -> str:
+    with pytest.raises(Rejected) as error:
+        _reader(max_atoms, **recipe).read(text, text_format)
+    return str(error.value)
+
+
+def test_description_of_aspirin() -> None:
+    reader = _reader(inchikey=True)
+    described = reader.describe(reader.read("OC(=O)c1ccccc1OC(C)=O", "smiles"))
+    assert (described.smiles, described.inchikey) == (ASPIRIN, "BSYNRYMUTXBXSQ-UHFFFAOYSA-N")
+    assert (round(described.molwt, 3), described.rings, described.heavy_atoms) == (180.159, 1, 13)
+
+
+def test_inchikey_only_where_the_recipe_asks_and_inchi_can() -> None:
+    plain, asked = _reader(), _reader(inchikey=True)
+    assert plain.describe(plain.read("C", "smiles")).inchikey is None
+    assert asked.describe(asked.read("*C", "smiles")).inchikey is None
+    assert asked.describe(asked.read("C", "smiles")).inchikey == "VNWKTOKETHGBQD-UHFFFAOYSA-N"
+
+
+@pytest.mark.parametrize("steps", [(), ("largest_fragment", "uncharge")])
+def test_rings_are_the_symmetrised_smallest_set(nci_molecules: list[Chem.Mol], steps: tuple[str, ...]) -> None:
+    reader = _reader(standardise=steps)
+    for molecule in [Chem.MolFromSmiles(CUBANE), *nci_molecules[:200]]:
+        read = reader.read(Chem.MolToSmiles(molecule), "smiles")
+        described = reader.describe(read)
+        assert described.rings == len(Chem.GetSymmSSSR(Chem.Mol(read)))
+        assert described.heavy_atoms == rdMolDescriptors.CalcNumHeavyAtoms(read)
+    assert reader.describe(reader.read(CUBANE, "smiles")).rings == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("OCC", "CCO"),
+        ("  OCC\t", "CCO"),
+        ("OCC |$_AV:a;b;c$|", "CCO"),
+        ("[Na+].[Cl-]", "[Cl-].[Na+]"),
+        ("[H][H]", "[H][H]"),
+        ("*", "*"),
+        ("F/C=C/F", "F/C=C/F"),
+        ("N[C@@H](C)C(=O)O", "C[C@H](N)C(=O)O"),
+        ("[2H]O[2H]", "[2H]O[2H]"),
+        ("C1=CC=CC=C1", "c1ccccc1"),
+    ],
+)
+def test_smiles_that_are_kept(text: str, canonical: str) -> None:
+    assert _canonical(text) == canonical
+
+
+def test_other_formats_mean_the_same_molecule() -> None:
+    molblock = Chem.MolToMolBlock(Chem.AddHs(Chem.MolFromSmiles(ASPIRIN)))
+    assert _canonical(molblock, "molblock") == ASPIRIN
+    assert _canonical(molblock.replace("\n", "\r\n"), "molblock") == ASPIRIN
+    inchi = Chem.MolToInchi(Chem.MolFromSmiles(ASPIRIN))
+    assert _canonical(inchi, "inchi") == ASPIRIN
+    assert _canonical(f" {inchi}\n", "inchi") == ASPIRIN
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "empty record"),
+        (" \t\r\n\u00a0", "empty record"),
+        ("CC O", "white space inside the SMILES"),
+        ("CC\tethane", "white space inside the SMILES"),
+        ("C1CC", "unclosed ring"),
+        ("c1cc1", "Can't kekulize mol"),
+        ("C(C)(C)(C)(C)C", "Explicit valence for atom # 0 C, 5, is greater than permitted"),
+        ("not-a-smiles", "SMILES Parse Error"),
+        ("CC>>CO", "SMILES Parse Error"),
+        ("CC |nonsense|", "no CXSMILES: nonsense"),
+        ("CC\0O", "NUL"),
+        ("CC\udcff", "not Unicode"),
+        ("C" * 5000, "5000 atoms, more than 1000"),
+        ("C" * 1001, "1001 atoms, more than 1000"),
+        ("C" * 100_000, "100000 bytes of smiles, more than 10000"),
+        ("é" * 5001, "10002 bytes of smiles"),
+    ],
+)
+def test_smiles_that_are_refused(text: str, reason: str) -> None:
+    assert reason in _reason(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "text_format", "reason"),
+    [
+        ("\n\n\n", "molblock", "empty record"),
+        ("line\n" * 6, "molblock", "Counts line too short"),
+        ("\n  x\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n", "molblock", "no atoms"),
+        ("x" * 1_000_001, "molblock", "1000001 bytes of molblock, more than 1000000"),
+        ("InChI=1S/nonsense", "inchi", "cannot read this inchi"),
+        ("CCO", "inchi", "cannot read this inchi"),
+        ("InChI=1S/CH4/h1H4\0/and/more", "inchi", "NUL"),
+        ("x" * 10_001, "inchi", "10001 bytes of inchi"),
+    ],
+)
+def test_other_records_that_are_refused(text: str, text_format: str, reason: str) -> None:
+    assert reason in _reason(text, text_format)
+
+
+def test_caps_are_inclusive() -> None:
+    assert _reader(30).read("C" * 30, "smiles").GetNumAtoms() == 30
+    assert _reason("C" * 31, max_atoms=30) == "31 atoms, more than 30"
+    assert _reader(3).read("C" + " " * 29, "smiles").GetNumAtoms() == 1
+    assert _reason("C" + " " * 30, max_atoms=3) == "31 bytes of smiles, more than 30"
+
+
+def test_a_chain_that_would_crash_the_process_is_refused_before_it_can() -> None:
+    """RDKit parses it, and overflows the stack while writing its SMILES."""
+    assert _reason("C" * 20_000, max_atoms=2_000) == "20000 atoms, more than 2000"
+
+
+@pytest.mark.parametrize("name", ["morgan", "rdkit", "maccs", "atompair", "torsion"])
+def test_reading_has_no_limit_of_its_own_below_the_cap(name: str) -> None:
+    reader = _reader(fingerprint={"name": name})
+    assert reader.describe(reader.read("C" * 1000, "smiles")).heavy_atoms == 1000
+
+
+def test_rdkit_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    reader = _reader(standardise=("largest_fragment", "uncharge"), inchikey=True)
+    for text in ("C1CC", "c1cc1", "C(C)(C)(C)(C)C", "[Na+].[Cl-]", "*", "nonsense", "[O-]C(=O)C.[Na+]", "[#119]"):
+        try:
+            reader.describe(reader.read(text, "smiles"))
+        except Rejected:
+            continue
+    rdBase.LogErrorMsg("nobody listens")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_messages_are_those_of_the_own_thread() -> None:
+    together = Barrier(2)
+
+    def reasons(text: str) -> set[str]:
+        found = set()
+        for _ in range(30):
+            together.wait(10)
+            found.add(_reason(text))
+        return found
+
+    with ThreadPoolExecutor(2) as pool:
+        rings, valence = pool.map(reasons, ["C1CCCC", "C(C)(C)(C)(C)C"])
+    assert len(rings) == len(valence) == 1
+    assert "unclosed ring" in rings.pop()
+    assert "valence" in valence.pop()
+
+
+def test_messages_end_with_the_block() -> None:
+    with rdkit_messages() as messages:
+        Chem.MolFromSmiles("C1CC")
+    heard = list(messages)
+    Chem.MolFromSmiles("c1cc1")
+    assert heard
+    assert messages == heard
+
+
+SALTS = ["CC(=O)[O-].[Na+]", "C[NH3+].[Cl-]", "[Na+].[Cl-]", "OCC.CCCCO", "[O-][n+]1ccccc1", "C[N+](C)(C)C", ASPIRIN]
+
+
+@pytest.mark.parametrize("text", SALTS)
+def test_standardisation_is_rdkits_in_the_given_order(text: str) -> None:
+    steps = {
+        "largest_fragment": rdMolStandardize.LargestFragmentChooser().choose,
+        "uncharge": rdMolStandardize.Uncharger().uncharge,
+    }
+    for order in ((), ("largest_fragment",), ("uncharge",), tuple(steps), tuple(reversed(steps))):
+        expected = Chem.MolFromSmiles(text)
+        for step in order:
+            expected = steps[step](expected)
+        assert _canonical(text, standardise=order) == Chem.MolToSmiles(expected)
+
+
+def test_standardisation_of_sodium_acetate() -> None:
+    assert _canonical(SALTS[0], standardise=("largest_fragment", "uncharge")) == "CC(=O)O"
+    assert _canonical(SALTS[0]) == "CC(=O)[O-].[Na+]"
+
+
+EPOXIDE = "C1O[CH]1COC2=C3C=CC=CC3=CC=C2"
+"""RDKit's topological torsions of a three-membered ring depend on the order of the atoms."""
+
+
+@pytest.mark.parametrize("name", ["morgan", "rdkit", "maccs", "atompair", "torsion"])
+def test_fingerprint_is_that_of_the_canonical_smiles(nci_smiles: list[str], name: str) -> None:
+    """Whoever reads an item's SMILES back computes its fingerprint again: search, verify, a user."""
+    recipe = resolve(fingerprint={"name": name})
+    reader, fingerprinter = MoleculeReader(recipe), Fingerprinter(recipe.fingerprint)
+    for text in [EPOXIDE, *nci_smiles[:150]]:
+        molecule = reader.read(text, "smiles")
+        again = Chem.MolFromSmiles(reader.describe(molecule).smiles)
+        assert fingerprinter.packed(molecule) == fingerprinter.packed(again)
+
+
+@pytest.mark.parametrize("atom", ["*", "R", "C"])
+@pytest.mark.parametrize("name", ["morgan", "rdkit", "maccs", "atompair", "torsion"])
+def test_fingerprint_of_a_molblock_is_that_of_the_canonical_smiles(name: str, atom: str) -> None:
+    """A dummy in a molfile is a query, and so in the fingerprints of the molecule that it was parsed to."""
+    recipe = resolve(fingerprint={"name": name})
+    reader, fingerprinter = MoleculeReader(recipe), Fingerprinter(recipe.fingerprint)
+    molblock = Chem.MolToMolBlock(Chem.MolFromSmiles("CCOC1CC1")).replace(" O ", f" {atom} ")
+    molecule = reader.read(molblock, "molblock")
+    again = Chem.MolFromSmiles(reader.describe(molecule).smiles)
+    assert fingerprinter.packed(molecule) == fingerprinter.packed(again)

@@ -1,0 +1,58 @@
+"""Counted bits against Python's integers; the fewest common bits against exact fractions."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from graphkin.similarity.popcount import common, common_pairs, common_with, minimum_common
+
+word = st.integers(0, 2**64 - 1)
+
+
+@given(st.lists(st.tuples(word, word, word), min_size=2, max_size=6))
+@example([(0, 0, 0), (2**64 - 1, 2**63, 1)])
+def test_common_bits(rows: list[tuple[int, int, int]]) -> None:
+    words = np.array(rows, np.uint64)
+
+    def shared(a: int, b: int) -> int:
+        return sum((x & y).bit_count() for x, y in zip(rows[a], rows[b], strict=True))
+
+    everyone = range(len(rows))
+    assert [common(words, 0, b) for b in everyone] == [shared(0, b) for b in everyone]
+    assert common_with(words, words[1]).tolist() == [shared(b, 1) for b in everyone]
+    left, right = (ends.astype(np.int32) for ends in np.triu_indices(len(rows)))
+    assert common_pairs(words, left, right).tolist() == [shared(a, b) for a, b in zip(left, right, strict=True)]
+
+
+def _fewest(threshold: float, total: int) -> int | None:
+    """Every possible number of common bits is tried, as ingest decides: c / (s - c) ≥ threshold in float64."""
+    return next((c for c in range(1, total) if c / (total - c) >= threshold), None)
+
+
+@given(st.floats(0, 1, exclude_min=True))
+@example(1.0)
+@example(0.1 + 0.2)
+@example(1 / 3)
+@example(np.nextafter(1.0, 0.0))
+@example(np.nextafter(0.5, 1.0))
+@example(5e-324)
+def test_minimum_common_equals_brute_force(threshold: float) -> None:
+    most = 120
+    expected = [_fewest(threshold, total) for total in range(most + 1)]
+    assert minimum_common(threshold, most).tolist() == [most + 1 if c is None else c for c in expected]
+
+
+@pytest.mark.parametrize("denominator", [1, 2, 3, 7, 10, 25, 97, 100])
+def test_minimum_common_equals_exact_fractions(denominator: int) -> None:
+    """c / (s - c) ≥ p / q exactly when c (p + q) ≥ p s. As large as two fingerprints of 16,384 bits."""
+    most = 32768
+    totals = np.arange(2, most + 1)
+    for numerator in range(1, denominator + 1):
+        exact = -(-numerator * totals // (numerator + denominator))
+        assert np.array_equal(minimum_common(numerator / denominator, most)[2:], exact)
+
+
+def test_empty_fingerprints_are_out_of_reach() -> None:
+    assert minimum_common(0.4, 0).tolist() == [1]
+    assert (minimum_common(1e-9, 10)[:2] > 10).all()

@@ -1,0 +1,116 @@
+"""Recall against brute force with RDKit."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from rdkit import Chem
+from rdkit.Chem import Descriptors, rdMolDescriptors
+
+from graphkin.similarity.recall import Recall, measure
+from graphkin.similarity.recipe import resolve
+from graphkin.store.base import Generation
+from graphkin.store.errors import Conflict, InvalidInput
+from graphkin.store.identity import content_digest
+
+COUNT = 500
+RECIPE = resolve(fingerprint={"name": "rdkit"}, threshold=0.4)
+
+
+@pytest.fixture(scope="module")
+def molecules(nci_molecules: list[Chem.Mol]) -> list[Chem.Mol]:
+    return nci_molecules[:COUNT]
+
+
+@pytest.fixture(scope="module")
+def exact(molecules: list[Chem.Mol], generators: Any, similarities: Any) -> np.ndarray:
+    similarity = similarities([generators["rdkit"](molecule) for molecule in molecules])
+    np.fill_diagonal(similarity, 0)
+    return similarity
+
+
+@pytest.fixture(scope="module")
+def whole(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> Generation:
+    return generation(molecules, RECIPE)
+
+
+def _check(found: Recall, exact: np.ndarray, kept: np.ndarray) -> None:
+    """Every figure, from the true and the found adjacency of all items."""
+    assert (found.sample, found.exact_pairs, found.found_pairs) == (COUNT, exact.sum(), kept.sum())
+    assert found.recall == kept.sum() / exact.sum()
+    for name, adjacency in (("exact", exact), ("found", kept)):
+        assert found.mean_degree[name] == adjacency.sum() / COUNT
+        assert found.isolated_share[name] == (adjacency.sum(axis=1) == 0).mean()
+
+
+@pytest.mark.parametrize("threshold", [None, 0.4, 0.5, 0.7, 1.0])
+def test_complete_edges_have_recall_one(whole: Generation, exact: np.ndarray, threshold: float | None) -> None:
+    found = measure(whole, None, COUNT, threshold)
+    near = exact >= (threshold or 0.4)
+    assert (found.rule, found.threshold, found.recall) == ("stored", threshold or 0.4, 1.0)
+    _check(found, near, near)
+
+
+def test_missing_edges_cost_recall(
+    generation: Callable[..., Generation], molecules: list[Chem.Mol], exact: np.ndarray
+) -> None:
+    lost = np.triu(np.random.default_rng(0).random(exact.shape) < 0.3)
+    similarity = np.where(lost | lost.T, 0, exact)
+    found = measure(generation(molecules, RECIPE, similarity=similarity), None, COUNT)
+    _check(found, exact >= 0.4, similarity >= 0.4)
+    assert found.recall is not None
+    assert 0.6 < found.recall < 0.8
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.4, 0.6])
+def test_window_rule(
+    whole: Generation, molecules: list[Chem.Mol], exact: np.ndarray, window_reference: Any, threshold: float
+) -> None:
+    rows = [
+        (Descriptors.MolWt(molecule), rdMolDescriptors.CalcNumRings(molecule), molecule.GetNumHeavyAtoms())
+        for molecule in molecules
+    ]
+    tie = [int.from_bytes(content_digest(Chem.MolToSmiles(molecule), 0)[:8], "little") for molecule in molecules]
+    order = sorted(range(COUNT), key=lambda row: (rows[row][0], tie[row]))
+    kept = np.zeros_like(exact, dtype=bool)
+    for target, near in window_reference([rows[id] for id in order]).items():
+        kept[order[target], [order[other] for other in near]] = True
+    near = exact >= threshold
+    found = measure(whole, "window", COUNT, threshold)
+    assert (found.rule, found.threshold) == ("window", threshold)
+    _check(found, near, (kept | kept.T) & near)
+    assert found.recall is not None
+    assert 0.1 < found.recall < 0.9
+
+
+def test_a_sample_is_a_fair_share_and_repeats_itself(whole: Generation) -> None:
+    everything = measure(whole, "window", 10**6)
+    assert everything.sample == COUNT
+    samples = [measure(whole, "window", 100, seed=seed) for seed in range(20)]
+    assert {sample.sample for sample in samples} == {100}
+    assert samples[0] == measure(whole, "window", 100, seed=0)
+    assert samples[0] != samples[1]
+    mean = np.mean([sample.mean_degree["exact"] for sample in samples])
+    assert mean == pytest.approx(everything.mean_degree["exact"], rel=0.15)
+
+
+def test_no_similar_pair_at_all(generation: Callable[..., Generation]) -> None:
+    strangers = [Chem.MolFromSmiles(text) for text in ("CCO", "[U]", "c1ccccc1")]
+    found = measure(generation(strangers, resolve(threshold=0.9)), None, 10)
+    assert (found.recall, found.exact_pairs, found.isolated_share) == (None, 0, {"exact": 1.0, "found": 1.0})
+    assert found.as_dict()["recall"] is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "threshold"),
+    [(None, 0.39), (None, 0.0), (None, 1.01), ("window", 0.0), ("window", -1), ("window", 1.01), (None, float("nan"))],
+)
+def test_thresholds_that_cannot_be_measured(whole: Generation, rule: Any, threshold: float) -> None:
+    with pytest.raises(InvalidInput, match="cannot be measured"):
+        measure(whole, rule, 10, threshold)
+
+
+def test_kinds_that_are_not_known(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
+    with pytest.raises(Conflict, match="not known"):
+        measure(generation(molecules[:3], kind="node"), None, 10)

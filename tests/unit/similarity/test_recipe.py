@@ -1,0 +1,120 @@
+"""Presets, options over them, and recipes that are refused."""
+
+from typing import Any
+
+import pytest
+
+from graphkin.similarity.recipe import PRESETS, FingerprintRecipe, MoleculeRecipe, resolve
+from graphkin.store.errors import InvalidInput
+
+MORGAN = {"name": "morgan", "radius": 2, "bits": 2048, "chirality": False}
+RDKIT = {"name": "rdkit", "radius": None, "bits": 2048, "chirality": False}
+COMMON = {"schema_version": 1, "standardise": (), "inchikey": False, "tie_seed": 0}
+PUBLISHED = {**COMMON, "fingerprint": RDKIT, "candidates": "window", "threshold": 0.36, "top_k": 0}
+
+
+@pytest.mark.parametrize(
+    ("preset", "expected"),
+    [
+        (
+            "default",
+            {**COMMON, "fingerprint": MORGAN, "candidates": "exact", "threshold": 0.4, "top_k": 70, "ties": "hash"},
+        ),
+        ("paper", {**PUBLISHED, "ties": "hash"}),
+        ("rc", {**PUBLISHED, "ties": "index"}),
+    ],
+)
+def test_presets(preset: str, expected: dict[str, Any]) -> None:
+    assert resolve(preset).model_dump() == expected
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_explicit_options_override_and_none_does_not(preset: str) -> None:
+    plain = resolve(preset)
+    nothing = {"name": None, "radius": None, "bits": None, "chirality": None}
+    assert resolve(preset, threshold=None, top_k=None, inchikey=None, fingerprint=nothing) == plain
+    changed = resolve(preset, threshold=0.9, top_k=5, inchikey=True, tie_seed=7, standardise=["uncharge"])
+    assert changed.model_dump() == plain.model_dump() | {
+        "threshold": 0.9,
+        "top_k": 5,
+        "inchikey": True,
+        "tie_seed": 7,
+        "standardise": ("uncharge",),
+    }
+
+
+def test_zero_overrides_too() -> None:
+    assert resolve(top_k=0).top_k == 0
+    assert resolve(fingerprint={"radius": 0}).fingerprint.radius == 0
+    assert resolve("rc", threshold=1).threshold == 1
+
+
+@pytest.mark.parametrize("preset", ["paper", "rc"])
+def test_a_named_fingerprint_starts_from_its_own_defaults(preset: str) -> None:
+    assert resolve(preset, fingerprint={"name": "morgan"}).fingerprint.model_dump() == MORGAN
+    assert resolve(preset, fingerprint={"name": "maccs"}).fingerprint.bits == 167
+    assert resolve(preset, fingerprint={"bits": 1024}).fingerprint.model_dump() == {**RDKIT, "bits": 1024}
+
+
+def test_exact_candidates_never_break_ties_by_index() -> None:
+    assert resolve("rc", candidates="exact").ties == "hash"
+    for preset in PRESETS:
+        with pytest.raises(InvalidInput, match="ties by index"):
+            resolve(preset, candidates="exact", ties="index")
+    assert resolve(candidates="window", ties="index").ties == "index"
+
+
+@pytest.mark.parametrize(
+    ("options", "about"),
+    [
+        ({"threshold": 0}, "threshold"),
+        ({"threshold": -0.1}, "threshold"),
+        ({"threshold": 1.0000001}, "threshold"),
+        ({"threshold": float("nan")}, "threshold"),
+        ({"threshold": float("inf")}, "threshold"),
+        ({"threshold": "high"}, "threshold"),
+        ({"top_k": -1}, "top_k"),
+        ({"top_k": 1.5}, "top_k"),
+        ({"candidates": "all"}, "candidates"),
+        ({"standardise": ["neutralise"]}, "standardise"),
+        ({"unknown": 1}, "unknown"),
+        ({"schema_version": 2}, "schema_version"),
+        ({"fingerprint": {"name": "ecfp"}}, "fingerprint.name"),
+        ({"fingerprint": {"radius": -1}}, "fingerprint.radius"),
+        ({"fingerprint": {"radius": 11}}, "fingerprint.radius"),
+        ({"fingerprint": {"bits": 32}}, "fingerprint.bits"),
+        ({"fingerprint": {"bits": 100}}, "multiple of 64"),
+        ({"fingerprint": {"bits": 32768}}, "fingerprint.bits"),
+        ({"fingerprint": {"name": "maccs", "bits": 2048}}, "maccs has 167 bits"),
+        ({"fingerprint": {"name": "rdkit", "radius": 2}}, "radius applies to the morgan"),
+        ({"fingerprint": {"name": "rdkit", "chirality": True}}, "chirality applies to"),
+        ({"fingerprint": {"name": "maccs", "chirality": True}}, "chirality applies to"),
+        ({"ties": "index"}, "ties by index"),
+    ],
+)
+def test_recipes_that_are_refused(options: dict[str, Any], about: str) -> None:
+    with pytest.raises(InvalidInput, match=about) as error:
+        resolve(**options)
+    assert error.value.given is not None
+
+
+def test_unknown_preset_names_the_presets() -> None:
+    with pytest.raises(InvalidInput, match="default, paper, rc"):
+        resolve("published")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("name", ["morgan", "maccs"])
+def test_a_stored_recipe_reads_back_as_itself(preset: str, name: str) -> None:
+    recipe = resolve(preset, fingerprint={"name": name}, standardise=["uncharge", "largest_fragment"])
+    assert MoleculeRecipe.model_validate(recipe.model_dump(mode="json")) == recipe
+    assert MoleculeRecipe.model_validate_json(recipe.model_dump_json()) == recipe
+
+
+@pytest.mark.parametrize(("bits", "words"), [(64, 1), (128, 2), (2048, 32), (16384, 256)])
+def test_words(bits: int, words: int) -> None:
+    assert FingerprintRecipe(bits=bits).words == words
+
+
+def test_maccs_keys_take_three_words() -> None:
+    assert FingerprintRecipe(name="maccs").words == 3

@@ -1,0 +1,175 @@
+"""Queries mean what ingested records mean, and are answered as RDKit would answer them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rdkit import Chem, DataStructs
+
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.similarity.molecules.fingerprints import Fingerprinter
+from graphkin.similarity.molecules.reader import MoleculeReader
+from graphkin.similarity.molecules.search import MoleculeSearch
+from graphkin.similarity.planes import BitPlanes
+from graphkin.similarity.query import read_structure
+from graphkin.similarity.recipe import resolve
+from graphkin.store import open_store
+from graphkin.store.base import Generation
+from graphkin.store.errors import Conflict, InvalidInput
+
+MACCS = resolve(fingerprint={"name": "maccs"})
+QUERIES = ["c1ccccc1C(=O)O", "CCO", "C", "CC(=O)Oc1ccccc1C(=O)O", "O=C1C=CC(=O)C=C1", "[Na+].[Cl-]"]
+
+
+@pytest.fixture(scope="module")
+def molecules(nci_molecules: list[Chem.Mol]) -> list[Chem.Mol]:
+    """Few enough for many searches, with some that MACCS keys cannot tell apart."""
+    return nci_molecules[:400]
+
+
+@pytest.fixture(scope="module")
+def searched(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> Generation:
+    """A collection whose 166 keys leave many ties; hardly any edge is stored."""
+    return generation(molecules, resolve(fingerprint={"name": "maccs"}, threshold=0.95))
+
+
+@pytest.fixture(scope="module")
+def exact(molecules: list[Chem.Mol], generators: Any) -> Callable[[str], np.ndarray]:
+    """exact(smiles) -> RDKit's similarity to every item, float64."""
+    vectors = [generators["maccs"](molecule) for molecule in molecules]
+    return lambda smiles: np.array(
+        DataStructs.BulkTanimotoSimilarity(generators["maccs"](Chem.MolFromSmiles(smiles)), vectors)
+    )
+
+
+@pytest.mark.parametrize("smiles", QUERIES)
+@pytest.mark.parametrize("threshold", [None, 0.3, 0.5, 0.7, 1.0])
+def test_hits_are_rdkits(searched: Generation, exact: Any, smiles: str, threshold: float | None) -> None:
+    similarity = exact(smiles).astype(np.float32)
+    passing = [id for id in range(400) if similarity[id] >= np.float32(threshold or 0)]
+    ranked = sorted(passing, key=lambda item: (-similarity[item], item))
+    for limit in (1, 2, 5, 10, 37, 399, 400, 1000):
+        hits = MoleculeSearch(searched).search(read_structure(MACCS, smiles=smiles), threshold, limit)
+        assert (hits.ids.dtype, hits.similarity.dtype) == (np.int32, np.float32)
+        assert hits.ids.tolist() == ranked[:limit]
+        assert hits.similarity.tolist() == similarity[ranked[:limit]].tolist()
+        assert hits.total == (None if threshold is None else len(passing))
+
+
+@pytest.mark.parametrize("smiles", QUERIES)
+def test_similarities_to_a_structure_are_rdkits(searched: Generation, exact: Any, smiles: str) -> None:
+    search, query = MoleculeSearch(searched), read_structure(MACCS, smiles=smiles)
+    assert search.similarities(query).tolist() == exact(smiles).tolist()
+    ids = np.array([7, 399, 0, 7], np.int32)
+    assert search.similarities(query, ids).tolist() == exact(smiles)[ids].tolist()
+
+
+def test_every_limit_cuts_ties_by_id(searched: Generation, exact: Any) -> None:
+    similarity = exact("CCO").astype(np.float32)
+    ranked = sorted(range(400), key=lambda item: (-similarity[item], item))
+    assert len(np.unique(similarity)) < 200
+    search, query = MoleculeSearch(searched), read_structure(MACCS, smiles="CCO")
+    for limit in range(1, 401):
+        assert search.search(query, None, limit).ids.tolist() == ranked[:limit]
+
+
+def test_thresholds_are_compared_as_float32(searched: Generation, exact: Any) -> None:
+    """A threshold printed from a hit finds that hit again."""
+    search, query = MoleculeSearch(searched), read_structure(MACCS, smiles="CCO")
+    for similarity in np.unique(exact("CCO"))[1:]:
+        stored = np.float32(similarity)
+        for threshold in (float(similarity), float(stored), float(str(stored))):
+            assert search.search(query, threshold, 400).similarity.min() == stored
+
+
+def test_an_item_finds_itself_first(searched: Generation, molecules: list[Chem.Mol]) -> None:
+    search = MoleculeSearch(searched)
+    for id in range(0, 400, 20):
+        hits = search.search(read_structure(MACCS, smiles=Chem.MolToSmiles(molecules[id])), 1.0, 400)
+        assert id in hits.ids.tolist()
+        assert (hits.similarity == 1).all()
+
+
+def test_no_hit(searched: Generation) -> None:
+    hits = MoleculeSearch(searched).search(read_structure(MACCS, smiles="[U]"), 1.0, 10)
+    assert (len(hits.ids), hits.total) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["morgan", "rdkit", "maccs", "atompair", "torsion"])
+def test_a_query_in_any_format_is_the_ingested_record(name: str) -> None:
+    recipe = resolve(fingerprint={"name": name}, standardise=["largest_fragment", "uncharge"])
+    molecule = Chem.MolFromSmiles("[Na+].[O-]C(=O)c1ccccc1OC1CO1")
+    ways = {"smiles": Chem.MolToSmiles, "inchi": Chem.MolToInchi, "molblock": Chem.MolToMolBlock}
+    reader, fingerprinter = MoleculeReader(recipe), Fingerprinter(recipe.fingerprint)
+    record = reader.read("OC(=O)c1c(OC2OC2)cccc1", "smiles")
+    for way, write in ways.items():
+        query = read_structure(recipe, **{way: write(molecule)})
+        assert query.smiles == reader.describe(record).smiles == "O=C(O)c1ccccc1OC1CO1"
+        assert query.arrays[0].tobytes() == fingerprinter.packed(record)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({}, "exactly one of"),
+        ({"smiles": "C", "inchi": "InChI=1S/CH4/h1H4"}, "exactly one of"),
+        ({"smiles": ""}, "empty"),
+        ({"smiles": "C1CC"}, "unclosed ring"),
+        ({"smiles": "CC ethane"}, "white space"),
+        ({"smiles": "C" * 100_000}, "more than 10000"),
+        ({"smiles": "C" * 1_000_001}, "too long"),
+        ({"smiles": "C" * 5000}, "5000 atoms"),
+        ({"smiles": "C\0C"}, "NUL"),
+        ({"smiles": "C\udcff"}, "not Unicode"),
+        ({"inchi": "CCO"}, "cannot read this inchi"),
+        ({"molblock": "x"}, "not a molecule"),
+        ({"molblock": "é" * 500_001}, "more than 1000000"),
+    ],
+)
+def test_queries_that_are_refused(given: dict[str, str], reason: str) -> None:
+    with pytest.raises(InvalidInput, match=reason) as error:
+        read_structure(resolve(), **given)
+    assert len(str(error.value).encode()) < 2_000
+
+
+def test_molecules_are_not_written_as_graphs() -> None:
+    with pytest.raises(Conflict, match="molecules") as error:
+        read_structure(resolve(), graph="{}")
+    assert error.value.expected == "one of smiles, inchi, molblock"
+
+
+def test_another_rdkit_may_search_what_it_would_have_built(
+    generation: Callable[..., Generation], molecules: list[Chem.Mol]
+) -> None:
+    old = generation(molecules[:50], rdkit="2020.03.1")
+    hits = MoleculeSearch(old).search(read_structure(resolve(), smiles=Chem.MolToSmiles(molecules[7])), 1.0, 5)
+    assert 7 in hits.ids
+
+
+def test_another_rdkit_may_not_search_what_differs(
+    generation: Callable[..., Generation], molecules: list[Chem.Mol], packed: Any, generators: Any
+) -> None:
+    words = packed([generators["morgan"](molecule) for molecule in molecules[:50]]) ^ np.uint64(1)
+    with pytest.raises(Conflict, match="other fingerprints") as error:
+        MoleculeSearch(generation(molecules[:50], words=words, rdkit="2020.03.1"))
+    assert error.value.expected == "2020.03.1"
+    MoleculeSearch(generation(molecules[:50], words=words))  # the same RDKit is trusted
+
+
+def test_an_ingested_collection_is_searched_by_its_index(tmp_path: Path, nci_file: Path, nci_smiles: list[str]) -> None:
+    with open_store(tmp_path / "store", create=True) as store:
+        ingest(store, "c", [str(nci_file)], resolve(), IngestOptions(workers=1))
+        with store.open("c") as generation:
+            assert set(generation.index()) == set(BitPlanes._fields)
+            found = MoleculeSearch(generation)
+            whole = generation.fingerprints().words
+            for smiles in nci_smiles[:200:20]:
+                query = read_structure(resolve(), smiles=smiles)
+                hits = found.search(query, None, 30)
+                similarity = np.bitwise_count(whole & query.arrays[0]).sum(axis=1) / np.maximum(
+                    np.bitwise_count(whole | query.arrays[0]).sum(axis=1), 1
+                )
+                expected = np.lexsort((np.arange(len(whole)), -similarity.astype(np.float32)))[:30]
+                assert hits.ids.tolist() == expected.tolist()
