@@ -23,6 +23,7 @@ from benchmarks.data import smiles_file
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers import ReadOptions, open_source
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
+from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.recipe import MoleculeRecipe, resolve
 from graphkin.store import open_store
@@ -69,7 +70,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         label, path = smiles_file(Path(folder), options.molecules)
-        chunks = list(open_source(str(path), ReadOptions()))
+        chunks = list(open_source(str(path), MoleculeKind.files, ReadOptions()))
         records = sum(chunk.num_rows for chunk in chunks)
         timed_pool(parse_and_fingerprint, chunks[:1], options.workers)  # starts the fork server
         runs = []

@@ -20,7 +20,7 @@ from graphkin.ingest.items import ItemTable
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.progress import Progress
-from graphkin.ingest.readers import ReadOptions, Source
+from graphkin.ingest.readers import ReadOptions, Source, open_source
 from graphkin.ingest.workspace import Workspace
 from graphkin.similarity.kind import Descriptors, Kind
 from graphkin.similarity.kinds import kind_of_recipe
@@ -104,7 +104,7 @@ def ingest(
     clock = _Clock(progress or Progress())
     kind = kind_of_recipe(recipe)
     with ExitStack() as stack:
-        sources = [stack.enter_context(closing(kind.open(file, options.read))) for file in files]
+        sources = [stack.enter_context(closing(open_source(file, kind.files, options.read))) for file in files]
         draft = stack.enter_context(store.draft(collection, kind.name))
         with clock.stage("compile"):
             _compile_kernels(kind.specimen(recipe), recipe.top_k)
@@ -180,7 +180,7 @@ def _parse(
 def _chunks(sources: list[Source]) -> Iterator[Chunk]:
     for source in sources:
         for records in source:
-            yield Chunk(source.name, source.text_format, records)
+            yield Chunk(source.name, source.writing, records)
 
 
 def _require_items(table: ItemTable, rejected: list[pa.RecordBatch], options: IngestOptions) -> None:

@@ -253,7 +253,7 @@ class _Worker:
 
 
 def _piece(workspace: Workspace, key: bytes, chunk: Chunk) -> Path:
-    text = f"{chunk.source}\0{chunk.text_format}".encode()
+    text = f"{chunk.source}\0{chunk.writing}".encode()
     return workspace.piece(key, text, chunk.records.schema.serialize(), chunk.records.serialize())
 
 

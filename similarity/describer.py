@@ -39,5 +39,5 @@ class Describer(ABC):
         """As the recipe says; items of more than `max_size` atoms or nodes are rejected."""
 
     @abstractmethod
-    def describe(self, text: str, text_format: str, name: str | None) -> Sequence[object]:
+    def describe(self, text: str, writing: str, name: str | None) -> Sequence[object]:
         """Raises `Rejected`."""

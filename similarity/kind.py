@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graphkin.ingest.readers import ReadOptions, Source
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.join import Pairs
@@ -90,16 +89,14 @@ class Kind(ABC):
     """Columns of the describer that are kept as numeric properties."""
     writings: ClassVar[Sequence[str]]
     """Ways to write a structure."""
+    files: ClassVar[Mapping[str, str]]
+    """Formats of files that hold such items, and which of the writings is in each."""
     max_size: ClassVar[int]
     """Atoms or nodes of the largest item that is kept, unless told otherwise."""
 
     def recipe(self, values: Mapping[str, Any]) -> Any:
         """The recipe of a manifest."""
         return self.recipe_type.model_validate(values)
-
-    @abstractmethod
-    def open(self, file: str, options: ReadOptions) -> Source:
-        """Open a source. Raises `InvalidInput`."""
 
     @abstractmethod
     def descriptors(self, items: pa.Table, recipe: Any) -> Descriptors:

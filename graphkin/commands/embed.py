@@ -61,6 +61,7 @@ def embed(
     from graphkin.ingest.readers import ReadOptions, open_source
     from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
+    from graphkin.similarity.molecules.kind import MoleculeKind
     from graphkin.trainer.device import chosen_device
     from graphkin.trainer.embedding_file import embedding_format
     from graphkin.trainer.errors import InvalidInput
@@ -71,13 +72,13 @@ def embed(
     encoder.to(place)
     rejections = output.with_suffix(".rejections.csv")
     with (
-        closing(open_source(source_path, ReadOptions(format, smiles_column))) as source,
+        closing(open_source(source_path, MoleculeKind.files, ReadOptions(format, smiles_column))) as source,
         whole_file(output) as file,
         whole_file(rejections) as report,
         output_format(file, encoder.width) as embeddings,
         terminal_progress().stage("embedding", None, "molecules") as advance,
     ):
-        if source.text_format != "smiles":
+        if source.writing != "smiles":
             raise InvalidInput("embeddings are made from SMILES", given=source_path, expected="no SD file")
         records, molecules = _write(source, encoder, embeddings, report, advance)
         if not molecules:

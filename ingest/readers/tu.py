@@ -15,8 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
+from graphkin.ingest.readers.raw import require_proportion
 from graphkin.ingest.readers.records import Record, faulted
-from graphkin.ingest.readers.stored import require_proportion
 from graphkin.store.errors import InvalidInput
 from graphkin.store.records import Int64
 

@@ -46,7 +46,7 @@ class GraphDescriber(Describer):
         self._max_nodes = max_nodes
         self.key = f"{recipe.model_dump_json(include=_DECIDING)} {max_nodes} {version('graphkin')}".encode()
 
-    def describe(self, text: str, text_format: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+    def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
         structure = read_structure(text, self._recipe, self._max_nodes)
         features = Features.of([structure], self._recipe)
         written = structure.text

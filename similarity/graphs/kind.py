@@ -1,11 +1,11 @@
 """Attribute-less graphs as one kind of item."""
 
 from importlib.metadata import version
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from graphkin.ingest.readers import ReadOptions, Source, open_graphs
 from graphkin.similarity.graphs.describer import GraphDescriber
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
 from graphkin.similarity.graphs.search import GraphSearch, read_graph
@@ -27,10 +27,8 @@ class GraphKind(Kind):
     plural = "graphs"
     computed = ("nodes", "edges", "self_loops", "repeated_edges")
     writings = ("graph",)
+    files: ClassVar = {"tu": "graph", "graphml": "graph", "jsonl": "graph"}
     max_size = MAX_NODES
-
-    def open(self, file: str, options: ReadOptions) -> Source:
-        return open_graphs(file, options)
 
     def descriptors(self, items: pa.Table, recipe: GraphRecipe) -> GraphDescriptors:
         return GraphDescriptors.of(items, recipe)

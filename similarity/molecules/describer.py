@@ -9,7 +9,7 @@ from rdkit import rdBase
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MoleculeReader
-from graphkin.similarity.molecules.written import TextFormat
+from graphkin.similarity.molecules.written import Writing
 from graphkin.similarity.recipe import MoleculeRecipe
 from graphkin.store.identity import content_digest
 
@@ -39,8 +39,8 @@ class MoleculeDescriber(Describer):
             ]
         )
 
-    def describe(self, text: str, text_format: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
-        molecule = self._reader.read(text, cast("TextFormat", text_format))
+    def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+        molecule = self._reader.read(text, cast("Writing", writing))
         description = self._reader.describe(molecule)
         return (
             description.smiles,

@@ -1,10 +1,11 @@
 """Molecules as one kind of item."""
 
+from typing import ClassVar
+
 import numpy as np
 import pyarrow as pa
 from rdkit import rdBase
 
-from graphkin.ingest.readers import ReadOptions, Source, open_source
 from graphkin.similarity.columns import fixed_width
 from graphkin.similarity.kind import Kind, Query
 from graphkin.similarity.molecules.describer import MoleculeDescriber
@@ -28,10 +29,8 @@ class MoleculeKind(Kind):
     plural = "molecules"
     computed = ("molwt", "rings", "heavy_atoms")
     writings = ("smiles", "inchi", "molblock")
+    files: ClassVar = {"smi": "smiles", "csv": "smiles", "tsv": "smiles", "sdf": "molblock", "parquet": "smiles"}
     max_size = MAX_ATOMS
-
-    def open(self, file: str, options: ReadOptions) -> Source:
-        return open_source(file, options)
 
     def descriptors(self, items: pa.Table, recipe: MoleculeRecipe) -> MoleculeDescriptors:
         return MoleculeDescriptors(

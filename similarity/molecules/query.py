@@ -6,32 +6,32 @@ from graphkin.similarity.describer import Rejected, broken_off
 from graphkin.similarity.kind import Query
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MAX_RECORD_BYTES, MoleculeReader
-from graphkin.similarity.molecules.written import TextFormat
+from graphkin.similarity.molecules.written import Writing
 from graphkin.similarity.recipe import MoleculeRecipe
 from graphkin.store.errors import InvalidInput
 
 
-def read_molecule(recipe: MoleculeRecipe, text: str, text_format: str) -> Query:
+def read_molecule(recipe: MoleculeRecipe, text: str, writing: str) -> Query:
     """Read a SMILES, an InChI (10 kB each) or a molblock (1 MB), of at most 1,000 atoms: the canonical SMILES after
     standardisation, described by the packed fingerprint (W,) uint64.
 
     Raises `InvalidInput` with the reason.
     """
     if len(text) > MAX_RECORD_BYTES:
-        raise InvalidInput(f"the {text_format} is too long", given=f"{len(text)} bytes")
+        raise InvalidInput(f"the {writing} is too long", given=f"{len(text)} bytes")
     reader = MoleculeReader(recipe)
     fingerprinter = Fingerprinter(recipe.fingerprint)
     try:
-        molecule = reader.read(text, cast("TextFormat", text_format))
+        molecule = reader.read(text, cast("Writing", writing))
         smiles = reader.describe(molecule).smiles
         bits = fingerprinter.unpack(fingerprinter.packed(molecule))[0]
     except Rejected as reason:
-        raise _invalid(text, text_format, str(reason)) from reason
+        raise _invalid(text, writing, str(reason)) from reason
     except Exception as error:
-        raise _invalid(text, text_format, broken_off(error)) from error
+        raise _invalid(text, writing, broken_off(error)) from error
     return Query(smiles, (bits,), smiles)
 
 
-def _invalid(text: str, text_format: str, reason: str) -> InvalidInput:
+def _invalid(text: str, writing: str, reason: str) -> InvalidInput:
     given = text[:200].encode(errors="backslashreplace").decode()
-    return InvalidInput(f"not a molecule: {reason}", given=given, expected=f"a valid {text_format}")
+    return InvalidInput(f"not a molecule: {reason}", given=given, expected=f"a valid {writing}")

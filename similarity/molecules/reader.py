@@ -9,7 +9,7 @@ from rdkit.Chem.MolStandardize import rdMolStandardize
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.molecules import features, stereo
 from graphkin.similarity.molecules.messages import in_words, rdkit_messages
-from graphkin.similarity.molecules.written import TextFormat, Unreadable, Written
+from graphkin.similarity.molecules.written import Unreadable, Writing, Written
 from graphkin.similarity.recipe import MoleculeRecipe, Step
 
 MAX_ATOMS = 1_000
@@ -36,22 +36,22 @@ class MoleculeReader:
         self._recipe = recipe
         self._max_atoms = max_atoms
 
-    def read(self, text: str, text_format: TextFormat) -> Chem.Mol:
+    def read(self, text: str, writing: Writing) -> Chem.Mol:
         """The standardised molecule. Raises `Rejected` with RDKit's own words where it has any, and where the text says
         what an item has no room for (docs/chemistry.md).
 
         Bytes are capped before parsing and atoms right after it: RDKit parses a chain of 20,000 carbons and then
         crashes the process while writing its SMILES.
         """
-        self._check_text(text, text_format)
+        self._check_text(text, writing)
         with rdkit_messages() as messages:
             try:
-                return self._read(Written.of(text, text_format))
+                return self._read(Written.of(text, writing))
             except (Unreadable, SystemError) as error:  # the latter where its message is no Unicode text
-                raise Rejected(in_words(messages, text) or f"RDKit cannot read this {text_format}") from error
+                raise Rejected(in_words(messages, text) or f"RDKit cannot read this {writing}") from error
             except (ValueError, RuntimeError) as error:
                 said = in_words(str(error).splitlines(), text)
-                raise Rejected(said or f"RDKit cannot handle this {text_format}") from error
+                raise Rejected(said or f"RDKit cannot handle this {writing}") from error
 
     def _read(self, written: Written) -> Chem.Mol:
         molecule = written.molecule()
@@ -70,21 +70,21 @@ class MoleculeReader:
         Not with stereo groups and stereo marks of other formats, not after standardisation, and not for RDKit's
         topological torsions: those of three-membered rings depend on the order of the atoms.
         """
-        plain = written.text_format == "smiles" and not written.may_say_more
+        plain = written.writing == "smiles" and not written.may_say_more
         return plain and not self._recipe.standardise and self._recipe.fingerprint.name != "torsion"
 
-    def _check_text(self, text: str, text_format: TextFormat) -> None:
+    def _check_text(self, text: str, writing: Writing) -> None:
         if not text.strip():
             raise Rejected("empty record")
         if "\0" in text:
             raise Rejected("contains a NUL byte")  # RDKit's InChI reader would stop there and take the beginning
-        limit = MAX_RECORD_BYTES if text_format == "molblock" else _BYTES_PER_ATOM * self._max_atoms
+        limit = MAX_RECORD_BYTES if writing == "molblock" else _BYTES_PER_ATOM * self._max_atoms
         try:
             size = len(text.encode())
         except UnicodeEncodeError as error:
             raise Rejected("is not Unicode text") from error
         if size > limit:
-            raise Rejected(f"{size} bytes of {text_format}, more than {limit}")
+            raise Rejected(f"{size} bytes of {writing}, more than {limit}")
 
     def _check_atoms(self, molecule: Chem.Mol) -> None:
         atoms = molecule.GetNumAtoms()

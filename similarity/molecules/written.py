@@ -8,7 +8,7 @@ from rdkit import Chem
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.molecules import extension
 
-TextFormat = Literal["smiles", "molblock", "inchi"]
+Writing = Literal["smiles", "molblock", "inchi"]
 
 _STEREO_GROUP = re.compile(r"MDLV30/STE(?:RAC|REL)\d*\s+ATOMS=\((\d+)")
 
@@ -22,30 +22,30 @@ class Written(NamedTuple):
     it puts into groups of racemates and relative configurations."""
 
     text: str
-    text_format: TextFormat
+    writing: Writing
     may_say_more: bool
     grouped_atoms: int
 
     @classmethod
-    def of(cls, text: str, text_format: TextFormat) -> Self:
+    def of(cls, text: str, writing: Writing) -> Self:
         """Raises `Rejected`."""
-        match text_format:
+        match writing:
             case "molblock":
-                return cls(text, text_format, True, sum(map(int, _STEREO_GROUP.findall(text))))
+                return cls(text, writing, True, sum(map(int, _STEREO_GROUP.findall(text))))
             case "inchi":
-                return cls(_ascii(text.strip(), text_format), text_format, False, 0)
+                return cls(_ascii(text.strip(), writing), writing, False, 0)
             case "smiles":
                 smiles, given, after = extension.split_smiles(text)
                 if after:
                     raise Rejected(f"white space inside the SMILES{' and its extension' if given else ''}")
                 if "~" in smiles:
                     raise Rejected("~ is a query, not a bond")
-                joined = _ascii(f"{smiles} {given}" if given else smiles, text_format)
-                return cls(joined, text_format, bool(given), extension.grouped_atoms(given) if given else 0)
+                joined = _ascii(f"{smiles} {given}" if given else smiles, writing)
+                return cls(joined, writing, bool(given), extension.grouped_atoms(given) if given else 0)
 
     def molecule(self) -> Chem.Mol:
         """Raises `Unreadable`."""
-        match self.text_format:
+        match self.writing:
             case "smiles":
                 molecule = Chem.MolFromSmiles(self.text)
             case "molblock":
@@ -57,9 +57,9 @@ class Written(NamedTuple):
         return molecule
 
 
-def _ascii(text: str, text_format: TextFormat) -> str:
+def _ascii(text: str, writing: Writing) -> str:
     """RDKit strips other characters from both ends, and reads what is left."""
     if not text.isascii():
         other = next(character for character in text if not character.isascii())
-        raise Rejected(f"holds U+{ord(other):04X}, which no {text_format} does")
+        raise Rejected(f"holds U+{ord(other):04X}, which no {writing} does")
     return text

@@ -20,9 +20,10 @@ from graphkin.ingest import items as item_table
 from graphkin.ingest.items import ItemTable
 from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.ingest.pipeline import IngestOptions, ingest
-from graphkin.ingest.readers import ReadOptions, open_graphs
+from graphkin.ingest.readers import ReadOptions, open_source
 from graphkin.similarity.graphs.describer import GraphDescriber
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
+from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.recipe import resolve_graphs
@@ -77,7 +78,7 @@ def _grakel(graphs: list[nx.Graph], labels: str) -> np.ndarray:
 
 
 def _structures(name: str) -> list[Structure]:
-    batches = open_graphs(_zip(name), ReadOptions())
+    batches = open_source(_zip(name), GraphKind.files, ReadOptions())
     return [Structure.read(text) for batch in batches for text in batch["text"].to_pylist()]
 
 
@@ -187,7 +188,7 @@ def test_more_text_than_offsets_of_32_bits_tell(monkeypatch: pytest.MonkeyPatch,
     """2.2 GB of structures: one large graph, parsed once and kept again and again as another item."""
     edges = [(u, u + step) for step in range(1, 12) for u in range(90_000 - step)]
     (tmp_path / "g.jsonl").write_text(json.dumps({"edges": edges}))
-    (records,) = open_graphs(str(tmp_path / "g.jsonl"), ReadOptions())
+    (records,) = open_source(str(tmp_path / "g.jsonl"), GraphKind.files, ReadOptions())
     parsed = ChunkParser(GraphDescriber(resolve_graphs(), 100_000)).parse(Chunk("g", "graph", records))
     copies = 2**31 // len(parsed.items["structure"][0].as_py()) + 10
     monkeypatch.setattr(item_table, "_BATCH", 16)

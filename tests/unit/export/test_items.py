@@ -16,6 +16,7 @@ from rdkit import Chem
 from graphkin.api.export import MEDIA_TYPES, export_items, media_type
 from graphkin.api.export.table import Comparison
 from graphkin.ingest.readers import ReadOptions, open_source
+from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.store.base import Generation
 from graphkin.store.errors import Conflict, InvalidInput, NotFound
 
@@ -142,7 +143,7 @@ def test_sdf_of_a_large_molecule(make: Callable) -> None:
 def test_sdf_holds_any_text(make: Callable, names: list[str], label: str, value: str) -> None:
     item = {"smiles": "CO", "names": names, "properties": {label: value}}
     pieces = list(export_items(make([item, item], []), "sdf"))
-    source = open_source("-", ReadOptions(format="sdf"), io.BytesIO(b"".join(pieces)))
+    source = open_source("-", MoleculeKind.files, ReadOptions(format="sdf"), io.BytesIO(b"".join(pieces)))
     texts = [text for batch in source for text in batch["text"].to_pylist()]
     assert [Chem.MolToSmiles(Chem.MolFromMolBlock(text)) for text in texts] == ["CO", "CO"]
     molecules = read_sdf(iter(pieces))

@@ -19,12 +19,12 @@ def chunk() -> Callable[..., Chunk]:
         names: Sequence[str | None] | None = None,
         properties: Sequence[dict[str, str]] | None = None,
         faults: Sequence[str | None] | None = None,
-        text_format: Any = "smiles",
+        writing: Any = "smiles",
     ) -> Chunk:
         nothing = [None] * len(texts)
         pairs = [list(own.items()) for own in properties or [{} for _ in texts]]
         columns = [range(1, len(texts) + 1), texts, names or nothing, pairs, faults or nothing]
         arrays = [pa.array(list(column), field.type) for column, field in zip(columns, RECORD_SCHEMA, strict=True)]
-        return Chunk("made-up.smi", text_format, pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA))
+        return Chunk("made-up.smi", writing, pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA))
 
     return chunk

@@ -80,7 +80,7 @@ def test_chunks_without_molecules_or_rejections(chunk: Callable[..., Chunk], tex
 def test_molblocks_and_standardisation_as_the_recipe_says(chunk: Callable[..., Chunk]) -> None:
     blocks = [Chem.MolToMolBlock(Chem.MolFromSmiles(text)) for text in ("CC(=O)[O-].[Na+]", "OCC")]
     recipe = resolve(standardise=["largest_fragment", "uncharge"], fingerprint={"name": "maccs"}, inchikey=True)
-    molecules, _ = _rows([ChunkParser(MoleculeDescriber(recipe, 1000)).parse(chunk(blocks, text_format="molblock"))])
+    molecules, _ = _rows([ChunkParser(MoleculeDescriber(recipe, 1000)).parse(chunk(blocks, writing="molblock"))])
     assert [row["smiles"] for row in molecules] == ["CC(=O)O", "CCO"]
     assert molecules[0]["inchikey"] == "QTBSBXVTEAMEQO-UHFFFAOYSA-N"
     assert {len(row["fingerprint"]) for row in molecules} == {24}

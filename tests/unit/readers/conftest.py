@@ -1,20 +1,22 @@
 """Writing small source files and reading them back as rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from graphkin.ingest.readers import RECORD_SCHEMA, ReadOptions, Source, open_graphs, open_source
+from graphkin.ingest.readers import RECORD_SCHEMA, ReadOptions, open_source
+from graphkin.similarity.graphs.kind import GraphKind
+from graphkin.similarity.molecules.kind import MoleculeKind
 
 Rows = list[dict[str, Any]]
 
 
-def _rows(open: Callable[[str, ReadOptions], Source], path: str, **options: Any) -> Rows:
+def _rows(writings: Mapping[str, str], path: str, **options: Any) -> Rows:
     found: Rows = []
-    for batch in open(path, ReadOptions(**options)):
+    for batch in open_source(path, writings, ReadOptions(**options)):
         assert batch.schema == RECORD_SCHEMA
         batch.validate(full=True)
         found += [{**row, "properties": dict(row["properties"])} for row in batch.to_pylist()]
@@ -36,7 +38,7 @@ def write(tmp_path: Path) -> Callable[[str, bytes], str]:
 @pytest.fixture
 def rows() -> Callable[..., Rows]:
     """rows(path, **options) -> every record as a dict, its properties as a dict."""
-    return partial(_rows, open_source)
+    return partial(_rows, MoleculeKind.files)
 
 
 @pytest.fixture
@@ -48,7 +50,7 @@ def read(write: Callable[[str, bytes], str], rows: Callable[..., Rows]) -> Calla
 @pytest.fixture
 def graph_rows() -> Callable[..., Rows]:
     """graph_rows(path, **options) -> every graph as a dict, its properties as a dict."""
-    return partial(_rows, open_graphs)
+    return partial(_rows, GraphKind.files)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphkin.ingest.readers import MAX_RECORD, ReadOptions, open_source
+from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.store.errors import InvalidInput
 
 CELL = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
@@ -63,7 +64,7 @@ def test_columns_without_a_name_are_called_by_position(read: Callable) -> None:
 def test_bad_headers(write: Callable, content: bytes, options: dict, message: str) -> None:
     path = write("a.csv", content)
     with pytest.raises(InvalidInput) as error:
-        open_source(path, ReadOptions(**options))
+        open_source(path, MoleculeKind.files, ReadOptions(**options))
     assert message in str(error.value)
     assert path in str(error.value)
 

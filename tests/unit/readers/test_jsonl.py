@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from graphkin.ingest.readers import ReadOptions, open_graphs
-from graphkin.ingest.readers.graphs import MAX_GRAPH
+from graphkin.ingest.readers import ReadOptions, open_source
+from graphkin.ingest.readers.formats import MAX_GRAPH
+from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.store.errors import InvalidInput
 
 LINES = b'{"name": "a", "edges": [[0, 1]], "label": 1, "source": "s", "tags": ["x", 2], "none": null}\n{"edges": []}\n'
@@ -88,8 +89,8 @@ def test_a_line_that_is_too_long_costs_only_itself(read_graphs: Callable[..., An
 
 
 def test_standard_input() -> None:
-    source = open_graphs("-", ReadOptions(format="jsonl"), io.BytesIO(LINES))
-    assert (source.name, source.bytes_total, source.text_format) == ("-", None, "graph")
+    source = open_source("-", GraphKind.files, ReadOptions(format="jsonl"), io.BytesIO(LINES))
+    assert (source.name, source.bytes_total, source.writing) == ("-", None, "graph")
     assert [batch.num_rows for batch in source] == [2]
     assert source.digest().bytes == len(LINES)
 
@@ -120,7 +121,7 @@ def test_what_cannot_be_opened(
     for known, data in (("g.smi", b"C"), ("g.jsonl", LINES), ("empty.jsonl", b""), ("bom.jsonl", b"\xef\xbb\xbf")):
         write(known, data)
     with pytest.raises(InvalidInput, match=reason):
-        open_graphs(name, ReadOptions(**options), io.BytesIO(LINES))
+        open_source(name, GraphKind.files, ReadOptions(**options), io.BytesIO(LINES))
 
 
 def test_gzip_that_was_cut(read_graphs: Callable[..., Any]) -> None:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphkin.ingest.readers import MAX_RECORD, ReadOptions, open_source
+from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.store.errors import InvalidInput, StoreError
 
 
@@ -75,7 +76,7 @@ def test_gzipped_and_from_standard_input(read: Callable) -> None:
     content = parquet({"smiles": ["C", "CC"]})
     plain = read("a.parquet", content)
     assert read("b.parquet.gz", gzip.compress(content)) == plain
-    source = open_source("-", ReadOptions(format="parquet"), io.BytesIO(content))
+    source = open_source("-", MoleculeKind.files, ReadOptions(format="parquet"), io.BytesIO(content))
     assert [text for batch in source for text in batch["text"].to_pylist()] == ["C", "CC"]
     assert source.digest().bytes == len(content)
 
@@ -110,7 +111,7 @@ def test_no_rows(read: Callable) -> None:
 )
 def test_bad_files(write: Callable, content: bytes, options: dict, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        open_source(write("a.parquet", content), ReadOptions(**options))
+        open_source(write("a.parquet", content), MoleculeKind.files, ReadOptions(**options))
 
 
 def test_a_damaged_page(rows: Callable, write: Callable) -> None:
@@ -124,7 +125,7 @@ def test_no_folder_for_the_temporary_copy(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
     content = io.BytesIO(parquet({"smiles": ["C"]}))
     with pytest.raises(StoreError, match="TMPDIR"):
-        open_source("-", ReadOptions(format="parquet"), content)
+        open_source("-", MoleculeKind.files, ReadOptions(format="parquet"), content)
 
 
 def test_a_temporary_copy_that_does_not_fit() -> None:
@@ -134,7 +135,7 @@ def test_a_temporary_copy_that_does_not_fit() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, limits[1]))
     try:
         with pytest.raises(StoreError, match="cannot write a temporary copy"):
-            open_source("-", ReadOptions(format="parquet"), content)
+            open_source("-", MoleculeKind.files, ReadOptions(format="parquet"), content)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
@@ -147,7 +148,7 @@ def test_a_text_that_is_stored_once_is_held_once(write: Callable) -> None:
     tracemalloc.start()
     arrow = pa.total_allocated_bytes()
     held = [0]
-    for batch in open_source(path, ReadOptions()):
+    for batch in open_source(path, MoleculeKind.files, ReadOptions()):
         held.append(pa.total_allocated_bytes() - arrow)
         assert batch["properties"][0].as_py() == [("x", "x" * 500_000), ("y", "y" * 400_000)]
     assert tracemalloc.get_traced_memory()[1] < 50_000_000

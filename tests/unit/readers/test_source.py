@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphkin.ingest.readers import EXTENSIONS, ReadOptions, open_graphs, open_source
+from graphkin.ingest.readers import EXTENSIONS, ReadOptions, open_source
+from graphkin.similarity.graphs.kind import GraphKind
+from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.store.errors import InvalidInput
 from graphkin.store.records import Input
 
@@ -34,7 +36,7 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("extension", EXTENSIONS)
+@pytest.mark.parametrize("extension", [each for each, format in EXTENSIONS.items() if format in MoleculeKind.files])
 @pytest.mark.parametrize("zipped", [False, True])
 def test_extension_tells_the_format(tmp_path: Path, extension: str, zipped: bool) -> None:
     path = tmp_path / f"some.name{extension.upper()}{'.gz' if zipped else ''}"
@@ -44,8 +46,8 @@ def test_extension_tells_the_format(tmp_path: Path, extension: str, zipped: bool
         path.write_bytes(CONTENT[EXTENSIONS[extension]])
     if zipped:
         path.write_bytes(gzip.compress(path.read_bytes()))
-    source = open_source(str(path), ReadOptions())
-    assert source.text_format == ("molblock" if extension in (".sdf", ".sd") else "smiles")
+    source = open_source(str(path), MoleculeKind.files, ReadOptions())
+    assert source.writing == ("molblock" if extension in (".sdf", ".sd") else "smiles")
     assert source.name == str(path)
     assert next(iter(source))["fault"].null_count > 0
 
@@ -58,7 +60,7 @@ def test_gzip_is_recognised_by_its_bytes(read: Callable) -> None:
 
 
 def test_digest_and_progress(file: Path) -> None:
-    source = open_source(str(file), ReadOptions())
+    source = open_source(str(file), MoleculeKind.files, ReadOptions())
     assert source.bytes_total == file.stat().st_size
     seen = [source.bytes_read for _ in source]
     assert seen == sorted(seen)
@@ -70,7 +72,7 @@ def test_digest_and_progress(file: Path) -> None:
 def test_digest_is_of_the_compressed_bytes(file: Path) -> None:
     content = gzip.compress(file.read_bytes()) + bytes(512)  # zero padding after the last member is allowed
     file.write_bytes(content)
-    source = open_source(str(file), ReadOptions())
+    source = open_source(str(file), MoleculeKind.files, ReadOptions())
     records = sum(batch.num_rows for batch in source)
     assert records >= 5000
     digest = source.digest()
@@ -79,9 +81,9 @@ def test_digest_is_of_the_compressed_bytes(file: Path) -> None:
 
 def test_standard_input(file: Path) -> None:
     stdin = io.BytesIO(file.read_bytes())
-    source = open_source("-", ReadOptions(format=file.suffix[1:]), stdin)
+    source = open_source("-", MoleculeKind.files, ReadOptions(format=file.suffix[1:]), stdin)
     piped = pa.Table.from_batches(source)
-    assert piped == pa.Table.from_batches(open_source(str(file), ReadOptions()))
+    assert piped == pa.Table.from_batches(open_source(str(file), MoleculeKind.files, ReadOptions()))
     assert (source.name, source.bytes_total) == ("-", None)
     assert source.digest() == Input(name="-", bytes=stdin.tell(), sha256=hashlib.sha256(stdin.getvalue()).hexdigest())
     assert not stdin.closed
@@ -96,7 +98,7 @@ def test_a_named_pipe(tmp_path: Path, format: str) -> None:
         pq.write_table(pa.table({"smiles": ["C", "CC"]}), content)
     writer = threading.Thread(target=pipe.write_bytes, args=(content.getvalue(),))
     writer.start()
-    source = open_source(str(pipe), ReadOptions())
+    source = open_source(str(pipe), MoleculeKind.files, ReadOptions())
     assert [text for batch in source for text in batch["text"].to_pylist()] == ["C", "CC"]
     assert source.bytes_total is None
     writer.join()
@@ -109,7 +111,7 @@ def test_a_named_pipe(tmp_path: Path, format: str) -> None:
 def test_an_empty_file(write: Callable, content: bytes, format: str) -> None:
     path = write(f"a.{format}", content)
     with pytest.raises(InvalidInput, match=r"is empty|not a Parquet file"):
-        open_source(path, ReadOptions())
+        open_source(path, MoleculeKind.files, ReadOptions())
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_an_empty_file(write: Callable, content: bytes, format: str) -> None:
 )
 def test_what_cannot_be_opened(path: str, options: dict, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        open_source(path, ReadOptions(**options))
+        open_source(path, MoleculeKind.files, ReadOptions(**options))
 
 
 def test_format_overrides_the_extension(read: Callable) -> None:
@@ -138,7 +140,7 @@ def test_a_truncated_gzip_file(file: Path, kept: int) -> None:
     content = gzip.compress(file.read_bytes())
     file.write_bytes(content[: min(kept, len(content) - 1)])
     with pytest.raises(InvalidInput, match=rf"a\.{file.suffix[1:]} is damaged or cannot be read, about byte \d"):
-        list(open_source(str(file), ReadOptions()))
+        list(open_source(str(file), MoleculeKind.files, ReadOptions()))
 
 
 @pytest.mark.parametrize("place", [0.5, 1.0])
@@ -148,13 +150,13 @@ def test_a_corrupt_gzip_file(file: Path, place: float) -> None:
     content[at : at + 4] = bytes(byte ^ 0xFF for byte in content[at : at + 4])
     file.write_bytes(content)
     with pytest.raises(InvalidInput, match="is damaged or cannot be read"):
-        list(open_source(str(file), ReadOptions()))
+        list(open_source(str(file), MoleculeKind.files, ReadOptions()))
 
 
 def test_bytes_after_the_end_of_a_gzip_file(write: Callable) -> None:
     path = write("a.smi", gzip.compress(CONTENT["smi"]) + b"C 3")
     with pytest.raises(InvalidInput, match="is damaged or cannot be read"):
-        list(open_source(path, ReadOptions()))
+        list(open_source(path, MoleculeKind.files, ReadOptions()))
 
 
 def test_a_binary_file_is_all_faults(read: Callable) -> None:
@@ -165,17 +167,19 @@ def test_a_binary_file_is_all_faults(read: Callable) -> None:
 
 
 def test_batches_are_bounded(write: Callable) -> None:
-    short = open_source(write("short.smi", b"C\n" * 2500), ReadOptions())
+    short = open_source(write("short.smi", b"C\n" * 2500), MoleculeKind.files, ReadOptions())
     assert [batch.num_rows for batch in short] == [1000, 1000, 500]
-    long = open_source(write("long.smi", (b"C" * 900_000 + b"\n") * 12), ReadOptions())
+    long = open_source(write("long.smi", (b"C" * 900_000 + b"\n") * 12), MoleculeKind.files, ReadOptions())
     assert [batch.num_rows for batch in long] == [5, 5, 2]
-    wide = open_source(write("wide.csv", b"smiles,x\n" + (b"C," + b"x" * 900_000 + b"\n") * 6), ReadOptions())
+    wide = open_source(
+        write("wide.csv", b"smiles,x\n" + (b"C," + b"x" * 900_000 + b"\n") * 6), MoleculeKind.files, ReadOptions()
+    )
     assert [batch.num_rows for batch in wide] == [5, 1]
 
 
 def test_stopping_early_closes_the_file(file: Path) -> None:
     before = sorted(Path("/dev/fd").iterdir())
-    source = open_source(str(file), ReadOptions())
+    source = open_source(str(file), MoleculeKind.files, ReadOptions())
     next(iter(source))
     source.close()
     source.close()
@@ -215,7 +219,7 @@ def test_memory_does_not_grow_with_the_input(format: str, start: bytes, block: b
     for size in (3_000_000, 6_000_000):
         stdin = io.BufferedReader(Repeated(start, block, size))
         tracemalloc.start()
-        read = sum(batch.num_rows for batch in open_source("-", ReadOptions(format=format), stdin))
+        read = sum(batch.num_rows for batch in open_source("-", MoleculeKind.files, ReadOptions(format=format), stdin))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert read > 0
@@ -228,7 +232,7 @@ def test_what_is_held_whole_may_not_be_far_more_than_it_looks(tmp_path: Path, be
     content = b"<graphml xmlns='http://graphml.graphdrawing.org/xmlns'><graph id='g'><node id='n'/></graph></graphml>"
     path = tmp_path / "a.graphml.gz"
     path.write_bytes(gzip.compress(content + b" " * (10_000_001 if beyond else 9_000_000)))
-    source = open_graphs(str(path), ReadOptions())
+    source = open_source(str(path), GraphKind.files, ReadOptions())
     if beyond:
         with pytest.raises(InvalidInput, match="50 times its size"):
             list(source)
@@ -242,11 +246,11 @@ def test_a_large_file_that_is_hardly_compressed_is_read_whole(tmp_path: Path) ->
     path.write_bytes(
         gzip.compress(b"<graphml xmlns='http://graphml.graphdrawing.org/xmlns'>" + comment + b"</graphml>", 1)
     )
-    assert list(open_graphs(str(path), ReadOptions())) == []
+    assert list(open_source(str(path), GraphKind.files, ReadOptions())) == []
 
 
 def test_a_gzipped_parquet_file_is_held_whole_too(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet.gz"
     path.write_bytes(gzip.compress(b"PAR1" + bytes(10_000_000)))
     with pytest.raises(InvalidInput, match="50 times its size"):
-        open_source(str(path), ReadOptions())
+        open_source(str(path), MoleculeKind.files, ReadOptions())

@@ -12,7 +12,8 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from graphkin.ingest.readers import ReadOptions, open_graphs
+from graphkin.ingest.readers import ReadOptions, open_source
+from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.store.errors import InvalidInput
 
 Files = dict[str, str]
@@ -279,16 +280,17 @@ def test_an_archive_with_a_password(graph_rows: Callable[..., Any], archive: Cal
 
 def test_size_and_checksum(folder: Callable[..., str], archive: Callable[..., str]) -> None:
     """Of an archive those of its bytes; of a folder those of its files, one after the other."""
-    packed = open_graphs(path := archive(TWO), ReadOptions())
+    packed = open_source(path := archive(TWO), GraphKind.files, ReadOptions())
     assert packed.bytes_total == Path(path).stat().st_size
     assert sum(batch.num_rows for batch in packed) == 2
     assert packed.digest().bytes == packed.bytes_total
-    found = open_graphs(folder(TWO), ReadOptions())
+    found = open_source(folder(TWO), GraphKind.files, ReadOptions())
     assert found.bytes_total is None
     list(found)
     assert found.digest().bytes == sum(map(len, TWO.values()))
     again, other = (
-        open_graphs(folder({**TWO, "graph_labels": text}), ReadOptions()) for text in ("1\n-1\n", "1\n-2\n")
+        open_source(folder({**TWO, "graph_labels": text}), GraphKind.files, ReadOptions())
+        for text in ("1\n-1\n", "1\n-2\n")
     )
     for source in (again, other):
         list(source)

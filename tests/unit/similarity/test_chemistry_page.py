@@ -86,10 +86,10 @@ BLOCKS = {
 }
 
 
-def _outcome(text: str, text_format: Any) -> str:
+def _outcome(text: str, writing: Any) -> str:
     reader = MoleculeReader(resolve())
     try:
-        return f"`{reader.describe(reader.read(text, text_format)).smiles}`"
+        return f"`{reader.describe(reader.read(text, writing)).smiles}`"
     except Rejected as reason:
         return f"rejected: {reason}"
 

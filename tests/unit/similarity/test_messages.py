@@ -23,9 +23,9 @@ PLACE = "SMILES Parse Error: check for mistakes around position"
 ETHANOL = Chem.MolToMolBlock(Chem.MolFromSmiles("CCO"))
 
 
-def _reason(text: str, text_format: Any = "smiles") -> str:
+def _reason(text: str, writing: Any = "smiles") -> str:
     with pytest.raises(Rejected) as error:
-        MoleculeReader(resolve()).read(text, text_format)
+        MoleculeReader(resolve()).read(text, writing)
     return str(error.value)
 
 
@@ -132,10 +132,10 @@ def test_nothing_but_a_reason_comes_of_mutated_structures(nci_molecules: list[Ch
     texts: list[str] = []
     refused: list[InvalidInput] = []
     for molecule in rng.sample(nci_molecules, 60):
-        for text, text_format in _writings(molecule, rng):
+        for text, writing in _writings(molecule, rng):
             begin = time.process_time()
             try:
-                texts.append(read_molecule(resolve(**recipe), _mutated(text, rng), text_format).text)
+                texts.append(read_molecule(resolve(**recipe), _mutated(text, rng), writing).text)
             except InvalidInput as error:
                 refused.append(error)
             assert time.process_time() - begin < 5

@@ -22,14 +22,14 @@ def _reader(max_atoms: int = 1000, **recipe: Any) -> MoleculeReader:
     return MoleculeReader(resolve(**recipe), max_atoms)
 
 
-def _canonical(text: str, text_format: Any = "smiles", **recipe: Any) -> str:
+def _canonical(text: str, writing: Any = "smiles", **recipe: Any) -> str:
     reader = _reader(**recipe)
-    return reader.describe(reader.read(text, text_format)).smiles
+    return reader.describe(reader.read(text, writing)).smiles
 
 
-def _reason(text: str, text_format: Any = "smiles", max_atoms: int = 1000, **recipe: Any) -> str:
+def _reason(text: str, writing: Any = "smiles", max_atoms: int = 1000, **recipe: Any) -> str:
     with pytest.raises(Rejected) as error:
-        _reader(max_atoms, **recipe).read(text, text_format)
+        _reader(max_atoms, **recipe).read(text, writing)
     return str(error.value)
 
 
@@ -112,7 +112,7 @@ def test_smiles_that_are_refused(text: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "text_format", "reason"),
+    ("text", "writing", "reason"),
     [
         ("\n\n\n", "molblock", "empty record"),
         ("line\n" * 6, "molblock", "Counts line too short"),
@@ -124,8 +124,8 @@ def test_smiles_that_are_refused(text: str, reason: str) -> None:
         ("x" * 10_001, "inchi", "10001 bytes of inchi"),
     ],
 )
-def test_other_records_that_are_refused(text: str, text_format: str, reason: str) -> None:
-    assert reason in _reason(text, text_format)
+def test_other_records_that_are_refused(text: str, writing: str, reason: str) -> None:
+    assert reason in _reason(text, writing)
 
 
 def test_caps_are_inclusive() -> None:

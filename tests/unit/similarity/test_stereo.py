@@ -98,8 +98,8 @@ def _rewritten(text: str, rng: random.Random) -> str:
     return f"{_turned(written, turned)} |{','.join(fields)}|"
 
 
-def _canonical(text: str, text_format: str = "smiles") -> str:
-    return read_molecule(resolve(), text, text_format).text
+def _canonical(text: str, writing: str = "smiles") -> str:
+    return read_molecule(resolve(), text, writing).text
 
 
 def _grouped(base: str, rng: random.Random) -> str:

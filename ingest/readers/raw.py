@@ -22,7 +22,7 @@ _ALWAYS_UNPACKED = 10_000_000  # bytes
 _MOST_UNPACKED = 50  # times its size
 
 
-class Stored(io.RawIOBase):
+class Raw(io.RawIOBase):
     """A stream that counts and hashes what passes through it. Closing it leaves the file beneath open."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -54,8 +54,8 @@ class Stored(io.RawIOBase):
 class _Unpacked(io.RawIOBase):
     """What is read from a compressed file. Raises as `require_proportion` does."""
 
-    def __init__(self, name: str, stream: gzip.GzipFile, stored: Stored) -> None:
-        self._name, self._stream, self._stored = name, stream, stored
+    def __init__(self, name: str, stream: gzip.GzipFile, raw: Raw) -> None:
+        self._name, self._stream, self._raw = name, stream, raw
         self._count = 0
 
     def readable(self) -> bool:
@@ -65,7 +65,7 @@ class _Unpacked(io.RawIOBase):
         data = self._stream.read(len(buffer))
         buffer[: len(data)] = data
         self._count += len(data)
-        require_proportion(self._name, self._count, self._stored.count)
+        require_proportion(self._name, self._count, self._raw.count)
         return len(data)
 
 
@@ -80,16 +80,16 @@ def require_proportion(name: str, unpacked: int, packed: int) -> None:
         )
 
 
-def inflate(name: str, stored: Stored, expected: str, *, whole: bool = False) -> tuple[IO[bytes], bool]:
+def inflate(name: str, raw: Raw, expected: str, *, whole: bool = False) -> tuple[IO[bytes], bool]:
     """The content of a file that may be gzipped, told by its first bytes, after a byte order mark; and whether it is.
 
     `whole`: it will be held whole, so reading it raises as `require_proportion` does. Raises `InvalidInput` where there
     is none.
     """
-    stream: io.BufferedReader[Any] = io.BufferedReader(stored, _BUFFER)
+    stream: io.BufferedReader[Any] = io.BufferedReader(raw, _BUFFER)
     if gzipped := stream.peek(2)[:2] == _GZIP:
         unpacked = gzip.GzipFile(fileobj=stream)
-        stream = io.BufferedReader(_Unpacked(name, unpacked, stored) if whole else unpacked, _BUFFER)
+        stream = io.BufferedReader(_Unpacked(name, unpacked, raw) if whole else unpacked, _BUFFER)
     if stream.peek(3)[:3] == _BOM:
         stream.read(3)
     if not stream.peek(1):
@@ -98,13 +98,13 @@ def inflate(name: str, stored: Stored, expected: str, *, whole: bool = False) ->
 
 
 @contextmanager
-def readable(name: str, stored: Stored) -> Iterator[None]:
+def readable(name: str, raw: Raw) -> Iterator[None]:
     """What goes wrong below while bytes are read, as `InvalidInput` saying where."""
     try:
         yield
     except (EOFError, zlib.error, BadZipFile, OSError, pa.ArrowException) as error:
         raise InvalidInput(
-            f"{name} is damaged or cannot be read, about byte {stored.count:,}", given=str(error)
+            f"{name} is damaged or cannot be read, about byte {raw.count:,}", given=str(error)
         ) from error
 
 

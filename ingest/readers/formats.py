@@ -1,0 +1,123 @@
+"""Opening sources: which reader a file is for, told by its name or by whoever asks."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, BinaryIO
+
+import pyarrow as pa
+
+from graphkin.ingest.readers.delimited import read_delimited
+from graphkin.ingest.readers.jsonl import read_jsonl
+from graphkin.ingest.readers.lines import read_lines
+from graphkin.ingest.readers.parquet import ParquetRecords
+from graphkin.ingest.readers.raw import Raw, inflate, readable, spooled
+from graphkin.ingest.readers.records import Record, batches
+from graphkin.ingest.readers.sdf import read_sdf
+from graphkin.ingest.readers.smi import read_smi
+from graphkin.ingest.readers.source import STDIN, ReadOptions, Source, opened, opened_folder
+from graphkin.ingest.readers.tu import read_tu
+from graphkin.store.errors import InvalidInput
+
+EXTENSIONS = {
+    ".smi": "smi",
+    ".smiles": "smi",
+    ".txt": "smi",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".sdf": "sdf",
+    ".sd": "sdf",
+    ".parquet": "parquet",
+    ".zip": "tu",
+    ".graphml": "graphml",
+    ".xml": "graphml",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+"""File extension, in any case and with or without a further .gz -> format. A folder is of the format tu."""
+
+MAX_GRAPH = 16_000_000
+"""Bytes of the longest line of JSON that is read."""
+
+_TU = "tu"
+_WHOLE = ("parquet", "graphml")  # held whole while they are read
+
+
+def open_source(path: str, writings: Mapping[str, str], options: ReadOptions, stdin: BinaryIO | None = None) -> Source:
+    """Open a file, a folder in TUDataset's layout, or `stdin` (default: the process's) for "-", and read its header.
+
+    `writings`: the formats that are welcome, and how the text of a record is written in each. Gzip is recognised by its
+    first bytes whatever the name. Raises `InvalidInput` for what cannot be opened, is empty, of no welcome format or
+    not of the format it should be, and for columns that are missing.
+    """
+    folder = path != STDIN and _TU in writings and Path(path).is_dir()
+    format = _told(path, options.format or (_TU if folder else None), writings)
+    if format == _TU and path == STDIN:
+        raise InvalidInput("a collection in TUDataset's layout is a folder or a zip archive", given=path)
+    if format != _TU and folder:
+        raise InvalidInput("a folder is read in TUDataset's layout", given=f"{path} as {format}", expected="a file")
+    with ExitStack() as resources:
+        raw, bytes_total = opened_folder(path, resources) if folder else opened(path, stdin, resources)
+        if format == _TU:
+            read = batches(read_tu(path))
+        else:
+            with readable(path, raw):
+                read = _batches(path, format, raw, bytes_total, options, resources)
+        return Source(path, writings[format], bytes_total, read, raw, resources.pop_all())
+
+
+def _told(path: str, given: str | None, formats: Mapping[str, str]) -> str:
+    """The format given, or that of the file's extension. Raises `InvalidInput`."""
+    known = ", ".join(formats)
+    if given is None and path == STDIN:
+        raise InvalidInput("standard input needs a format", hint=f"add --format with one of {known}")
+    extensions = {extension: format for extension, format in EXTENSIONS.items() if format in formats}
+    format = given or extensions.get(Path(path.lower().removesuffix(".gz")).suffix)
+    if format is None:
+        raise InvalidInput(
+            f"the name of {path} does not tell its format",
+            expected=f"{', '.join(extensions)}, with or without .gz",
+            hint=f"rename it, or add --format with one of {known}",
+        )
+    if format not in formats:
+        raise InvalidInput("no such input format", given=format, expected=f"one of {known}")
+    return format
+
+
+def _batches(
+    path: str, format: str, raw: Raw, bytes_total: int | None, options: ReadOptions, resources: ExitStack
+) -> Iterator[pa.RecordBatch]:
+    stream, gzipped = inflate(path, raw, "at least one record", whole=format in _WHOLE)
+    if format != "parquet":
+        return batches(_records(path, format, stream, options))
+    seekable = bytes_total is not None and not gzipped
+    content = resources.enter_context(pa.OSFile(path)) if seekable else spooled(stream, resources)
+    parquet = ParquetRecords(path, content, options.smiles_column, options.name_column)
+    return _followed(batches(parquet), raw, bytes_total, parquet.rows)
+
+
+def _followed(
+    batches: Iterator[pa.RecordBatch], raw: Raw, bytes_total: int | None, rows: int
+) -> Iterator[pa.RecordBatch]:
+    """The batches, while the raw bytes are hashed at the pace of the rows."""
+    for batch in batches:
+        yield batch
+        if bytes_total is not None:
+            raw.read_to(bytes_total * batch["line"][-1].as_py() // rows)
+
+
+def _records(path: str, format: str, stream: IO[bytes], options: ReadOptions) -> Iterator[Record]:
+    match format:
+        case "sdf":
+            return read_sdf(path, stream, options.name_column)
+        case "smi":
+            return read_smi(read_lines(stream))
+        case "jsonl":
+            return read_jsonl(read_lines(stream, MAX_GRAPH))
+        case "graphml":
+            from graphkin.ingest.readers.graphml import read_graphml  # NetworkX takes its time to be imported
+
+            return read_graphml(path, stream)
+    return read_delimited(
+        path, read_lines(stream), "," if format == "csv" else "\t", options.smiles_column, options.name_column
+    )
