@@ -18,7 +18,7 @@ from graphkin.store.errors import InvalidInput
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def described(model: type[BaseModel]) -> dict[str, Any]:
+def as_body(model: type[BaseModel]) -> dict[str, Any]:
     """For `openapi_extra=` of a route with such a body; `api.openapi` knows the schema."""
     content = {JSON: {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
     return {"requestBody": {"required": True, "content": content}}

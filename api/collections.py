@@ -37,7 +37,7 @@ def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
 @router.get("/{c}", response_model=CollectionDetail, responses=problems(404, 410))
 def collection(request: Request, c: CollectionName, query: Annotated[GenerationQuery, Query()]) -> Response:
     """One generation's provenance, and the ids of all generations, oldest first."""
-    listed, manifest, damage = state_of(request)["library"].described(c, query.generation)
+    listed, manifest, damage = state_of(request)["library"].overview_of(c, query.generation)
     body = {
         "name": c,
         "kind": manifest.kind,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from graphkin.api.body import body_of, described
+from graphkin.api.body import as_body, body_of
 from graphkin.api.export import MEDIA_TYPES, media_type
 from graphkin.api.openapi import problems, replies
 from graphkin.api.queries import ExportBody, ExportQuery, GenerationQuery
@@ -38,7 +38,7 @@ async def export(request: Request, c: CollectionName, query: Annotated[ExportQue
     "/export",
     response_class=Response,
     responses={**problems(413, 415), **replies(*_OFFERED)},
-    openapi_extra=described(ExportBody),
+    openapi_extra=as_body(ExportBody),
 )
 async def export_selection(
     request: Request,

@@ -204,7 +204,7 @@ class Library:
                 found.append((listed, manifest, self.damage(listed.name, listed.current)))
         return found
 
-    def described(self, collection: str, generation: str | None = None) -> tuple[Collection, Manifest, Damage | None]:
+    def overview_of(self, collection: str, generation: str | None = None) -> tuple[Collection, Manifest, Damage | None]:
         """As `overview`, of one generation, also where it is damaged. Raises `NotFound` and `Deleted`."""
         listed = self.listed(collection, generation)
         named = _named(generation, listed)

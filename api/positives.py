@@ -6,7 +6,7 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from graphkin.api.body import body_of, described
+from graphkin.api.body import as_body, body_of
 from graphkin.api.openapi import problems, replies
 from graphkin.api.queries import BatchBody, GenerationQuery, ItemId, PositivesQuery
 from graphkin.api.reading import JsonReading, Reading, RowsReading
@@ -53,7 +53,7 @@ def _explained(positive: Positive, item: bytes) -> bytes:
     "/positives/batch",
     response_class=Response,
     responses={**problems(413, 415), **replies(*ROWS, row=PositivesRow)},
-    openapi_extra=described(BatchBody),
+    openapi_extra=as_body(BatchBody),
 )
 def batch(
     read: RowsReading,

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.body import described, received, validated
+from graphkin.api.body import as_body, received, validated
 from graphkin.api.openapi import parameters, problems
 from graphkin.api.queries import CollectionPath, GenerationQuery, SearchBody
 from graphkin.api.reading import Reading, open_reading
@@ -24,7 +24,7 @@ router = APIRouter(
 )
 
 
-@router.post("/search", response_model=SearchReply, openapi_extra={**described(SearchBody), "parameters": _PARAMETERS})
+@router.post("/search", response_model=SearchReply, openapi_extra={**as_body(SearchBody), "parameters": _PARAMETERS})
 async def search(request: Request) -> Response:
     """The most similar items, exactly: the whole collection, whatever the hierarchy's threshold and cap."""
     path = validated(CollectionPath, request.path_params, "path")  # by hand, as for neighbours
@@ -39,6 +39,6 @@ def _hits(read: Reading, asked: Search) -> Response:
     hits = searched.search(asked.query, asked.min_similarity, asked.limit)
     texts = read.opened.item_texts(hits.ids.tolist())
     return read.json(
-        {"query": {"smiles": asked.query.smiles, "id": searched.stored(asked.query)}, "total": hits.total},
+        {"query": {"smiles": asked.query.smiles, "id": searched.identical(asked.query)}, "total": hits.total},
         hits=similar_items(texts, hits.similarity),
     )

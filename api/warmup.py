@@ -6,19 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
-
 from graphkin.api.work.pool import Pool
-from graphkin.similarity.planes import BitLists, BitPlanes
-from graphkin.similarity.popcount import common_with, minimum_common
-from graphkin.similarity.tiles import similar_in_tiles
-from graphkin.store import csr, traverse
-from graphkin.store.components import Components
+from graphkin.similarity.warmup import compile_kernels
 from graphkin.store.errors import StoreBusy, StoreError
-from graphkin.store.records import Edges, Graph
-from graphkin.store.sampling.policy import Policy
-from graphkin.store.sampling.snapshot import SnapshotSampler
 
 
 class Warmup:
@@ -26,7 +16,7 @@ class Warmup:
 
     def __init__(self, *pools: Pool) -> None:
         self._pools = pools
-        self._compiling = threading.Thread(target=_compile_kernels, name="warmup", daemon=True)
+        self._compiling = threading.Thread(target=compile_kernels, name="warmup", daemon=True)
         self._starting: asyncio.Future[Any] | None = None
 
     @asynccontextmanager
@@ -46,29 +36,3 @@ class Warmup:
         if self._starting is None or not self._starting.done() or self._compiling.is_alive():
             raise StoreBusy("still compiling", hint="seconds, and only on the first start")
         self._starting.result()
-
-
-def _compile_kernels() -> None:
-    """Run each on a triangle."""
-    indptr, indices = _read_only([0, 2, 4, 6], np.int64), _read_only([1, 2, 0, 2, 0, 1], np.int32)
-    graph = Graph(indptr, indices, _read_only([0.5] * 6, np.float32))
-    csr.flaw(graph)
-    traverse.path(graph, 0, 2, 1, np.float32(0.5))
-    sampler = SnapshotSampler(graph, "", threads=1)
-    for name in ("first_order", "random_walk", "second_order"):
-        sampler.explain(0, Policy.of(name), 0, 0)
-    sampler.negatives(0, 0, 0, 1, 1)
-    words = _read_only([[1], [2], [3]], np.uint64)
-    for some in (words, words[:1].copy()):  # of all items, and of some
-        common_with(some, words[0])
-    planes = BitPlanes(*(_read_only(array.tolist(), array.dtype) for array in BitPlanes.of(words)))
-    similar_in_tiles(BitLists.of_one(planes, words[0]), planes, minimum_common(0.5, 2), -1, 0, 1)
-    forest = Edges(_read_only([0, 0], np.int32), _read_only([1, 2], np.int32), _read_only([0.5] * 2, np.float32))
-    Components.at(graph, forest, np.float32(0.5)).medoids(np.array([0], np.int32))
-
-
-def _read_only(values: list[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Numba compiles apart for arrays that cannot be written, as memory-mapped ones are."""
-    array = np.array(values, dtype)
-    array.flags.writeable = False
-    return array

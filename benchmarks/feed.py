@@ -29,7 +29,7 @@ from benchmarks.data import smiles_file
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.trainer.batch import Assembler
 from graphkin.trainer.cache import Cache

@@ -27,7 +27,7 @@ from benchmarks.data import molecules, smiles_file
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 
 _ARROW = "application/vnd.apache.arrow.stream"

@@ -25,7 +25,7 @@ from graphkin.ingest.readers import ReadOptions, open_source
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.similarity.molecules.reader import MoleculeReader
-from graphkin.similarity.recipe import MoleculeRecipe, resolve
+from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve
 from graphkin.store import open_store
 
 

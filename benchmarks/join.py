@@ -30,8 +30,8 @@ from benchmarks.data import molecules
 from graphkin.similarity.join import similar_pairs
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MoleculeReader
+from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.popcount import common, minimum_common
-from graphkin.similarity.recipe import MoleculeRecipe
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32, Int64, UInt64
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from benchmarks.data import smiles_file
 from graphkin.ingest import pipeline
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
 from graphkin.store.neo4j.bulk import write_import

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.data import smiles_file
 from graphkin.ingest.pipeline import ingest
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.records import Int32
 from graphkin.store.sampling.policy import Policy

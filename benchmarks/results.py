@@ -36,7 +36,7 @@ from benchmarks.report import FINETUNED, INTERPRETED, LATE, PRETRAINED, UNINTERP
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.trainer.calibration import calibrate
 from graphkin.trainer.config import Model, PretrainConfig

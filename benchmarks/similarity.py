@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from graphkin.ingest.pipeline import ingest
-from graphkin.similarity.recipe import resolve_graphs
+from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 

@@ -24,11 +24,11 @@ import numpy as np
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers.tu import read_tu
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
+from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.graphs.reference import Reference
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.join import Pairs
-from graphkin.similarity.recipe import resolve_graphs
 from graphkin.store import open_store
 
 FILE = Path(__file__).parents[2] / "shared" / "data" / "tu" / "REDDIT-BINARY.zip"

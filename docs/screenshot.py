@@ -12,7 +12,7 @@ from rdkit import RDConfig
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 
 PICTURE = Path(__file__).with_name("page.png")

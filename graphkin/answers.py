@@ -36,7 +36,7 @@ def hits_of(
     found = search.search(query, min_similarity, limit)
     return {
         "generation": generation.id,
-        "query": {"smiles": query.smiles, "id": search.stored(query)},
+        "query": {"smiles": query.smiles, "id": search.identical(query)},
         "hits": _similar(generation, found.ids, found.similarity),
         "total": found.total,
     }

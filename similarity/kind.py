@@ -70,7 +70,7 @@ class Search(ABC):
         cap; an item equal to the query is among them. `total` is counted only with a threshold."""
 
     @abstractmethod
-    def stored(self, query: Query) -> int | None:
+    def identical(self, query: Query) -> int | None:
         """The lowest id of the items with the same structure."""
 
     @abstractmethod
@@ -103,7 +103,7 @@ class Kind(ABC):
         """Of the distinct items, as their describer described them."""
 
     @abstractmethod
-    def described(self, generation: Generation, recipe: Any) -> Descriptors:
+    def descriptors_of(self, generation: Generation, recipe: Any) -> Descriptors:
         """Of the items of a published generation."""
 
     @abstractmethod

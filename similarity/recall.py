@@ -76,6 +76,6 @@ def _window_degrees(generation: Generation, threshold: float) -> Int64:
     """(N,) degree of every item under the window rule."""
     kind = kind_of(generation)
     published = {**generation.manifest.recipe, "candidates": "window", "threshold": threshold}
-    descriptors = kind.described(generation, kind.recipe(published))
+    descriptors = kind.descriptors_of(generation, kind.recipe(published))
     pairs = Pairs.concatenate(list(descriptors.pairs(0, 1, lambda _: None)))
     return np.bincount(np.concatenate([pairs.left, pairs.right]), minlength=generation.size)

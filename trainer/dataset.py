@@ -99,7 +99,7 @@ class Dataset(Labelled):
         """ROC-AUC, averaged over the tasks that have both classes among the rows."""
         return (roc_auc(self.labels[rows], logits),)
 
-    def described(self, split: Split) -> dict[str, Any]:
+    def summary(self, split: Split) -> dict[str, Any]:
         return {
             "molecules": len(self.smiles),
             "rejected": len(self.rejected),

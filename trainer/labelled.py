@@ -45,5 +45,5 @@ class Labelled(ABC):
         """One for each of `metrics`, of logits (B, outputs) for the graphs `rows` (B,), ascending."""
 
     @abstractmethod
-    def described(self, split: Split) -> dict[str, Any]:
+    def summary(self, split: Split) -> dict[str, Any]:
         """What a document of results is to say of them, as JSON; with a `note` to who reads the scores."""

@@ -90,7 +90,7 @@ class Study:
         return {
             "dataset": self.name,
             "file_sha256": data.corpus.identity,
-            **data.described(split),
+            **data.summary(split),
             "metrics": data.metrics,
             "split": {part: len(rows) for part, rows in split._asdict().items()},
             "model": asdict(start.model),

@@ -75,7 +75,7 @@ class TuDataset(Labelled):
         hits = logits.argmax(1) == self.labels[rows]
         return float(hits.mean()), rc_f1(hits, self.corpus.atoms[rows])
 
-    def described(self, split: Split) -> dict[str, Any]:
+    def summary(self, split: Split) -> dict[str, Any]:
         parts = ", ".join(f"{len(rows):,} {part}" for part, rows in split._asdict().items())
         note = (
             f"{self.corpus.size:,} graphs of {self.outputs} classes ({parts}). Accuracy is micro-F1. rc_f1 is the "

@@ -48,4 +48,4 @@ def _comparison(opened: Generation, given: dict[str, Any]) -> Comparison:
     def similarity(ids: Int32) -> Float32:
         return search.similarities(query, ids).astype(np.float32)
 
-    return Comparison(query.text, search.stored(query), similarity)
+    return Comparison(query.text, search.identical(query), similarity)

@@ -31,7 +31,7 @@ def _ingest(location: str) -> None:
 
     from graphkin.ingest.pipeline import ingest
     from graphkin.progress import terminal_progress
-    from graphkin.similarity.recipe import resolve
+    from graphkin.similarity.molecules.recipe import resolve
     from graphkin.store import open_store
 
     source = str(Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi")

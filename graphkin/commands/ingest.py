@@ -155,7 +155,7 @@ def graphs(preset: str, max_nodes: int, format: str | None, running: dict[str, A
     `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
-    from graphkin.similarity.recipe import resolve_graphs
+    from graphkin.similarity.graphs.recipe import resolve_graphs
 
     _ingest(resolve_graphs(preset, **recipe_options), ReadOptions(format=format), max_nodes, **running)
 
@@ -203,7 +203,7 @@ def _ingest(
 
 def resolve_recipe(preset: str, given: dict[str, Any]) -> Any:
     """The recipe of a preset with the command line's options over it."""
-    from graphkin.similarity.recipe import resolve
+    from graphkin.similarity.molecules.recipe import resolve
 
     fingerprint = {
         "name": given.pop("fingerprint"),

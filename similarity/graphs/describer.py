@@ -5,9 +5,9 @@ from importlib.metadata import version
 import pyarrow as pa
 
 from graphkin.similarity.describer import Describer, Rejected
+from graphkin.similarity.graphs.recipe import GraphRecipe
 from graphkin.similarity.graphs.structure import MAX_NODES, Structure
 from graphkin.similarity.graphs.wl import Features
-from graphkin.similarity.recipe import GraphRecipe
 from graphkin.store.identity import content_digest
 
 _DECIDING = {"schema_version", "labels", "iterations", "tie_seed"}

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from graphkin.similarity.columns import fixed_width, lists
 from graphkin.similarity.graphs.index import SubtreeIndex
+from graphkin.similarity.graphs.recipe import GraphRecipe
 from graphkin.similarity.graphs.reference import Reference
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
-from graphkin.similarity.recipe import GraphRecipe
 from graphkin.similarity.threads import in_order
 from graphkin.similarity.window import Similarity, Window
 from graphkin.store.identity import tie_of

@@ -8,12 +8,12 @@ import pyarrow as pa
 
 from graphkin.similarity.graphs.describer import GraphDescriber
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
+from graphkin.similarity.graphs.recipe import GraphRecipe
+from graphkin.similarity.graphs.recomputed import descriptors_of, recomputed_similarities
 from graphkin.similarity.graphs.search import GraphSearch, read_graph
-from graphkin.similarity.graphs.stored import described, recomputed_similarities
 from graphkin.similarity.graphs.structure import MAX_NODES, Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.kind import Kind, Query
-from graphkin.similarity.recipe import GraphRecipe
 from graphkin.store.base import Generation
 from graphkin.store.records import Edges, Float64
 
@@ -33,8 +33,8 @@ class GraphKind(Kind):
     def descriptors(self, items: pa.Table, recipe: GraphRecipe) -> GraphDescriptors:
         return GraphDescriptors.of(items, recipe)
 
-    def described(self, generation: Generation, recipe: GraphRecipe) -> GraphDescriptors:
-        return described(generation, recipe)
+    def descriptors_of(self, generation: Generation, recipe: GraphRecipe) -> GraphDescriptors:
+        return descriptors_of(generation, recipe)
 
     def specimen(self, recipe: GraphRecipe) -> GraphDescriptors:
         edge = Structure(2, np.array([[0, 1]]), labels=[0, 0])

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from graphkin.similarity.graphs.recipe import GraphRecipe
 from graphkin.similarity.graphs.structure import Structure
-from graphkin.similarity.recipe import GraphRecipe
 from graphkin.store.errors import InvalidInput
 from graphkin.store.records import Float64, Int32
 

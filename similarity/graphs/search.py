@@ -5,11 +5,11 @@ import numpy as np
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.index import SubtreeIndex
-from graphkin.similarity.graphs.stored import described
+from graphkin.similarity.graphs.recipe import GraphRecipe
+from graphkin.similarity.graphs.recomputed import descriptors_of
 from graphkin.similarity.graphs.wl import Features, normalised
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Query, Search
-from graphkin.similarity.recipe import GraphRecipe
 from graphkin.similarity.stored_index import stored_index
 from graphkin.store.base import Generation, rounded
 from graphkin.store.errors import Conflict, InvalidInput
@@ -31,7 +31,7 @@ class GraphSearch(Search):
                 expected=f"kernel {' or '.join(_SEARCHED)}",
             )
         stored = stored_index(generation, SubtreeIndex, lambda index: index.fit(generation.size))
-        self._index = stored or SubtreeIndex.of(described(generation, self._recipe).features)
+        self._index = stored or SubtreeIndex.of(descriptors_of(generation, self._recipe).features)
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         similarity = self.similarities(query).astype(np.float32)
@@ -42,7 +42,7 @@ class GraphSearch(Search):
         found = Hits(np.flatnonzero(passing).astype(np.int32), similarity[passing])
         return found.best(limit, total=len(found.ids))
 
-    def stored(self, query: Query) -> int | None:
+    def identical(self, query: Query) -> int | None:
         equal = self.search(query, 1.0, self._generation.size).ids
         structures = zip(equal.tolist(), self._generation.structures(equal), strict=True)
         return next((id for id, text in structures if text == query.text), None)

@@ -14,8 +14,8 @@ from typing import Self
 
 import numpy as np
 
+from graphkin.similarity.graphs.recipe import GraphRecipe
 from graphkin.similarity.graphs.structure import Graphs, Structure
-from graphkin.similarity.recipe import GraphRecipe
 from graphkin.store.kernels import inlined, kernel
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 

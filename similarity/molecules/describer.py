@@ -9,8 +9,8 @@ from rdkit import rdBase
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MoleculeReader
+from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.written import Writing
-from graphkin.similarity.recipe import MoleculeRecipe
 from graphkin.store.identity import content_digest
 
 _FORMAT = 2

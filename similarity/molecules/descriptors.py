@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from graphkin.similarity.join import JoinPlan, Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
+from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.planes import BitPlanes
 from graphkin.similarity.popcount import common_pairs
-from graphkin.similarity.recipe import MoleculeRecipe
 from graphkin.similarity.window import Window
 from graphkin.store.records import Float64, Int32, UInt64
 

@@ -7,7 +7,7 @@ import numpy as np
 from rdkit import DataStructs
 from rdkit.Chem import Mol, rdFingerprintGenerator, rdMolDescriptors
 
-from graphkin.similarity.recipe import FingerprintRecipe
+from graphkin.similarity.molecules.recipe import FingerprintRecipe
 from graphkin.store.records import UInt64
 
 BitVector = Any  # rdkit.DataStructs.ExplicitBitVect, which ships no type information

@@ -12,9 +12,9 @@ from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.similarity.molecules.descriptors import MoleculeDescriptors
 from graphkin.similarity.molecules.query import read_molecule
 from graphkin.similarity.molecules.reader import MAX_ATOMS
+from graphkin.similarity.molecules.recipe import MoleculeRecipe
+from graphkin.similarity.molecules.recomputed import recomputed_fingerprints, recomputed_similarities
 from graphkin.similarity.molecules.search import MoleculeSearch
-from graphkin.similarity.molecules.stored import recomputed_fingerprints, recomputed_similarities
-from graphkin.similarity.recipe import MoleculeRecipe
 from graphkin.store.base import Generation
 from graphkin.store.identity import content_digest, tie_of
 from graphkin.store.records import Edges, Float64
@@ -42,7 +42,7 @@ class MoleculeKind(Kind):
             tie=tie_of(fixed_width(items["digest"], "<u8")),
         )
 
-    def described(self, generation: Generation, recipe: MoleculeRecipe) -> MoleculeDescriptors:
+    def descriptors_of(self, generation: Generation, recipe: MoleculeRecipe) -> MoleculeDescriptors:
         digests = (content_digest(smiles, recipe.tie_seed) for smiles in generation.structures())
         return MoleculeDescriptors(
             recipe=recipe,

@@ -6,8 +6,8 @@ from graphkin.similarity.describer import Rejected, broken_off
 from graphkin.similarity.kind import Query
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MAX_RECORD_BYTES, MoleculeReader
+from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.written import Writing
-from graphkin.similarity.recipe import MoleculeRecipe
 from graphkin.store.errors import InvalidInput
 
 

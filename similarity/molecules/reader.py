@@ -9,8 +9,8 @@ from rdkit.Chem.MolStandardize import rdMolStandardize
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.molecules import features, stereo
 from graphkin.similarity.molecules.messages import in_words, rdkit_messages
+from graphkin.similarity.molecules.recipe import MoleculeRecipe, Step
 from graphkin.similarity.molecules.written import Unreadable, Writing, Written
-from graphkin.similarity.recipe import MoleculeRecipe, Step
 
 MAX_ATOMS = 1_000
 MAX_RECORD_BYTES = 1_000_000

@@ -5,10 +5,10 @@ from rdkit import rdBase
 
 from graphkin.similarity.hits import NOTHING, Hits
 from graphkin.similarity.kind import Query, Search
-from graphkin.similarity.molecules.stored import recomputed_fingerprints
+from graphkin.similarity.molecules.recipe import MoleculeRecipe
+from graphkin.similarity.molecules.recomputed import recomputed_fingerprints
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
 from graphkin.similarity.popcount import common_with, minimum_common
-from graphkin.similarity.recipe import MoleculeRecipe
 from graphkin.similarity.stored_index import stored_index
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.store.base import Generation, rounded
@@ -53,7 +53,7 @@ class MoleculeSearch(Search):
                 hint="install that RDKit, or ingest the collection again",
             )
 
-    def stored(self, query: Query) -> int | None:
+    def identical(self, query: Query) -> int | None:
         return next(iter(self._generation.find("smiles", query.text, limit=1)), None)
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:

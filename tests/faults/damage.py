@@ -26,11 +26,12 @@ from rdkit import RDConfig
 
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
-from graphkin.api.warmup import _compile_kernels
 from graphkin.cli import run
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
-from graphkin.similarity.recipe import resolve, resolve_graphs
+from graphkin.similarity.graphs.recipe import resolve_graphs
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.similarity.warmup import compile_kernels
 from graphkin.store import open_store
 from graphkin.store.errors import StoreFormat
 
@@ -203,7 +204,7 @@ def right(trial):
 def campaign(folder, trials, seed):
     """Whether all trials went right."""
     store = publish(folder)
-    _compile_kernels()
+    compile_kernels()
     expected = [told(reply) for reply in asyncio.run(answers(store))[0]]
     assert {status for status, _ in expected} == {200}
     files = [store / CATALOG, *sorted(store.glob("collections/*/*/*"))]

@@ -11,7 +11,9 @@ import networkx as nx
 import pytest
 
 from graphkin.ingest.pipeline import IngestOptions, ingest
-from graphkin.similarity.recipe import Recipe, resolve, resolve_graphs
+from graphkin.similarity.graphs.recipe import resolve_graphs
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.similarity.recipe import Recipe
 from graphkin.store import open_store
 from graphkin.store.base import Store
 from tests.fuzz import cursors

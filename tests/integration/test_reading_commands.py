@@ -18,7 +18,7 @@ NCI = Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from graphkin.ingest.pipeline import ingest
-    from graphkin.similarity.recipe import resolve
+    from graphkin.similarity.molecules.recipe import resolve
     from graphkin.store import open_store
 
     folder = tmp_path_factory.mktemp("reading")

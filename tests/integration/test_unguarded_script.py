@@ -6,7 +6,7 @@ from pathlib import Path
 
 SCRIPT = """
 from graphkin.ingest.pipeline import ingest
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 
 with open_store("store", create=True) as store:

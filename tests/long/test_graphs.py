@@ -24,9 +24,9 @@ from graphkin.ingest.readers import ReadOptions, open_source
 from graphkin.similarity.graphs.describer import GraphDescriber
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
 from graphkin.similarity.graphs.kind import GraphKind
+from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
-from graphkin.similarity.recipe import resolve_graphs
 from graphkin.similarity.verify import verify
 from graphkin.store import open_store
 from graphkin.store.identity import content_digest

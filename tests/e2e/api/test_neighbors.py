@@ -84,7 +84,7 @@ def test_an_item_of_unknown_losses_is_neither_capped_nor_not(client: httpx.Clien
 
 def test_capped_says_that_pairs_were_dropped(own_location: str, serve: Callable, tmp_path: Path) -> None:
     from graphkin.ingest.pipeline import ingest
-    from graphkin.similarity.recipe import resolve
+    from graphkin.similarity.molecules.recipe import resolve
     from graphkin.store import open_store
 
     file = tmp_path / "alkanes.smi"

@@ -16,7 +16,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, 
 
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
-from graphkin.similarity.recipe import resolve, resolve_graphs
+from graphkin.similarity.graphs.recipe import resolve_graphs
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store
 

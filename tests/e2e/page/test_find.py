@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 
 Look = Callable[[Page, str], None]

@@ -19,7 +19,7 @@ import pytest
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import IngestOptions, ingest
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store
 from graphkin.store.records import ITEM_SCHEMA, Counts, Edges, Histogram, Kind, Provenance

@@ -18,7 +18,7 @@ from graphkin.ingest.items import ItemTable
 from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.similarity.molecules.kind import MoleculeKind
-from graphkin.similarity.recipe import MoleculeRecipe, resolve
+from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve
 from graphkin.store.identity import content_digest
 from graphkin.store.records import ITEM_SCHEMA
 

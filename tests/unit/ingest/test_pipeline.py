@@ -13,7 +13,7 @@ from rdkit import Chem, rdBase
 
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers import ReadOptions
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.verify import verify
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store

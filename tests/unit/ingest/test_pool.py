@@ -15,7 +15,7 @@ from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.workspace import Workspace
 from graphkin.similarity.describer import Describer
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store.errors import StoreError
 
 PATIENCE = 0.5

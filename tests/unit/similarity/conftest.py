@@ -12,7 +12,7 @@ import pytest
 from rdkit import Chem, rdBase
 from rdkit.Chem import Descriptors, rdMolDescriptors
 
-from graphkin.similarity.recipe import MoleculeRecipe, resolve
+from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
 from graphkin.store.records import ITEM_SCHEMA, Counts, Edges, Provenance

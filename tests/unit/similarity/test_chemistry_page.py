@@ -12,7 +12,7 @@ from rdkit.Chem import rdDepictor
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.molecules.query import read_molecule
 from graphkin.similarity.molecules.reader import MoleculeReader
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store.errors import InvalidInput
 
 PAGE = Path(__file__).parents[3] / "docs" / "chemistry.md"

@@ -8,7 +8,7 @@ from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
 
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 
 MIRRORED = ("N[C@@H](C)C(=O)O", "N[C@H](C)C(=O)O")
 

@@ -10,7 +10,7 @@ from rdkit import Chem
 
 from graphkin.similarity.hops import by_hop
 from graphkin.similarity.kinds import kind_of
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store.base import Generation
 
 COUNT = 150

@@ -12,7 +12,7 @@ from rdkit.Chem.MolStandardize import rdMolStandardize
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.messages import rdkit_messages
 from graphkin.similarity.molecules.reader import MoleculeReader, Rejected
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 CUBANE = "C12C3C4C1C5C2C3C45"

@@ -8,8 +8,8 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import Descriptors, rdMolDescriptors
 
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.recall import Recall, measure
-from graphkin.similarity.recipe import resolve
 from graphkin.store.base import Generation
 from graphkin.store.errors import Conflict, InvalidInput
 from graphkin.store.identity import content_digest

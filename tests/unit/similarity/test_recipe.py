@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from graphkin.similarity.recipe import PRESETS, FingerprintRecipe, MoleculeRecipe, resolve
+from graphkin.similarity.molecules.recipe import PRESETS, FingerprintRecipe, MoleculeRecipe, resolve
 from graphkin.store.errors import InvalidInput
 
 MORGAN = {"name": "morgan", "radius": 2, "bits": 2048, "chirality": False}

@@ -11,10 +11,10 @@ from rdkit import Chem, DataStructs
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MoleculeReader
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.molecules.search import MoleculeSearch
 from graphkin.similarity.planes import BitPlanes
 from graphkin.similarity.query import read_structure
-from graphkin.similarity.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 from graphkin.store.errors import Conflict, InvalidInput

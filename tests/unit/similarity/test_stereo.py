@@ -12,8 +12,8 @@ from rdkit.Chem import rdDepictor
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.molecules.query import read_molecule
 from graphkin.similarity.molecules.reader import MoleculeReader
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.molecules.stereo import MAX_GROUPS
-from graphkin.similarity.recipe import resolve
 
 ATOM = re.compile(r"\[[^\]]*\]|Cl|Br|[BCNOPSFIbcnops*]")
 FIELD = re.compile(r"(a|[&o]\d+):(\d+(?:,\d+)*)")

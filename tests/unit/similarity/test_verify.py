@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from graphkin.similarity.molecules.stored import recomputed_fingerprints
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.similarity.molecules.recomputed import recomputed_fingerprints
 from graphkin.similarity.verify import verify
 from graphkin.store.base import Generation
 from graphkin.store.errors import Conflict

@@ -13,7 +13,7 @@ from rdkit.Chem import Descriptors as RDKitDescriptors
 from rdkit.Chem import rdMolDescriptors
 
 from graphkin.similarity.molecules.descriptors import MoleculeDescriptors
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.window import Window
 from graphkin.store.identity import content_digest
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from graphkin.ingest.pipeline import ingest
-from graphkin.similarity.recipe import resolve
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 from graphkin.store.records import Provenance

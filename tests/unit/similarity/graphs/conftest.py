@@ -13,7 +13,7 @@ import pytest
 from grakel import Graph, VertexHistogram, WeisfeilerLehman
 
 from graphkin.ingest.pipeline import IngestOptions, ingest
-from graphkin.similarity.recipe import GraphRecipe, resolve_graphs
+from graphkin.similarity.graphs.recipe import GraphRecipe, resolve_graphs
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
+from graphkin.similarity.graphs.recipe import GraphRecipe, resolve_graphs
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
-from graphkin.similarity.recipe import GraphRecipe, resolve_graphs
 from graphkin.store.identity import content_digest
 
 Size = tuple[int, int]

@@ -13,9 +13,9 @@ import pytest
 from grakel import Graph, GraphletSampling, ShortestPath
 
 from graphkin.similarity.graphs import reference
+from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.graphs.reference import Reference
 from graphkin.similarity.graphs.structure import Structure
-from graphkin.similarity.recipe import resolve_graphs
 from graphkin.store.base import Generation
 from graphkin.store.errors import InvalidInput
 

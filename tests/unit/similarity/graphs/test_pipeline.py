@@ -13,7 +13,8 @@ import pytest
 from networkx.readwrite.graphml import write_graphml_xml
 
 from graphkin.ingest.pipeline import IngestOptions, ingest
-from graphkin.similarity.recipe import resolve, resolve_graphs
+from graphkin.similarity.graphs.recipe import resolve_graphs
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.verify import verify
 from graphkin.store.base import Generation, Store
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from graphkin.similarity.recipe import GraphRecipe, resolve_graphs
+from graphkin.similarity.graphs.recipe import GraphRecipe, resolve_graphs
 from graphkin.store.errors import InvalidInput
 
 

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pytest
 
 from graphkin.similarity.graphs.index import SubtreeIndex
+from graphkin.similarity.graphs.recipe import GraphRecipe, resolve_graphs
 from graphkin.similarity.graphs.search import GraphSearch
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.query import read_structure
 from graphkin.similarity.recall import measure
-from graphkin.similarity.recipe import GraphRecipe, resolve, resolve_graphs
 from graphkin.similarity.verify import verify
 from graphkin.store.base import Generation, Store
 from graphkin.store.errors import Conflict, InvalidInput
@@ -77,11 +78,11 @@ def test_stored_is_the_lowest_of_the_same_structure(generation: Callable[..., Ge
     ring, triangles = content(nx.cycle_graph(6)), content(nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3)))
     search = GraphSearch(generation([triangles, ring, ring, content(nx.path_graph(3))]))
     recipe = resolve_graphs()
-    assert search.stored(_query(recipe, ring)) == 1
-    assert search.stored(_query(recipe, triangles)) == 0
-    assert search.stored(_query(recipe, {"edges": [[5, 0], *[[n, n + 1] for n in range(5)], [2, 2]]})) == 1
-    assert search.stored(_query(recipe, {"edges": [[0, 2], [2, 4], [4, 1], [1, 3], [3, 5], [5, 0]]})) is None
-    assert search.stored(_query(recipe, content(nx.path_graph(9)))) is None
+    assert search.identical(_query(recipe, ring)) == 1
+    assert search.identical(_query(recipe, triangles)) == 0
+    assert search.identical(_query(recipe, {"edges": [[5, 0], *[[n, n + 1] for n in range(5)], [2, 2]]})) == 1
+    assert search.identical(_query(recipe, {"edges": [[0, 2], [2, 4], [4, 1], [1, 3], [3, 5], [5, 0]]})) is None
+    assert search.identical(_query(recipe, content(nx.path_graph(9)))) is None
 
 
 def test_stored_among_a_crowd_of_the_same_similarity(generation: Callable[..., Generation]) -> None:
@@ -89,7 +90,7 @@ def test_stored_among_a_crowd_of_the_same_similarity(generation: Callable[..., G
     recipe = resolve_graphs(labels="uniform", iterations=0, candidates="window", top_k=1)
     contents = [{"num_nodes": 60, "edges": [[u, v]]} for u in range(60) for v in range(u + 1, 60)]
     search = GraphSearch(generation(contents, recipe))
-    assert search.stored(_query(recipe, contents[-1])) == len(contents) - 1 > 1000
+    assert search.identical(_query(recipe, contents[-1])) == len(contents) - 1 > 1000
 
 
 @pytest.mark.parametrize(

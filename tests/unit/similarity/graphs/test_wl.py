@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphkin.similarity.graphs.describer import GraphDescriber
+from graphkin.similarity.graphs.recipe import GraphRecipe, resolve_graphs
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
-from graphkin.similarity.recipe import GraphRecipe, resolve_graphs
 
 
 def _features(contents: list[dict[str, Any]], recipe: GraphRecipe) -> Features:

@@ -4,7 +4,7 @@ import numpy as np
 from rdkit import Chem, DataStructs
 
 from graphkin.similarity.molecules.fingerprints import BitVector, Fingerprinter
-from graphkin.similarity.recipe import MoleculeRecipe
+from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.store.base import Generation
 from graphkin.store.records import Edges, Float64, Int32, UInt64
 

@@ -7,17 +7,17 @@ import pyarrow as pa
 
 from graphkin.similarity.graphs.describer import GraphDescriber
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
+from graphkin.similarity.graphs.recipe import GraphRecipe
 from graphkin.similarity.graphs.reference import Reference
 from graphkin.similarity.graphs.structure import MAX_NODES, Structure
 from graphkin.similarity.graphs.wl import Features
-from graphkin.similarity.recipe import GraphRecipe
 from graphkin.store.base import Generation
 from graphkin.store.records import Edges, Float64
 
 _BLOCK = 1000  # edges: GraKeL computes all pairs of their ends
 
 
-def described(generation: Generation, recipe: GraphRecipe) -> GraphDescriptors:
+def descriptors_of(generation: Generation, recipe: GraphRecipe) -> GraphDescriptors:
     """All items, by the describer that the ingest has."""
     describer = GraphDescriber(recipe, MAX_NODES)
     parts = []

@@ -1,0 +1,35 @@
+"""Recipes of graphs and their presets."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from graphkin.similarity.recipe import Recipe, combined, validated
+
+
+class GraphRecipe(Recipe):
+    """How attribute-less graphs are compared: initial node labels, refinements and kernel (method.md A3, A4).
+
+    Two graphs are candidates if their numbers of nodes and of edges differ by at most 1 / `closeness` of one's. At
+    threshold 0 every pair with any similarity counts. The kernels of GraKeL need it installed.
+    """
+
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.0
+    labels: Literal["degree", "uniform", "index", "given"] = "degree"
+    iterations: Annotated[int, Field(ge=0, le=20)] = 3
+    closeness: Annotated[int, Field(ge=1, le=100)] = 10
+    kernel: Literal["wl", "grakel", "grakel-shortest-path", "grakel-graphlet"] = "wl"
+
+
+_PUBLISHED = {"candidates": "window", "top_k": 0}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "paper": _PUBLISHED,
+    "rc": {**_PUBLISHED, "ties": "index", "labels": "index", "closeness": 5},
+}
+
+
+def resolve_graphs(preset: str = "default", **explicit: Any) -> GraphRecipe:
+    """The preset's recipe with every option that is not None put over it. Raises `InvalidInput`."""
+    return validated(GraphRecipe, combined(PRESETS, preset, explicit))

@@ -1,0 +1,80 @@
+"""Recipes of molecules and their presets."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from graphkin.similarity.recipe import Recipe, combined, validated
+from graphkin.store.records import Frozen
+
+FingerprintName = Literal["morgan", "rdkit", "maccs", "atompair", "torsion"]
+Step = Literal["largest_fragment", "uncharge"]
+
+MACCS_BITS = 167
+_CHIRAL = ("morgan", "atompair", "torsion")
+
+
+class FingerprintRecipe(Frozen):
+    """Which bits describe a molecule. `radius` is Morgan's alone; MACCS has its own fixed 167 keys."""
+
+    name: FingerprintName = "morgan"
+    radius: Annotated[int, Field(ge=0, le=10)] | None = None
+    bits: Annotated[int, Field(ge=64, le=16384)] = 2048
+    chirality: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _resolve(cls, values: dict[str, Any]) -> dict[str, Any]:
+        resolved = {key: value for key, value in values.items() if value is not None}
+        if resolved.get("name", "morgan") == "morgan":
+            resolved.setdefault("radius", 2)
+        if resolved.get("name") == "maccs":
+            resolved.setdefault("bits", MACCS_BITS)
+        return resolved
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "FingerprintRecipe":
+        if self.radius is not None and self.name != "morgan":
+            raise ValueError(f"radius applies to the morgan fingerprint only, not to {self.name}")
+        if self.name == "maccs" and self.bits != MACCS_BITS:
+            raise ValueError(f"maccs has {MACCS_BITS} bits, not {self.bits}")
+        if self.name != "maccs" and self.bits % 64:
+            raise ValueError(f"bits must be a multiple of 64, not {self.bits}")
+        if self.chirality and self.name not in _CHIRAL:
+            raise ValueError(f"chirality applies to {', '.join(_CHIRAL)}, not to {self.name}")
+        return self
+
+    @property
+    def words(self) -> int:
+        """Length of one packed fingerprint in 64-bit words."""
+        return -(-self.bits // 64)
+
+
+class MoleculeRecipe(Recipe):
+    """How molecules are read, described by fingerprints, and joined."""
+
+    threshold: Annotated[float, Field(gt=0, le=1)] = 0.4
+    standardise: tuple[Step, ...] = ()
+    inchikey: bool = False
+    fingerprint: FingerprintRecipe = FingerprintRecipe()
+
+
+_PUBLISHED = {"fingerprint": {"name": "rdkit"}, "candidates": "window", "threshold": 0.36, "top_k": 0}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "paper": _PUBLISHED,
+    "rc": {**_PUBLISHED, "ties": "index"},
+}
+
+
+def resolve(preset: str = "default", **explicit: Any) -> MoleculeRecipe:
+    """The preset's recipe with every option that is not None put over it (`fingerprint` is a dict of its own).
+
+    Naming another fingerprint than the preset's starts from that fingerprint's defaults. Raises `InvalidInput`.
+    """
+    values = combined(PRESETS, preset, explicit)
+    described = {key: value for key, value in (explicit.get("fingerprint") or {}).items() if value is not None}
+    published = PRESETS[preset].get("fingerprint", {})
+    values["fingerprint"] = described if "name" in described else {**published, **described}
+    return validated(MoleculeRecipe, values)

@@ -1,0 +1,41 @@
+"""Compiling what answers requests before the first of them: seconds on the very first start, nothing afterwards."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from graphkin.similarity.planes import BitLists, BitPlanes
+from graphkin.similarity.popcount import common_with, minimum_common
+from graphkin.similarity.tiles import similar_in_tiles
+from graphkin.store import csr, traverse
+from graphkin.store.components import Components
+from graphkin.store.records import Edges, Graph
+from graphkin.store.sampling.policy import Policy
+from graphkin.store.sampling.snapshot import SnapshotSampler
+
+
+def compile_kernels() -> None:
+    """Run each kernel on a triangle."""
+    indptr, indices = _read_only([0, 2, 4, 6], np.int64), _read_only([1, 2, 0, 2, 0, 1], np.int32)
+    graph = Graph(indptr, indices, _read_only([0.5] * 6, np.float32))
+    csr.flaw(graph)
+    traverse.path(graph, 0, 2, 1, np.float32(0.5))
+    sampler = SnapshotSampler(graph, "", threads=1)
+    for name in ("first_order", "random_walk", "second_order"):
+        sampler.explain(0, Policy.of(name), 0, 0)
+    sampler.negatives(0, 0, 0, 1, 1)
+    words = _read_only([[1], [2], [3]], np.uint64)
+    for some in (words, words[:1].copy()):  # of all items, and of some
+        common_with(some, words[0])
+    planes = BitPlanes(*(_read_only(array.tolist(), array.dtype) for array in BitPlanes.of(words)))
+    similar_in_tiles(BitLists.of_one(planes, words[0]), planes, minimum_common(0.5, 2), -1, 0, 1)
+    forest = Edges(_read_only([0, 0], np.int32), _read_only([1, 2], np.int32), _read_only([0.5] * 2, np.float32))
+    Components.at(graph, forest, np.float32(0.5)).medoids(np.array([0], np.int32))
+
+
+def _read_only(values: list[Any], dtype: DTypeLike) -> NDArray[Any]:
+    """Numba compiles apart for arrays that cannot be written, as memory-mapped ones are."""
+    array = np.array(values, dtype)
+    array.flags.writeable = False
+    return array
