@@ -154,7 +154,8 @@ class Connection:
                 "server and client are of different versions",
                 given=f"server {theirs}",
                 expected=f"{series_of(ours)}, as this client is",
-                hint=f"pip install 'graphkin~={theirs}' here, or graphkin~={ours} there",
+                hint=f"pip install 'graphkin~={theirs}' here, or 'graphkin~={ours}' there; "
+                "or '.' in a clone of that version",
             )
         self._known = self._same = True
 
