@@ -13,6 +13,7 @@ from graphkin.api.damage import Damages
 from graphkin.api.preparation import Preparation
 from graphkin.similarity.kind import Kind, Search
 from graphkin.similarity.kinds import kind_of
+from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Collection, Generation, Store, rounded
 from graphkin.store.components import Components
 from graphkin.store.errors import Damage, Damaged, NotFound
@@ -44,7 +45,7 @@ class Opened:
         weakref.finalize(self, generation.close)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Kind[Recipe]:
         """What is peculiar to its items."""
         return kind_of(self.generation)
 

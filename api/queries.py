@@ -269,19 +269,24 @@ class GraphBody(Body):
 
 
 class SearchBody(Body):
-    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, or graph."""
+    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, or structure.
+
+    structure is text as items of the collection's kind are first of all written: SMILES, or a graph as JSON.
+    """
 
     smiles: Annotated[str | None, Field(examples=["CC(=O)Oc1ccccc1C(=O)O"])] = None
     inchi: str | None = None
     molblock: str | None = None
     graph: Annotated[GraphBody | None, Field(examples=[None])] = None
+    structure: str | None = None
     min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "SearchBody":
-        if sum(value is not None for value in (self.smiles, self.inchi, self.molblock, self.graph)) != 1:
-            raise ValueError("exactly one of smiles, inchi, molblock, graph")
+        given = (self.smiles, self.inchi, self.molblock, self.graph, self.structure)
+        if sum(value is not None for value in given) != 1:
+            raise ValueError("exactly one of smiles, inchi, molblock, graph, structure")
         return self
 
 

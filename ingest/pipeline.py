@@ -129,6 +129,7 @@ def ingest(
             draft.write_forest(tally.forest.edges())
         provenance = Provenance(
             kind=kind.name,
+            structure=kind.structure,
             recipe=recipe.model_dump(mode="json"),
             versions={**kind.versions(recipe), **_versions()},
             inputs=[source.digest() for source in sources],
@@ -150,7 +151,7 @@ def ingest(
 
 
 def _parse(
-    kind: Kind,
+    kind: Kind[Recipe],
     sources: list[Source],
     recipe: Recipe,
     options: IngestOptions,

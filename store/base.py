@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from graphkin.store.errors import Conflict, Damage, Damaged, InvalidInput, NotFound, StoreFormat
 from graphkin.store.records import (
-    STRUCTURE,
     Edges,
     Fingerprints,
     Float32,
@@ -287,8 +286,7 @@ class Generation(ABC):
 
     def structures(self, ids: Int32 | None = None) -> Iterator[str]:
         """What the items are, as SMILES or graphs as JSON, in the order of `scan`."""
-        column = STRUCTURE[self.manifest.kind]
-        return (text for batch in self.scan(ids) for text in batch[column].to_pylist())
+        return (text for batch in self.scan(ids) for text in batch[self.manifest.structure].to_pylist())
 
     @abstractmethod
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Int32: TypeAlias = NDArray[np.int32]
 Int64: TypeAlias = NDArray[np.int64]
@@ -15,7 +15,7 @@ Float32: TypeAlias = NDArray[np.float32]
 Float64: TypeAlias = NDArray[np.float64]
 UInt64: TypeAlias = NDArray[np.uint64]
 
-Kind = Literal["molecule", "graph", "node"]
+Kind = Annotated[str, Field(pattern=r"^[a-z]+$")]
 
 ITEM_SCHEMA = pa.schema(
     [
@@ -39,9 +39,6 @@ REJECTION_SCHEMA = pa.schema(
         pa.field("reason", pa.string(), nullable=False),
     ]
 )
-
-STRUCTURE: dict[Kind, str] = {"molecule": "smiles", "graph": "structure", "node": "structure"}
-"""The column of the item table that holds what an item of this kind is."""
 
 EDGE_SCHEMA = pa.schema([("source", pa.int32()), ("target", pa.int32()), ("similarity", pa.float32())])
 """Undirected edges, each stored once with source < target."""
@@ -147,6 +144,7 @@ class Provenance(Frozen):
     """What the builder of a hierarchy knows when it publishes: everything but the id."""
 
     kind: Kind
+    structure: Literal["smiles", "structure"]  # the column of the item table that says what an item is
     recipe: dict[str, Any]
     versions: dict[str, str]
     inputs: list[Input]
@@ -156,6 +154,12 @@ class Provenance(Frozen):
     properties: dict[str, Literal["number", "text"]]
     histograms: dict[Literal["degree", "similarity"], Histogram]
     times: dict[str, float]  # seconds, stage by stage
+
+    @model_validator(mode="before")
+    @classmethod
+    def _structure(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Manifests did not always say it."""
+        return {"structure": "smiles" if values.get("kind") == "molecule" else "structure", **values}
 
 
 class Manifest(Provenance):

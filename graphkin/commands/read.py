@@ -204,7 +204,7 @@ def search(
     text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
     with open_store(store_location) as store, store.open(collection, generation) as opened:
         kind = kind_of(opened)
-        query = read_structure(recipe_of(opened), **{kind.writings[0]: text})
+        query = read_structure(recipe_of(opened), structure=text)
         answer = hits_of(opened, kind.search(opened), query, min_similarity, limit)
     if as_json:
         _print_json(answer)

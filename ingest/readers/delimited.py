@@ -17,7 +17,7 @@ _LONGEST = MAX_RECORD + len("\r\n")
 
 
 def read_delimited(
-    source: str, lines: Iterator[Line], delimiter: Literal[",", "\t"], smiles: str | None, name: str | None
+    source: str, lines: Iterator[Line], delimiter: Literal[",", "\t"], structure: str, name: str | None
 ) -> Iterator[Record]:
     """Every row is a record, a blank line too. The header is read at once; `source` names the file in its errors.
 
@@ -29,7 +29,7 @@ def read_delimited(
     _, header, fault = next(rows)
     if fault is not None:
         raise InvalidInput(f"the header of {source} {fault}", expected="a line that names the columns")
-    return _records(rows, Columns.resolve(source, header, smiles, name))
+    return _records(rows, Columns.resolve(source, header, structure, name))
 
 
 def _records(rows: Iterator[_Row], columns: Columns) -> Iterator[Record]:

@@ -23,11 +23,12 @@ STDIN = "-"
 class ReadOptions:
     """How to read sources. `format` None: by extension. The columns apply to the formats that have them.
 
-    `smiles_column` None: "smiles". `name_column` None: "id" if there is one; in SD files the title line.
+    `structure_column` None: as its writing is called, such as "smiles". `name_column` None: "id" if there
+    is one; in SD files the title line.
     """
 
     format: str | None = None
-    smiles_column: str | None = None
+    structure_column: str | None = None
     name_column: str | None = None
 
 

@@ -35,7 +35,7 @@ class Neo4jDraft(Draft):
         self.workspace = user_cache_path("graphkin") / "work" / digest(connection.where) / collection
         self._connection = connection
         self._collection = collection
-        self._label = cypher.LABELS[kind]
+        self._label = cypher.item_label(kind)
         self._graph = token_hex(16)
         self._content = ContentHash()
         self._batches = self._items = self._rejected = self._with_fingerprint = 0

@@ -47,7 +47,7 @@ class Neo4jGeneration(Generation):
         self.collection = collection
         self.manifest = manifest
         self._connection = connection
-        self._label = cypher.LABELS[manifest.kind]
+        self._label = cypher.item_label(manifest.kind)
         self._token = graph
         self._lock = threading.RLock()
         self._graph: Graph | None = None

@@ -45,7 +45,7 @@ class Projection:
         self._collection = collection
         self._manifest = manifest
         self._graph = graph
-        self._label = cypher.LABELS[manifest.kind]
+        self._label = cypher.item_label(manifest.kind)
         self._name = _name(graph)
 
     def exists(self) -> bool:
