@@ -326,6 +326,14 @@ def test_collection_has_one_kind(store: Store, molecules: Any, graphs: Any) -> N
     assert store.collection("things").kind == "graph"
 
 
+def test_a_kind_that_no_one_here_knows_is_kept(store: Store, graphs: Any) -> None:
+    replace(graphs, kind="word").publish(store, "words")
+    with store.open("words") as generation:
+        assert generation.manifest.kind == store.collection("words").kind == "word"
+        assert generation.check() == []
+        assert list(generation.structures()) == [row["structure"] for row in graphs.rows]
+
+
 @pytest.mark.parametrize("name", ["", "A", "-a", ".a", "_a", "a b", "a/b", "../a", "é", "a" * 64, "a\n"])
 def test_collection_names_that_are_refused(store: Store, name: str) -> None:
     with pytest.raises(InvalidInput):
