@@ -26,6 +26,7 @@ import torch
 from scipy.stats import bootstrap
 
 from benchmarks.data import smiles_file
+from benchmarks.memory import MemorySource
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
@@ -35,7 +36,6 @@ from graphkin.trainer.batch import Assembler
 from graphkin.trainer.cache import Cache
 from graphkin.trainer.config import PretrainConfig
 from graphkin.trainer.features import features
-from graphkin.trainer.memory import MemorySource
 from graphkin.trainer.objective import Draw, Step
 from graphkin.trainer.online import OnlineSource
 from graphkin.trainer.plan import Plan

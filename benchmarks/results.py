@@ -29,16 +29,17 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 
+from benchmarks.calibration import calibrate
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules, smiles_file
 from benchmarks.pretraining import pretrained
+from benchmarks.probe import morgan, probe, standardised
 from benchmarks.report import FINETUNED, INTERPRETED, LATE, PRETRAINED, UNINTERPRETED, Results, report
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
-from graphkin.trainer.calibration import calibrate
 from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.dataset import MOLECULENET, Dataset, read_csv
 from graphkin.trainer.embed import embed
@@ -49,7 +50,6 @@ from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
 from graphkin.trainer.objective import make_encoder
 from graphkin.trainer.online import OnlineSource, default_cache
 from graphkin.trainer.pretrained import load_encoder
-from graphkin.trainer.probe import morgan, probe, standardised
 from graphkin.trainer.scaffold import random_scaffold_split, scaffold_split, scaffolds
 from graphkin.trainer.strategy import Strategy
 

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.memory import MemorySource
 from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.embed import embed as embeddings
 from graphkin.trainer.featurize import featurize
-from graphkin.trainer.memory import MemorySource
 from graphkin.trainer.pretrain import pretrain
 from graphkin.trainer.pretrained import load_encoder
 from graphkin.trainer.source import Epoch

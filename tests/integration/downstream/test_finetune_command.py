@@ -11,10 +11,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from benchmarks.memory import MemorySource
 from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.dataset import MOLECULENET
 from graphkin.trainer.featurize import featurize_readable
-from graphkin.trainer.memory import MemorySource
 from graphkin.trainer.pretrain import pretrain
 from graphkin.trainer.source import Epoch
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.memory import MemorySource
+from benchmarks.memory import MemorySource
 from graphkin.trainer.pretrain import pretrain
 from graphkin.trainer.source import Epoch
 from dataclasses import replace

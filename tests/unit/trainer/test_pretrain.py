@@ -15,11 +15,11 @@ import torch
 from numpy.typing import NDArray
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from benchmarks.memory import MemorySource
 from graphkin.trainer.checkpoint import newest_checkpoint, read_model
 from graphkin.trainer.config import Model, Optimization, PretrainConfig
 from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.errors import Conflict, Damaged, InvalidInput, TrainerError
-from graphkin.trainer.memory import MemorySource
 from graphkin.trainer.metrics_log import Report
 from graphkin.trainer.pretrain import Clock, pretrain
 from graphkin.trainer.source import Epoch

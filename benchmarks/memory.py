@@ -1,4 +1,4 @@
-"""The source that has everything in memory: for collections of one's own, for tests, and to compare others with."""
+"""The source that has everything in memory: for tests, and to compare others with."""
 
 from collections.abc import Sequence
 

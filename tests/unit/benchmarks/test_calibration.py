@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
+from benchmarks.calibration import calibrate
 from graphkin.trainer import embed
 from graphkin.trainer.batch import Assembler, Batch
-from graphkin.trainer.calibration import calibrate
 from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.encoders import Encoder
 from graphkin.trainer.featurize import featurize
