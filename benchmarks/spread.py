@@ -24,13 +24,13 @@ from torch import Tensor
 
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules
+from benchmarks.metrics import clustered_mean, masked_distance
 from graphkin.trainer.batch import Assembler, Batch
 from graphkin.trainer.checkpoint import Checkpoint
 from graphkin.trainer.config import PretrainConfig
 from graphkin.trainer.corpus import MASK, Corpus
 from graphkin.trainer.featurize import featurize
 from graphkin.trainer.masking import Masking, uniform_like
-from graphkin.trainer.metrics import clustered_mean, masked_distance
 from graphkin.trainer.plan import Plan
 from graphkin.trainer.pretrain import Clock, Trainer
 from graphkin.trainer.schedule import learning_rate

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.metrics import retrieval
 from graphkin.trainer.batch import Assembler, Batch
 from graphkin.trainer.checkpoint import read_model
 from graphkin.trainer.config import PretrainConfig
@@ -21,7 +22,6 @@ from graphkin.trainer.encoders import graph_mean
 from graphkin.trainer.features import features
 from graphkin.trainer.hgc import unit
 from graphkin.trainer.masking import choose, uniform
-from graphkin.trainer.metrics import retrieval
 from graphkin.trainer.norm import frozen_statistics
 from graphkin.trainer.objective import Objective
 from graphkin.trainer.online import OnlineSource, default_cache
