@@ -35,6 +35,7 @@ from benchmarks.data import molecules, smiles_file
 from benchmarks.pretraining import pretrained
 from benchmarks.probe import morgan, probe, standardised
 from benchmarks.report import FINETUNED, INTERPRETED, LATE, PRETRAINED, UNINTERPRETED, Results, report
+from benchmarks.scaffold import random_scaffold_split
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
@@ -50,7 +51,7 @@ from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
 from graphkin.trainer.objective import make_encoder
 from graphkin.trainer.online import OnlineSource, default_cache
 from graphkin.trainer.pretrained import load_encoder
-from graphkin.trainer.scaffold import random_scaffold_split, scaffold_split, scaffolds
+from graphkin.trainer.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.strategy import Strategy
 
 _DATA = Path(__file__).parents[2] / "shared" / "data" / "moleculenet"

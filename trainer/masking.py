@@ -98,7 +98,7 @@ def choose(
     With several ranks, `batch` is this one's share of the graphs of `everyone`; atoms are chosen among those of all.
     """
     whole = batch if everyone is None else everyone
-    units, own = _Units.of(masking.unit, whole), _atoms(whole, ranks.share(whole.graphs))
+    units, own = Units.of(masking.unit, whole), _atoms(whole, ranks.share(whole.graphs))
     mask = torch.zeros(whole.atoms, dtype=torch.bool, device=batch.graph.device)
     before: Tensor | None = None
     with torch.no_grad():
@@ -133,12 +133,6 @@ def log_weights(masking: Masking, before: Tensor, now: Tensor) -> Tensor:
     return -disturbance / masking.temperature
 
 
-def uniform_like(mask: Tensor, batch: Batch, generator: torch.Generator) -> Tensor:
-    """A uniform mask, (N,) bool, with as many atoms of every graph as `mask`: what T17 compares with (method.md I)."""
-    counts = torch.zeros(batch.graphs, dtype=torch.long, device=mask.device).index_add_(0, batch.graph, mask.long())
-    return _Units.of("per_graph", batch).pick(torch.zeros(len(mask), device=mask.device), counts, generator)
-
-
 def masking_loss(
     logits: Tensor, atom_type: Tensor, mask: Tensor, over: LossOver = "all", ranks: Ranks = ALONE
 ) -> Tensor:
@@ -154,7 +148,7 @@ def _probabilities(predict: Predict, batch: Batch) -> Tensor:
 
 
 @dataclass(frozen=True, eq=False)
-class _Units:
+class Units:
     """Runs of atoms that atoms are picked from: owner (N,), first (U,) atom, sizes (U,)."""
 
     owner: Tensor
@@ -162,7 +156,8 @@ class _Units:
     sizes: Tensor
 
     @classmethod
-    def of(cls, unit: Unit, batch: Batch) -> "_Units":
+    def of(cls, unit: Unit, batch: Batch) -> "Units":
+        """The whole batch as one, or each of its graphs."""
         if unit == "per_graph":
             return cls(batch.graph, batch.atom_ptr[:-1], batch.atom_ptr.diff())
         # the sizes of a whole batch are known to the host, and so are the steps

@@ -29,7 +29,7 @@ def scaffold_split(scaffolds: Sequence[str]) -> Split:
     0.8 N, else to valid unless train and valid together would exceed 0.9 N, else to test. The order of the molecules
     matters only between groups of equal size.
     """
-    groups = sorted(_groups(scaffolds), key=lambda rows: (len(rows), rows[0]), reverse=True)
+    groups = sorted(groups_of(scaffolds), key=lambda rows: (len(rows), rows[0]), reverse=True)
     total = len(scaffolds)
     train: list[int] = []
     valid: list[int] = []
@@ -41,34 +41,17 @@ def scaffold_split(scaffolds: Sequence[str]) -> Split:
             valid += rows
         else:
             test += rows
-    return _split(train, valid, test)
+    return split_of(train, valid, test)
 
 
-def random_scaffold_split(scaffolds: Sequence[str], seed: int) -> Split:
-    """Another split of N molecules by scaffold for each seed.
-
-    Groups in random order: each goes to valid unless valid would exceed 0.1 N, else to test unless test would, else to
-    train (`random_scaffold_split` of Hu et al.). So groups of more than 0.1 N are always trained on, and valid and
-    test keep their size. The order of the molecules does not matter.
-    """
-    groups = sorted(_groups(scaffolds), key=lambda rows: scaffolds[rows[0]])
-    total = len(scaffolds)
-    train: list[int] = []
-    valid: list[int] = []
-    test: list[int] = []
-    for place in np.random.default_rng(seed).permutation(len(groups)):
-        rows = groups[place]
-        part = next((part for part in (valid, test) if 10 * (len(part) + len(rows)) <= total), train)
-        part += rows
-    return _split(train, valid, test)
-
-
-def _groups(scaffolds: Sequence[str]) -> list[list[int]]:
+def groups_of(scaffolds: Sequence[str]) -> list[list[int]]:
+    """The rows of each scaffold, ascending; the scaffolds in the order in which they first come."""
     groups: dict[str, list[int]] = {}
     for row, scaffold in enumerate(scaffolds):
         groups.setdefault(scaffold, []).append(row)
     return list(groups.values())
 
 
-def _split(*parts: list[int]) -> Split:
+def split_of(*parts: list[int]) -> Split:
+    """Train, valid and test, of rows in any order."""
     return Split(*(np.array(sorted(rows), np.int64) for rows in parts))

@@ -1,5 +1,6 @@
 """T17 as it is measured: null where masks are uniform, and signed where they are not."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.spread import Distances, Kept, distances, measure, summary, table, trained
+from benchmarks.spread import Distances, Kept, distances, measure, summary, table, trained, uniform_like
 from graphkin.trainer.batch import Assembler
 from graphkin.trainer.config import PretrainConfig
 from graphkin.trainer.corpus import Corpus
@@ -28,6 +29,17 @@ def masked_at(corpus: Corpus, places: list[int]) -> Distances:
     mask = torch.zeros(CHAINS, 20, dtype=torch.bool)
     mask[:, places] = True
     return distances(batch.masked(mask.view(-1)), np.arange(CHAINS), torch.Generator().manual_seed(0))
+
+
+def test_uniform_masks_with_the_counts_of_another(random_corpus: Callable[..., Corpus]) -> None:
+    sizes = [1, 7, 20, 33, 40, 14, 2]
+    batch = Assembler(random_corpus(sizes)).batch(np.arange(len(sizes)))
+    generator = torch.Generator().manual_seed(0)
+    mask = torch.rand(batch.atoms, generator=generator) < 0.15
+    other = uniform_like(mask, batch, generator)
+    counts = [torch.bincount(batch.graph[each], minlength=len(sizes)).tolist() for each in (mask, other)]
+    assert counts[0] == counts[1]
+    assert not torch.equal(mask, other)
 
 
 def test_clustered_masks_are_nearer_than_uniform_ones(chains: Corpus) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 from graphkin.trainer.batch import Assembler, Batch
 from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.errors import InvalidInput
-from graphkin.trainer.masking import Masking, choose, log_weights, masking_loss, uniform, uniform_like
+from graphkin.trainer.masking import Masking, choose, log_weights, masking_loss, uniform
 
 SIZES = [1, 7, 20, 33, 40, 14, 2]
 
@@ -193,14 +193,6 @@ def test_undisturbed_atoms_are_chosen(generator: torch.Generator) -> None:
         return sum(int((mask[ends[0]] & mask[ends[1]]).sum()) for mask in masks)
 
     assert joined(Masking(times=40)) < joined(Masking(times=1)) / 2
-
-
-def test_uniform_masks_with_the_counts_of_another(batch: Batch, generator: torch.Generator) -> None:
-    mask = choose(Masking(times=3), batch, predictions, generator)
-    other = uniform_like(mask, batch, generator)
-    counts = [torch.bincount(batch.graph[each], minlength=len(SIZES)).tolist() for each in (mask, other)]
-    assert counts[0] == counts[1]
-    assert not torch.equal(mask, other)
 
 
 def test_loss_over_all_or_masked_atoms() -> None:
