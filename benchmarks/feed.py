@@ -35,7 +35,7 @@ from graphkin.store import open_store
 from graphkin.trainer.batch import Assembler
 from graphkin.trainer.cache import Cache
 from graphkin.trainer.config import PretrainConfig
-from graphkin.trainer.features import features
+from graphkin.trainer.kinds import features
 from graphkin.trainer.objective import Draw, Step
 from graphkin.trainer.online import OnlineSource
 from graphkin.trainer.plan import Plan

@@ -45,9 +45,9 @@ from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.dataset import MOLECULENET, Dataset, read_csv
 from graphkin.trainer.embed import embed
 from graphkin.trainer.encoders import Encoder
-from graphkin.trainer.features import features
 from graphkin.trainer.featurize import featurize
 from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.kinds import features
 from graphkin.trainer.objective import make_encoder
 from graphkin.trainer.online import OnlineSource, default_cache
 from graphkin.trainer.pretrained import load_encoder

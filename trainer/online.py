@@ -18,7 +18,7 @@ from graphkin.trainer.source import Epoch, Generation, Source
 from graphkin.trainer.strategy import Draws
 
 Featurize = Callable[[Collection], Corpus]
-"""The features of all items of a generation. See `features.py`."""
+"""The features of all items of a generation. See `kinds.py`."""
 
 CACHE_BYTES = 10 * 2**30
 """How large the local cache may grow by default."""

@@ -40,7 +40,7 @@ def fetch(
     from graphkin.progress import terminal_progress
     from graphkin.trainer.client import Graphkin
     from graphkin.trainer.config import Model, PretrainConfig
-    from graphkin.trainer.features import features
+    from graphkin.trainer.kinds import features
     from graphkin.trainer.offline import write_offline
     from graphkin.trainer.online import OnlineSource, default_cache
 

@@ -154,7 +154,7 @@ def _source(
 
 
 def _featurized(collection: "Collection") -> "Corpus":
-    from graphkin.trainer.features import features
+    from graphkin.trainer.kinds import features
 
     click.echo(f"featurising {collection.size:,} items, once for this generation", err=True)
     return features(collection, workers=os.cpu_count() or 1)

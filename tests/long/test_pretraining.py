@@ -19,8 +19,8 @@ from graphkin.trainer.batch import Assembler, Batch
 from graphkin.trainer.checkpoint import read_model
 from graphkin.trainer.config import PretrainConfig
 from graphkin.trainer.encoders import graph_mean
-from graphkin.trainer.features import features
 from graphkin.trainer.hgc import unit
+from graphkin.trainer.kinds import features
 from graphkin.trainer.masking import choose, uniform
 from graphkin.trainer.norm import frozen_statistics
 from graphkin.trainer.objective import Objective

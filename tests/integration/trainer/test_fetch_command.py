@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from graphkin.trainer.cache import Cache
-from graphkin.trainer.features import features
+from graphkin.trainer.kinds import features
 from graphkin.trainer.offline import OfflineSource
 from graphkin.trainer.online import OnlineSource
 from graphkin.trainer.strategy import Draws

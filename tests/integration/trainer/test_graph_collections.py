@@ -14,7 +14,7 @@ from graphkin.cli import run
 from graphkin.trainer.cache import Cache
 from graphkin.trainer.checkpoint import read_model, read_run
 from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.features import features
+from graphkin.trainer.kinds import features
 from graphkin.trainer.offline import OfflineSource
 from graphkin.trainer.online import OnlineSource
 from graphkin.trainer.strategy import Draws, Strategy

@@ -14,8 +14,8 @@ from graphkin.store import open_store
 from graphkin.trainer.cache import Cache
 from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.errors import Closed, Conflict, Damaged, Deleted, InvalidInput, NotFound, Unavailable
-from graphkin.trainer.features import features
 from graphkin.trainer.featurize import featurize
+from graphkin.trainer.kinds import features
 from graphkin.trainer.offline import OfflineSource, write_offline
 from graphkin.trainer.online import OnlineSource
 from graphkin.trainer.source import Epoch

@@ -10,7 +10,7 @@ from typing import Any
 
 from graphkin.trainer.cache import Cache
 from graphkin.trainer.config import Model, PretrainConfig
-from graphkin.trainer.features import features
+from graphkin.trainer.kinds import features
 from graphkin.trainer.online import OnlineSource
 from graphkin.trainer.pretrain import pretrain
 
