@@ -33,14 +33,14 @@ from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.trainer.batch import Assembler
-from graphkin.trainer.cache import Cache
 from graphkin.trainer.config import PretrainConfig
-from graphkin.trainer.kinds import features
+from graphkin.trainer.feed.cache import Cache
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.feed.source import Source
 from graphkin.trainer.objective import Draw, Step
-from graphkin.trainer.online import OnlineSource
 from graphkin.trainer.plan import Plan
 from graphkin.trainer.pretrain import Clock, Trainer
-from graphkin.trainer.source import Source
 
 _THRESHOLD = 0.3  # low, for degrees as large collections have them
 _FED_THRESHOLD = 0.5

@@ -57,10 +57,10 @@ from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.embed import embed
 from graphkin.trainer.encoders import Encoder
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.online import OnlineSource, default_cache
 from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
-from graphkin.trainer.kinds import features
 from graphkin.trainer.objective import make_encoder
-from graphkin.trainer.online import OnlineSource, default_cache
 from graphkin.trainer.pretrained import load_encoder
 from graphkin.trainer.split import FOLDS, stratified_split
 from graphkin.trainer.strategy import Strategy

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.source import Epoch, Generation, Source
+from graphkin.trainer.feed.source import Epoch, Generation, Source
 from graphkin.trainer.strategy import Draws
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from benchmarks.cells import Cell, Stopwatch
 from graphkin.trainer.config import PretrainConfig
+from graphkin.trainer.feed.online import OnlineSource
 from graphkin.trainer.metrics_log import Record
-from graphkin.trainer.online import OnlineSource
 from graphkin.trainer.pretrain import pretrain
 
 

@@ -46,10 +46,10 @@ from graphkin.trainer.dataset import MOLECULENET, Dataset, read_csv
 from graphkin.trainer.embed import embed
 from graphkin.trainer.encoders import Encoder
 from graphkin.trainer.featurize import featurize
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.online import OnlineSource, default_cache
 from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
-from graphkin.trainer.kinds import features
 from graphkin.trainer.objective import make_encoder
-from graphkin.trainer.online import OnlineSource, default_cache
 from graphkin.trainer.pretrained import load_encoder
 from graphkin.trainer.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.strategy import Strategy

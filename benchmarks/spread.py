@@ -30,11 +30,11 @@ from graphkin.trainer.checkpoint import Checkpoint
 from graphkin.trainer.config import PretrainConfig
 from graphkin.trainer.corpus import MASK, Corpus
 from graphkin.trainer.featurize import featurize
+from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.masking import Masking, Units
 from graphkin.trainer.plan import Plan
 from graphkin.trainer.pretrain import Clock, Trainer
 from graphkin.trainer.schedule import learning_rate
-from graphkin.trainer.source import Epoch
 
 _PAPER_EPOCHS = 5  # that T17 averages over
 

@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from graphkin.trainer.config import PretrainConfig
 from graphkin.trainer.errors import InvalidInput
+from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.objective import Draw
-from graphkin.trainer.source import Epoch
 
 
 class Plan:

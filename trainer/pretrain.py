@@ -24,13 +24,13 @@ from graphkin.trainer.checkpoint import Checkpoint, Run
 from graphkin.trainer.config import PretrainConfig
 from graphkin.trainer.corpus import MASK
 from graphkin.trainer.errors import Conflict, Damaged, InvalidInput
+from graphkin.trainer.feed.source import Source
 from graphkin.trainer.hgc import EdgeSet, twins
 from graphkin.trainer.metrics_log import Listener, MetricsLog, Update, not_finite
 from graphkin.trainer.objective import Draw, Objective, Step
 from graphkin.trainer.plan import Plan
 from graphkin.trainer.ranks import ALONE, Ranks
 from graphkin.trainer.schedule import learning_rate
-from graphkin.trainer.source import Source
 
 T = TypeVar("T")
 

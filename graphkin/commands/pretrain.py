@@ -10,10 +10,10 @@ from graphkin import options
 from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
-    from graphkin.trainer.client import Collection
     from graphkin.trainer.config import PretrainConfig
     from graphkin.trainer.corpus import Corpus
-    from graphkin.trainer.source import Source
+    from graphkin.trainer.feed.client import Collection
+    from graphkin.trainer.feed.source import Source
 
 _EPILOG = """\b
 Started by torchrun, several processes train as one: the batch, its negatives,
@@ -121,10 +121,10 @@ def _begun_with(output: Path, collection: str | None) -> str | None:
 def _kind(offline: Path | None, url: str | None, collection: str | None, generation: str | None) -> str:
     """Of the items to train on."""
     if offline is not None:
-        from graphkin.trainer.offline import fetched_generation
+        from graphkin.trainer.feed.offline import fetched_generation
 
         return fetched_generation(offline).kind
-    from graphkin.trainer.client import Graphkin
+    from graphkin.trainer.feed.client import Graphkin
 
     assert url is not None
     assert collection is not None
@@ -142,10 +142,10 @@ def _source(
 ) -> "Source":
     last = None if config.max_steps else config.epochs - 1
     if offline is not None:
-        from graphkin.trainer.offline import OfflineSource
+        from graphkin.trainer.feed.offline import OfflineSource
 
         return OfflineSource(offline, config.draws, last=last)
-    from graphkin.trainer.online import OnlineSource, default_cache
+    from graphkin.trainer.feed.online import OnlineSource, default_cache
 
     assert url is not None
     assert collection is not None
@@ -154,7 +154,7 @@ def _source(
 
 
 def _featurized(collection: "Collection") -> "Corpus":
-    from graphkin.trainer.kinds import features
+    from graphkin.trainer.feed.kinds import features
 
     click.echo(f"featurising {collection.size:,} items, once for this generation", err=True)
     return features(collection, workers=os.cpu_count() or 1)

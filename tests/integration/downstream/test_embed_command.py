@@ -16,9 +16,9 @@ from benchmarks.memory import MemorySource
 from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.embed import embed as embeddings
 from graphkin.trainer.featurize import featurize
+from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretrain import pretrain
 from graphkin.trainer.pretrained import load_encoder
-from graphkin.trainer.source import Epoch
 
 LINES = ("CCO ethanol", "c1ccccc1", "no_molecule 3", "", "CCN amine")
 MOLECULES = ("CCO", "c1ccccc1", "CCN")

@@ -15,8 +15,8 @@ from benchmarks.memory import MemorySource
 from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.dataset import MOLECULENET
 from graphkin.trainer.featurize import featurize_readable
+from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretrain import pretrain
-from graphkin.trainer.source import Epoch
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from graphkin.trainer.cache import Cache
 from graphkin.trainer.config import Model, PretrainConfig
-from graphkin.trainer.kinds import features
-from graphkin.trainer.online import OnlineSource
+from graphkin.trainer.feed.cache import Cache
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.online import OnlineSource
 from graphkin.trainer.pretrain import pretrain
 
 CONFIG = replace(PretrainConfig.of("hgc-ho", batch_size=64, epochs=3, seed=5), model=Model(layers=2, width=8))

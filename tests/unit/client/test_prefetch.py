@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from graphkin.trainer.errors import Closed
-from graphkin.trainer.prefetch import Prefetch
+from graphkin.trainer.feed.prefetch import Prefetch
 
 
 class Loads:

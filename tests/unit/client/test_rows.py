@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from graphkin.trainer.errors import GenerationChanged, ServerFault, Unavailable
-from graphkin.trainer.rows import Rows
+from graphkin.trainer.feed.rows import Rows
 
 SIZES = (5, 1, 7)
 

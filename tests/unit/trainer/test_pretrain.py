@@ -20,9 +20,9 @@ from graphkin.trainer.checkpoint import newest_checkpoint, read_model
 from graphkin.trainer.config import Model, Optimization, PretrainConfig
 from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.errors import Conflict, Damaged, InvalidInput, TrainerError
+from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.metrics_log import Report
 from graphkin.trainer.pretrain import Clock, pretrain
-from graphkin.trainer.source import Epoch
 from graphkin.trainer.strategy import ENCODERS, STRATEGIES, Encoder
 
 SIZE = 24

@@ -15,9 +15,9 @@ import httpx
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphkin.trainer.connection import Connection, Parameters
 from graphkin.trainer.errors import Conflict, GenerationChanged, Unavailable
-from graphkin.trainer.rows import MEDIA_TYPE, Rows, stream_of
+from graphkin.trainer.feed.connection import Connection, Parameters
+from graphkin.trainer.feed.rows import MEDIA_TYPE, Rows, stream_of
 
 Policy = Literal["first_order", "random_walk", "second_order"]
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
-from graphkin.trainer.prefetch import Prefetch
-from graphkin.trainer.source import Epoch, Generation, Source
+from graphkin.trainer.feed.prefetch import Prefetch
+from graphkin.trainer.feed.source import Epoch, Generation, Source
 from graphkin.trainer.strategy import Draws
 
 _FORMAT = 1

@@ -10,11 +10,11 @@ import platformdirs
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graphkin.trainer.cache import Arrays, Cache
-from graphkin.trainer.client import PATIENCE, Collection, Graphkin
 from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.prefetch import Prefetch
-from graphkin.trainer.source import Epoch, Generation, Source
+from graphkin.trainer.feed.cache import Arrays, Cache
+from graphkin.trainer.feed.client import PATIENCE, Collection, Graphkin
+from graphkin.trainer.feed.prefetch import Prefetch
+from graphkin.trainer.feed.source import Epoch, Generation, Source
 from graphkin.trainer.strategy import Draws
 
 Featurize = Callable[[Collection], Corpus]
