@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphkin.trainer.batch import Assembler
-from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.embed import batches
 from graphkin.trainer.encoders import Encoder
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.norm import BatchNorm
 
 

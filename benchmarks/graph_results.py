@@ -54,9 +54,9 @@ from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.cli import run as graphkin
 from graphkin.trainer.config import Model, PretrainConfig
-from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.embed import embed
 from graphkin.trainer.encoders import Encoder
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource, default_cache
 from graphkin.trainer.finetune import FinetuneOptions, Start, finetune

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.source import Epoch, Generation, Source
 from graphkin.trainer.strategy import Draws
 

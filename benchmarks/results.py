@@ -45,7 +45,7 @@ from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.dataset import MOLECULENET, Dataset, read_csv
 from graphkin.trainer.embed import embed
 from graphkin.trainer.encoders import Encoder
-from graphkin.trainer.featurize import featurize
+from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource, default_cache
 from graphkin.trainer.finetune import FinetuneOptions, Start, finetune

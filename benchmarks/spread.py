@@ -28,8 +28,8 @@ from benchmarks.metrics import clustered_mean, masked_distance
 from graphkin.trainer.batch import Assembler, Batch
 from graphkin.trainer.checkpoint import Checkpoint
 from graphkin.trainer.config import PretrainConfig
-from graphkin.trainer.corpus import MASK, Corpus
-from graphkin.trainer.featurize import featurize
+from graphkin.trainer.features.corpus import MASK, Corpus
+from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.masking import Masking, Units
 from graphkin.trainer.plan import Plan

@@ -20,7 +20,7 @@ from torch.profiler import ProfilerActivity, profile
 from benchmarks.data import molecules
 from graphkin.trainer.batch import Assembler
 from graphkin.trainer.config import PretrainConfig
-from graphkin.trainer.featurize import featurize
+from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.objective import Draw
 from graphkin.trainer.pretrain import Clock, Trainer
 

@@ -14,9 +14,9 @@ import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
-from graphkin.trainer.featurize import featurize_readable
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.featurize import featurize_readable
 from graphkin.trainer.labelled import Labelled
 from graphkin.trainer.roc import roc_auc, scorable
 from graphkin.trainer.scaffold import scaffold_split, scaffolds

@@ -7,8 +7,8 @@ import torch
 from numpy.typing import NDArray
 
 from graphkin.trainer.batch import Assembler
-from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.encoders import Encoder
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.hgc import unit
 
 _ATOMS = 16_384  # of a batch, and those of one graph more

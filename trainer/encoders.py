@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from graphkin.trainer.aggregation import graph_sum, neighbor_sum, row_sum
 from graphkin.trainer.batch import Batch
-from graphkin.trainer.corpus import BOND_TYPES, DIRECTIONS
+from graphkin.trainer.features.corpus import BOND_TYPES, DIRECTIONS
 from graphkin.trainer.norm import BatchNorm
 from graphkin.trainer.strategy import Encoder as EncoderKind
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.split import Rows, Split
 
 

@@ -22,8 +22,8 @@ from graphkin.trainer.batch import Assembler
 from graphkin.trainer.board import measured, open_board
 from graphkin.trainer.checkpoint import Checkpoint, Run
 from graphkin.trainer.config import PretrainConfig
-from graphkin.trainer.corpus import MASK
 from graphkin.trainer.errors import Conflict, Damaged, InvalidInput
+from graphkin.trainer.features.corpus import MASK
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.hgc import EdgeSet, twins
 from graphkin.trainer.metrics_log import Listener, MetricsLog, Update, not_finite

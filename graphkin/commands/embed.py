@@ -98,7 +98,7 @@ def _write(
     """Write the embeddings and the report; how many records there were, and how many of them are molecules."""
     from graphkin.trainer.embed import embed
     from graphkin.trainer.embedding_file import Block
-    from graphkin.trainer.featurize import featurize_readable
+    from graphkin.trainer.features.featurize import featurize_readable
 
     report.write(_csv([("row", "line", "input", "reason")]))
     records = molecules = 0

@@ -11,7 +11,7 @@ from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
     from graphkin.trainer.config import PretrainConfig
-    from graphkin.trainer.corpus import Corpus
+    from graphkin.trainer.features.corpus import Corpus
     from graphkin.trainer.feed.client import Collection
     from graphkin.trainer.feed.source import Source
 

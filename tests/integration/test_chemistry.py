@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphkin.trainer.featurize import featurize
+from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.scaffold import scaffolds
 
 LINES = [

@@ -2,7 +2,7 @@
 
 folder/
   manifest.json     format, the generation, the draws, the number of epochs
-  corpus.npz        the columns of `corpus.Corpus`
+  corpus.npz        the columns of `features.corpus.Corpus`
   twins.npz         `pairs`: those of similarity 1
   epoch-00000.npz   `positives` and `negatives` of `source.Epoch`; one file an epoch
 
@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.prefetch import Prefetch
 from graphkin.trainer.feed.source import Epoch, Generation, Source
 from graphkin.trainer.strategy import Draws

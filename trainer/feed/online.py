@@ -10,7 +10,7 @@ import platformdirs
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.cache import Arrays, Cache
 from graphkin.trainer.feed.client import PATIENCE, Collection, Graphkin
 from graphkin.trainer.feed.prefetch import Prefetch

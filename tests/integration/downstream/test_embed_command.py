@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.memory import MemorySource
 from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.embed import embed as embeddings
-from graphkin.trainer.featurize import featurize
+from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretrain import pretrain
 from graphkin.trainer.pretrained import load_encoder

@@ -14,7 +14,7 @@ import pytest
 from benchmarks.memory import MemorySource
 from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.dataset import MOLECULENET
-from graphkin.trainer.featurize import featurize_readable
+from graphkin.trainer.features.featurize import featurize_readable
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretrain import pretrain
 

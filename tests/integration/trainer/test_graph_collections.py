@@ -12,7 +12,7 @@ import pytest
 
 from graphkin.cli import run
 from graphkin.trainer.checkpoint import read_model, read_run
-from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource

@@ -12,7 +12,7 @@ import os, signal, sys
 from pathlib import Path
 import numpy as np
 from graphkin.trainer.config import Model, PretrainConfig
-from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.features.corpus import Corpus
 from benchmarks.memory import MemorySource
 from graphkin.trainer.pretrain import pretrain
 from graphkin.trainer.feed.source import Epoch

@@ -11,7 +11,7 @@ import torch.multiprocessing
 
 from graphkin.trainer.batch import Assembler
 from graphkin.trainer.config import Model, PretrainConfig
-from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.objective import Draw
 from graphkin.trainer.pretrain import Clock, Trainer
 from graphkin.trainer.ranks import ALONE, Ranks

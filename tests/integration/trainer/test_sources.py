@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from graphkin.store import open_store
-from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.errors import Closed, Conflict, Damaged, Deleted, InvalidInput, NotFound, Unavailable
-from graphkin.trainer.featurize import featurize
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource, write_offline

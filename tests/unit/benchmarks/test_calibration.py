@@ -11,9 +11,9 @@ from torch.testing import assert_close
 from benchmarks.calibration import calibrate
 from graphkin.trainer import embed
 from graphkin.trainer.batch import Assembler, Batch
-from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.encoders import Encoder
-from graphkin.trainer.featurize import featurize
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.featurize import featurize
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import torch
 
 from benchmarks.metrics import clustered_mean, masked_accuracy, masked_distance, retrieval
 from graphkin.trainer.batch import Assembler
-from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.features.corpus import Corpus
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -9,7 +9,7 @@ import pytest
 
 from graphkin.trainer.dataset import read_csv
 from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
-from graphkin.trainer.featurize import featurize
+from graphkin.trainer.features.featurize import featurize
 
 TEXT = """mol_id,a,smiles,weight,b,"c, or d"
 M1,1,CCO,46.1,0.0,true

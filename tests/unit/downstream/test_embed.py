@@ -9,11 +9,11 @@ import torch
 
 from graphkin.trainer import embed as module
 from graphkin.trainer.batch import Assembler
-from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.embed import batches, embed
 from graphkin.trainer.embedding_file import Block, NpyFile, ParquetFile
 from graphkin.trainer.encoders import Encoder
-from graphkin.trainer.featurize import featurize
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.featurize import featurize
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from graphkin.trainer.batch import Assembler
-from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.featurize import featurize
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.featurize import featurize
 
 MOLECULES = (
     "CCO",

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from graphkin.trainer.batch import Assembler, Batch
-from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.errors import InvalidInput
+from graphkin.trainer.features.corpus import Corpus
 
 
 def expected(corpus: Corpus, ids: list[int]) -> dict[str, list[object]]:

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from graphkin.trainer.batch import Assembler, Batch
-from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.encoders import Encoder, graph_mean
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.norm import frozen_statistics
 from graphkin.trainer.strategy import ENCODERS
 from graphkin.trainer.strategy import Encoder as Kind

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.errors import Damaged, InvalidInput
-from graphkin.trainer.featurize import featurize, featurize_readable
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.featurize import featurize, featurize_readable
 
 TYPES = ["SINGLE", "DOUBLE", "TRIPLE", "AROMATIC"]
 DIRECTIONS = ["NONE", "ENDUPRIGHT", "ENDDOWNRIGHT"]

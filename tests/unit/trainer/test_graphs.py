@@ -11,7 +11,7 @@ import torch
 import graphkin.trainer.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
 from graphkin.trainer.batch import Assembler
 from graphkin.trainer.errors import InvalidInput
-from graphkin.trainer.graphs import featurize_graphs
+from graphkin.trainer.features.graphs import featurize_graphs
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import torch
 
 from graphkin.trainer.batch import Assembler
 from graphkin.trainer.config import Contrast, Model, PretrainConfig
-from graphkin.trainer.corpus import Corpus
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.hgc import EdgeSet, first_order_loss, high_order_loss, in_batch_masks, shared_mask, unit
 from graphkin.trainer.masking import Masking, choose, masking_loss
 from graphkin.trainer.norm import frozen_statistics

@@ -18,8 +18,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from benchmarks.memory import MemorySource
 from graphkin.trainer.checkpoint import newest_checkpoint, read_model
 from graphkin.trainer.config import Model, Optimization, PretrainConfig
-from graphkin.trainer.corpus import Corpus
 from graphkin.trainer.errors import Conflict, Damaged, InvalidInput, TrainerError
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.metrics_log import Report
 from graphkin.trainer.pretrain import Clock, pretrain

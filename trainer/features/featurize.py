@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rdkit import Chem, rdBase
 
-from graphkin.trainer.corpus import DIRECTIONS, DUMMY, Corpus
 from graphkin.trainer.errors import InvalidInput, TrainerError
+from graphkin.trainer.features.corpus import DIRECTIONS, DUMMY, Corpus
 
 _BLOCK = 4096  # molecules handed to a process at a time
 
