@@ -5,11 +5,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphkin.trainer.batch import Assembler
 from graphkin.trainer.embed import batches
-from graphkin.trainer.encoders import Encoder
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.norm import BatchNorm
+from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.norm import BatchNorm
 
 
 @torch.no_grad()

@@ -55,11 +55,11 @@ from graphkin.api.settings import Settings
 from graphkin.cli import run as graphkin
 from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.embed import embed
-from graphkin.trainer.encoders import Encoder
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource, default_cache
 from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.objective import make_encoder
 from graphkin.trainer.pretrained import load_encoder
 from graphkin.trainer.split import FOLDS, stratified_split

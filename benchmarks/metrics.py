@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from graphkin.trainer.batch import Batch
+from graphkin.trainer.model.batch import Batch
 
 
 def masked_distance(batch: Batch, mask: Tensor) -> Tensor:

@@ -44,11 +44,11 @@ from graphkin.store import open_store
 from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.dataset import MOLECULENET, Dataset, read_csv
 from graphkin.trainer.embed import embed
-from graphkin.trainer.encoders import Encoder
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource, default_cache
 from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.objective import make_encoder
 from graphkin.trainer.pretrained import load_encoder
 from graphkin.trainer.scaffold import scaffold_split, scaffolds

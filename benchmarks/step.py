@@ -18,9 +18,9 @@ from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.data import molecules
-from graphkin.trainer.batch import Assembler
 from graphkin.trainer.config import PretrainConfig
 from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.objective import Draw
 from graphkin.trainer.pretrain import Clock, Trainer
 

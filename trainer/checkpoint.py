@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout  # which torch brings
 from torch import Tensor
 
 from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
-from graphkin.trainer.weights import load_tensors, save_tensors
+from graphkin.trainer.model.weights import load_tensors, save_tensors
 
 _FORMAT = 1
 _MODEL, _OPTIMIZER, _STATE, _RUN = "model.safetensors", "optimizer.safetensors", "state.json", "run.json"

@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from graphkin.trainer.batch import Assembler
-from graphkin.trainer.encoders import Encoder
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.hgc import unit
+from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.model.encoders import Encoder
 
 _ATOMS = 16_384  # of a batch, and those of one graph more
 

@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from graphkin.trainer.batch import Batch
 from graphkin.trainer.errors import InvalidInput
-from graphkin.trainer.ranks import ALONE, Ranks
+from graphkin.trainer.model.batch import Batch
+from graphkin.trainer.model.ranks import ALONE, Ranks
 
 Unit = Literal["batch", "per_graph"]
 Score = Literal["softmax", "one_minus_ce", "kl"]

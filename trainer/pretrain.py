@@ -18,7 +18,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphkin.trainer.batch import Assembler
 from graphkin.trainer.board import measured, open_board
 from graphkin.trainer.checkpoint import Checkpoint, Run
 from graphkin.trainer.config import PretrainConfig
@@ -27,9 +26,10 @@ from graphkin.trainer.features.corpus import MASK
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.hgc import EdgeSet, twins
 from graphkin.trainer.metrics_log import Listener, MetricsLog, Update, not_finite
+from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.objective import Draw, Objective, Step
 from graphkin.trainer.plan import Plan
-from graphkin.trainer.ranks import ALONE, Ranks
 from graphkin.trainer.schedule import learning_rate
 
 T = TypeVar("T")

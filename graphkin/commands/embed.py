@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from graphkin.trainer.embedding_file import EmbeddingFile
-    from graphkin.trainer.encoders import Encoder
+    from graphkin.trainer.model.encoders import Encoder
 
 _BATCHES = 32  # of the reader a block: at most 32,000 records and 128 million characters
 _COLUMNS = ("line", "text", "fault")
@@ -62,9 +62,9 @@ def embed(
     from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
     from graphkin.similarity.molecules.kind import MoleculeKind
-    from graphkin.trainer.device import chosen_device
     from graphkin.trainer.embedding_file import embedding_format
     from graphkin.trainer.errors import InvalidInput
+    from graphkin.trainer.model.device import chosen_device
     from graphkin.trainer.pretrained import load_encoder
 
     place = chosen_device(device)

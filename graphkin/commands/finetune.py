@@ -133,8 +133,8 @@ def finetune(
 
     from graphkin.progress import terminal_progress
     from graphkin.trainer.config import Model
-    from graphkin.trainer.device import chosen_device
     from graphkin.trainer.finetune import FinetuneOptions, Start
+    from graphkin.trainer.model.device import chosen_device
     from graphkin.trainer.study import Study, table
     from graphkin.trainer.tu import read_tu
 

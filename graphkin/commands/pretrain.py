@@ -69,8 +69,8 @@ def pretrain(
     _require_one_source(url, collection, generation, offline)
     from graphkin.progress import training_progress
     from graphkin.trainer.config import Model, PretrainConfig
+    from graphkin.trainer.model.ranks import launched
     from graphkin.trainer.pretrain import pretrain as train
-    from graphkin.trainer.ranks import launched
 
     if resume and generation is None:
         generation = _begun_with(output, collection)

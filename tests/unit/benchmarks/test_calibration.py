@@ -10,10 +10,10 @@ from torch.testing import assert_close
 
 from benchmarks.calibration import calibrate
 from graphkin.trainer import embed
-from graphkin.trainer.batch import Assembler, Batch
-from graphkin.trainer.encoders import Encoder
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.model.batch import Assembler, Batch
+from graphkin.trainer.model.encoders import Encoder
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from benchmarks.metrics import clustered_mean, masked_accuracy, masked_distance, retrieval
-from graphkin.trainer.batch import Assembler
 from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.model.batch import Assembler
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from graphkin.trainer import embed as module
-from graphkin.trainer.batch import Assembler
 from graphkin.trainer.embed import batches, embed
 from graphkin.trainer.embedding_file import Block, NpyFile, ParquetFile
-from graphkin.trainer.encoders import Encoder
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.model.encoders import Encoder
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 import torch
 from sklearn.metrics import accuracy_score, f1_score
 
-import graphkin.trainer.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
+import graphkin.trainer.model.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
 from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.tu import TuDataset, rc_f1, read_tu
 

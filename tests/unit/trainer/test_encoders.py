@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from graphkin.trainer.batch import Assembler, Batch
-from graphkin.trainer.encoders import Encoder, graph_mean
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.norm import frozen_statistics
+from graphkin.trainer.model.batch import Assembler, Batch
+from graphkin.trainer.model.encoders import Encoder, graph_mean
+from graphkin.trainer.model.norm import frozen_statistics
 from graphkin.trainer.strategy import ENCODERS
 from graphkin.trainer.strategy import Encoder as Kind
 

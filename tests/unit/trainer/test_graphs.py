@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-import graphkin.trainer.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
-from graphkin.trainer.batch import Assembler
+import graphkin.trainer.model.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
 from graphkin.trainer.errors import InvalidInput
 from graphkin.trainer.features.graphs import featurize_graphs
+from graphkin.trainer.model.batch import Assembler
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from graphkin.trainer.batch import Assembler
 from graphkin.trainer.config import Contrast, Model, PretrainConfig
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.hgc import EdgeSet, first_order_loss, high_order_loss, in_batch_masks, shared_mask, unit
 from graphkin.trainer.masking import Masking, choose, masking_loss
-from graphkin.trainer.norm import frozen_statistics
+from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.model.norm import frozen_statistics
 from graphkin.trainer.objective import Draw, Objective, Step
 
 MODEL = Model(layers=2, width=12)

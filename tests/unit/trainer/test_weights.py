@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from graphkin.trainer.errors import Damaged
-from graphkin.trainer.weights import load_tensors, save_tensors
+from graphkin.trainer.model.weights import load_tensors, save_tensors
 
 TENSORS = {
     "encoder.weight": torch.randn(3, 5, generator=torch.Generator().manual_seed(0)),

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-from graphkin.trainer.ranks import ALONE, Ranks
+from graphkin.trainer.model.ranks import ALONE, Ranks
 
 
 class BatchNorm(nn.BatchNorm1d):

@@ -7,10 +7,10 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-from graphkin.trainer.aggregation import graph_sum, neighbor_sum, row_sum
-from graphkin.trainer.batch import Batch
 from graphkin.trainer.features.corpus import BOND_TYPES, DIRECTIONS
-from graphkin.trainer.norm import BatchNorm
+from graphkin.trainer.model.aggregation import graph_sum, neighbor_sum, row_sum
+from graphkin.trainer.model.batch import Batch
+from graphkin.trainer.model.norm import BatchNorm
 from graphkin.trainer.strategy import Encoder as EncoderKind
 
 with warnings.catch_warnings():  # while it is imported it uses torch.jit, which torch says is deprecated
