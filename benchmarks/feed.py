@@ -32,15 +32,15 @@ from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
-from graphkin.trainer.config import PretrainConfig
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.batch import Assembler
-from graphkin.trainer.objective import Draw, Step
-from graphkin.trainer.plan import Plan
-from graphkin.trainer.pretrain import Clock, Trainer
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.objective import Draw, Step
+from graphkin.trainer.pretraining.plan import Plan
+from graphkin.trainer.pretraining.pretrain import Clock, Trainer
 
 _THRESHOLD = 0.3  # low, for degrees as large collections have them
 _FED_THRESHOLD = 0.5

@@ -53,15 +53,15 @@ from benchmarks.probe import probe_classes, standardised
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.cli import run as graphkin
-from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.embed import embed
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource, default_cache
 from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
 from graphkin.trainer.model.encoders import Encoder
-from graphkin.trainer.objective import make_encoder
-from graphkin.trainer.pretrained import load_encoder
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.objective import make_encoder
+from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.split import FOLDS, stratified_split
 from graphkin.trainer.strategy import Strategy
 from graphkin.trainer.tu import TuDataset, read_tu

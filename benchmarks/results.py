@@ -41,7 +41,6 @@ from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
-from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.dataset import MOLECULENET, Dataset, read_csv
 from graphkin.trainer.embed import embed
 from graphkin.trainer.features.featurize import featurize
@@ -49,8 +48,9 @@ from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource, default_cache
 from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
 from graphkin.trainer.model.encoders import Encoder
-from graphkin.trainer.objective import make_encoder
-from graphkin.trainer.pretrained import load_encoder
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.objective import make_encoder
+from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.strategy import Strategy
 

@@ -25,16 +25,16 @@ from torch import Tensor
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules
 from benchmarks.metrics import clustered_mean, masked_distance
-from graphkin.trainer.checkpoint import Checkpoint
-from graphkin.trainer.config import PretrainConfig
 from graphkin.trainer.features.corpus import MASK, Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.source import Epoch
-from graphkin.trainer.masking import Masking, Units
 from graphkin.trainer.model.batch import Assembler, Batch
-from graphkin.trainer.plan import Plan
-from graphkin.trainer.pretrain import Clock, Trainer
-from graphkin.trainer.schedule import learning_rate
+from graphkin.trainer.pretraining.checkpoint import Checkpoint
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.masking import Masking, Units
+from graphkin.trainer.pretraining.plan import Plan
+from graphkin.trainer.pretraining.pretrain import Clock, Trainer
+from graphkin.trainer.pretraining.schedule import learning_rate
 
 _PAPER_EPOCHS = 5  # that T17 averages over
 

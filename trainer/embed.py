@@ -7,9 +7,9 @@ import torch
 from numpy.typing import NDArray
 
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.hgc import unit
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.pretraining.hgc import unit
 
 _ATOMS = 16_384  # of a batch, and those of one graph more
 

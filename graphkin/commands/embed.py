@@ -65,7 +65,7 @@ def embed(
     from graphkin.trainer.embedding_file import embedding_format
     from graphkin.trainer.errors import InvalidInput
     from graphkin.trainer.model.device import chosen_device
-    from graphkin.trainer.pretrained import load_encoder
+    from graphkin.trainer.pretraining.pretrained import load_encoder
 
     place = chosen_device(device)
     output_format, (encoder, _) = embedding_format(output), load_encoder(checkpoint)

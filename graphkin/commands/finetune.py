@@ -132,9 +132,9 @@ def finetune(
         raise click.UsageError("--encoder is only for --checkpoint none: a checkpoint says itself what it is")
 
     from graphkin.progress import terminal_progress
-    from graphkin.trainer.config import Model
     from graphkin.trainer.finetune import FinetuneOptions, Start
     from graphkin.trainer.model.device import chosen_device
+    from graphkin.trainer.pretraining.config import Model
     from graphkin.trainer.study import Study, table
     from graphkin.trainer.tu import read_tu
 

@@ -10,10 +10,10 @@ from graphkin import options
 from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
-    from graphkin.trainer.config import PretrainConfig
     from graphkin.trainer.features.corpus import Corpus
     from graphkin.trainer.feed.client import Collection
     from graphkin.trainer.feed.source import Source
+    from graphkin.trainer.pretraining.config import PretrainConfig
 
 _EPILOG = """\b
 Started by torchrun, several processes train as one: the batch, its negatives,
@@ -68,9 +68,9 @@ def pretrain(
     """
     _require_one_source(url, collection, generation, offline)
     from graphkin.progress import training_progress
-    from graphkin.trainer.config import Model, PretrainConfig
     from graphkin.trainer.model.ranks import launched
-    from graphkin.trainer.pretrain import pretrain as train
+    from graphkin.trainer.pretraining.config import Model, PretrainConfig
+    from graphkin.trainer.pretraining.pretrain import pretrain as train
 
     if resume and generation is None:
         generation = _begun_with(output, collection)
@@ -108,8 +108,8 @@ def _require_one_source(url: str | None, collection: str | None, generation: str
 
 def _begun_with(output: Path, collection: str | None) -> str | None:
     """The generation of the run in a folder, if there is one, and it is of this collection."""
-    from graphkin.trainer.checkpoint import read_run
     from graphkin.trainer.errors import NotFound
+    from graphkin.trainer.pretraining.checkpoint import read_run
 
     try:
         begun = read_run(output).get("generation", {})
@@ -161,6 +161,6 @@ def _featurized(collection: "Collection") -> "Corpus":
 
 
 def _newest(output: Path) -> Path | None:
-    from graphkin.trainer.checkpoint import newest_checkpoint
+    from graphkin.trainer.pretraining.checkpoint import newest_checkpoint
 
     return newest_checkpoint(output)

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from benchmarks.memory import MemorySource
-from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.dataset import MOLECULENET
 from graphkin.trainer.features.featurize import featurize_readable
 from graphkin.trainer.feed.source import Epoch
-from graphkin.trainer.pretrain import pretrain
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.pretrain import pretrain
 
 
 @pytest.fixture(scope="module")

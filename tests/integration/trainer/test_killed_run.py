@@ -11,10 +11,10 @@ SCRIPT = """
 import os, signal, sys
 from pathlib import Path
 import numpy as np
-from graphkin.trainer.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.features.corpus import Corpus
 from benchmarks.memory import MemorySource
-from graphkin.trainer.pretrain import pretrain
+from graphkin.trainer.pretraining.pretrain import pretrain
 from graphkin.trainer.feed.source import Epoch
 from dataclasses import replace
 

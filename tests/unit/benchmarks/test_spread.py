@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from benchmarks.spread import Distances, Kept, distances, measure, summary, table, trained, uniform_like
-from graphkin.trainer.config import PretrainConfig
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
-from graphkin.trainer.masking import Masking
 from graphkin.trainer.model.batch import Assembler
-from graphkin.trainer.pretrain import Trainer
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.masking import Masking
+from graphkin.trainer.pretraining.pretrain import Trainer
 
 CHAINS = 40
 

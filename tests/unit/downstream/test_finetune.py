@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from graphkin.trainer.config import Model
 from graphkin.trainer.dataset import Dataset, label_loss, read_csv
 from graphkin.trainer.errors import InvalidInput, TrainerError
 from graphkin.trainer.finetune import Classifier, Curve, FinetuneOptions, Start, finetune
 from graphkin.trainer.model.batch import Assembler
-from graphkin.trainer.objective import make_encoder
+from graphkin.trainer.pretraining.config import Model
+from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.split import Split
 from graphkin.trainer.strategy import ENCODERS, Encoder
 from graphkin.trainer.tu import read_tu

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.dataset import MOLECULENET, Dataset, read_csv
 from graphkin.trainer.errors import InvalidInput
 from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
-from graphkin.trainer.objective import make_encoder
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.published import published
 from graphkin.trainer.split import Split
 from graphkin.trainer.strategy import ENCODERS, STRATEGIES

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from graphkin.trainer.config import Model, Optimization, PretrainConfig
 from graphkin.trainer.errors import Conflict, InvalidInput
-from graphkin.trainer.masking import Masking
-from graphkin.trainer.schedule import learning_rate
+from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
+from graphkin.trainer.pretraining.masking import Masking
+from graphkin.trainer.pretraining.schedule import learning_rate
 from graphkin.trainer.strategy import PRESETS, STRATEGIES
 
 EPOCH_STEPS = 7_813  # of 2,000,000 items in batches of 256

@@ -8,7 +8,15 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from graphkin.trainer.hgc import EdgeSet, first_order_loss, high_order_loss, in_batch_masks, shared_mask, twins, unit
+from graphkin.trainer.pretraining.hgc import (
+    EdgeSet,
+    first_order_loss,
+    high_order_loss,
+    in_batch_masks,
+    shared_mask,
+    twins,
+    unit,
+)
 
 TAU = 0.07
 

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from graphkin.trainer.errors import InvalidInput
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.masking import Masking, choose, log_weights, masking_loss, uniform
 from graphkin.trainer.model.batch import Assembler, Batch
+from graphkin.trainer.pretraining.masking import Masking, choose, log_weights, masking_loss, uniform
 
 SIZES = [1, 7, 20, 33, 40, 14, 2]
 

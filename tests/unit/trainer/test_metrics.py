@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from graphkin.trainer.hgc import unit
-from graphkin.trainer.metrics import alignment, uniformity
+from graphkin.trainer.pretraining.hgc import unit
+from graphkin.trainer.pretraining.metrics import alignment, uniformity
 
 
 def test_alignment_and_uniformity() -> None:

@@ -7,13 +7,20 @@ import numpy as np
 import pytest
 import torch
 
-from graphkin.trainer.config import Contrast, Model, PretrainConfig
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.hgc import EdgeSet, first_order_loss, high_order_loss, in_batch_masks, shared_mask, unit
-from graphkin.trainer.masking import Masking, choose, masking_loss
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.model.norm import frozen_statistics
-from graphkin.trainer.objective import Draw, Objective, Step
+from graphkin.trainer.pretraining.config import Contrast, Model, PretrainConfig
+from graphkin.trainer.pretraining.hgc import (
+    EdgeSet,
+    first_order_loss,
+    high_order_loss,
+    in_batch_masks,
+    shared_mask,
+    unit,
+)
+from graphkin.trainer.pretraining.masking import Masking, choose, masking_loss
+from graphkin.trainer.pretraining.objective import Draw, Objective, Step
 
 MODEL = Model(layers=2, width=12)
 ANCHORS = np.array([3, 8, 1, 14], np.int32)

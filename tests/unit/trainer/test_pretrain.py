@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from benchmarks.memory import MemorySource
-from graphkin.trainer.checkpoint import newest_checkpoint, read_model
-from graphkin.trainer.config import Model, Optimization, PretrainConfig
 from graphkin.trainer.errors import Conflict, Damaged, InvalidInput, TrainerError
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.source import Epoch
-from graphkin.trainer.metrics_log import Report
-from graphkin.trainer.pretrain import Clock, pretrain
+from graphkin.trainer.pretraining.checkpoint import newest_checkpoint, read_model
+from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
+from graphkin.trainer.pretraining.metrics_log import Report
+from graphkin.trainer.pretraining.pretrain import Clock, pretrain
 from graphkin.trainer.strategy import ENCODERS, STRATEGIES, Encoder
 
 SIZE = 24

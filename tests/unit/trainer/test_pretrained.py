@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from graphkin.trainer.checkpoint import Checkpoint, Run
-from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.errors import Damaged, NotFound
 from graphkin.trainer.model.batch import Assembler
-from graphkin.trainer.objective import Objective
-from graphkin.trainer.pretrained import load_encoder
+from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.objective import Objective
+from graphkin.trainer.pretraining.pretrained import load_encoder
 
 
 def saved(folder: Path) -> Objective:

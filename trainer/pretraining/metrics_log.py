@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphkin.trainer.checkpoint import writing
 from graphkin.trainer.errors import Damaged, TrainerError
+from graphkin.trainer.pretraining.checkpoint import writing
 
 _AT_LEAST_EVERY = 1.0  # seconds; so a terminal shows what happens, and the device is rarely waited for
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple, Self
 
 from graphkin.trainer.errors import Conflict, InvalidInput
-from graphkin.trainer.masking import Masking, uniform
+from graphkin.trainer.pretraining.masking import Masking, uniform
 from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES, Draws, Encoder, Preset, Strategy
 
 _MASKING_EPOCHS = 100

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from graphkin.trainer.checkpoint import read_model, read_run
-from graphkin.trainer.config import PretrainConfig
 from graphkin.trainer.errors import Damaged
 from graphkin.trainer.model.encoders import Encoder
-from graphkin.trainer.objective import make_encoder
+from graphkin.trainer.pretraining.checkpoint import read_model, read_run
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.objective import make_encoder
 
 _PREFIX = "encoder."
 

@@ -1,6 +1,6 @@
 """The learning rate of every step (method.md C)."""
 
-from graphkin.trainer.config import Optimization
+from graphkin.trainer.pretraining.config import Optimization
 
 
 def learning_rate(optimization: Optimization, step: int, steps: int, epoch_steps: int, batch_size: int) -> float:

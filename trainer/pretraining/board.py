@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from graphkin.trainer.metrics_log import Listener, Report
+from graphkin.trainer.pretraining.metrics_log import Listener, Report
 
 _EVERY = 50  # steps
 

@@ -8,14 +8,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from graphkin.trainer.config import Contrast, Model, PretrainConfig
-from graphkin.trainer.hgc import EdgeSet, first_order_loss, high_order_loss, in_batch_masks, shared_mask, unit
-from graphkin.trainer.masking import Masking, choose, masking_loss
-from graphkin.trainer.metrics import alignment, uniformity
 from graphkin.trainer.model.batch import Assembler, Batch
 from graphkin.trainer.model.encoders import Encoder, graph_mean
 from graphkin.trainer.model.norm import frozen_statistics, spread
 from graphkin.trainer.model.ranks import ALONE, Ranks
+from graphkin.trainer.pretraining.config import Contrast, Model, PretrainConfig
+from graphkin.trainer.pretraining.hgc import (
+    EdgeSet,
+    first_order_loss,
+    high_order_loss,
+    in_batch_masks,
+    shared_mask,
+    unit,
+)
+from graphkin.trainer.pretraining.masking import Masking, choose, masking_loss
+from graphkin.trainer.pretraining.metrics import alignment, uniformity
 
 ELEMENTS = 119
 """Atom types that the atom head tells apart: all but the mask."""
