@@ -5,7 +5,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphkin.trainer.embed import batches
+from graphkin.trainer.downstream.embed import batches
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.model.encoders import Encoder

@@ -53,18 +53,18 @@ from benchmarks.probe import probe_classes, standardised
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.cli import run as graphkin
-from graphkin.trainer.embed import embed
+from graphkin.trainer.downstream.embed import embed
+from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.split import FOLDS, stratified_split
+from graphkin.trainer.downstream.tu import TuDataset, read_tu
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource, default_cache
-from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
 from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
-from graphkin.trainer.split import FOLDS, stratified_split
 from graphkin.trainer.strategy import Strategy
-from graphkin.trainer.tu import TuDataset, read_tu
 
 _DATA = Path(__file__).parents[2] / "shared" / "data" / "tu"
 _CALIBRATION = 512  # graphs

@@ -41,17 +41,17 @@ from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
-from graphkin.trainer.dataset import MOLECULENET, Dataset, read_csv
-from graphkin.trainer.embed import embed
+from graphkin.trainer.downstream.dataset import MOLECULENET, Dataset, read_csv
+from graphkin.trainer.downstream.embed import embed
+from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource, default_cache
-from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
 from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
-from graphkin.trainer.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.strategy import Strategy
 
 _DATA = Path(__file__).parents[2] / "shared" / "data" / "moleculenet"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphkin.trainer.scaffold import groups_of, split_of
-from graphkin.trainer.split import Split
+from graphkin.trainer.downstream.scaffold import groups_of, split_of
+from graphkin.trainer.downstream.split import Split
 
 
 def random_scaffold_split(scaffolds: Sequence[str], seed: int) -> Split:

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks.memory import MemorySource
-from graphkin.trainer.embed import embed as embeddings
+from graphkin.trainer.downstream.embed import embed as embeddings
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretraining.config import Model, PretrainConfig

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks.memory import MemorySource
-from graphkin.trainer.dataset import MOLECULENET
+from graphkin.trainer.downstream.dataset import MOLECULENET
 from graphkin.trainer.features.featurize import featurize_readable
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretraining.config import Model, PretrainConfig

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from benchmarks.calibration import calibrate
-from graphkin.trainer import embed
+from graphkin.trainer.downstream import embed
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.model.batch import Assembler, Batch

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.probe import CLASS_GRID, GRID, morgan, probe, probe_classes, standardised
+from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.errors import InvalidInput
-from graphkin.trainer.split import Split
 
 SPLIT = Split(np.arange(120), np.arange(120, 160), np.arange(160, 200))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rdkit import Chem
 
 from benchmarks.scaffold import random_scaffold_split
-from graphkin.trainer.scaffold import scaffolds
+from graphkin.trainer.downstream.scaffold import scaffolds
 
 names = st.lists(st.sampled_from("abcdefghijkl"), min_size=1, max_size=60)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from graphkin.trainer.dataset import Dataset, read_csv
-from graphkin.trainer.split import Split
+from graphkin.trainer.downstream.dataset import Dataset, read_csv
+from graphkin.trainer.downstream.split import Split
 
 
 @pytest.fixture(scope="session")

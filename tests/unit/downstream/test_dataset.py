@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphkin.trainer.dataset import read_csv
+from graphkin.trainer.downstream.dataset import read_csv
 from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.features.featurize import featurize
 

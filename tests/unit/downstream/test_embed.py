@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from graphkin.trainer import embed as module
-from graphkin.trainer.embed import batches, embed
-from graphkin.trainer.embedding_file import Block, NpyFile, ParquetFile
+from graphkin.trainer.downstream import embed as module
+from graphkin.trainer.downstream.embed import batches, embed
+from graphkin.trainer.downstream.embedding_file import Block, NpyFile, ParquetFile
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.model.batch import Assembler

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from graphkin.trainer.dataset import Dataset, label_loss, read_csv
+from graphkin.trainer.downstream.dataset import Dataset, label_loss, read_csv
+from graphkin.trainer.downstream.finetune import Classifier, Curve, FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.split import Split
+from graphkin.trainer.downstream.tu import read_tu
 from graphkin.trainer.errors import InvalidInput, TrainerError
-from graphkin.trainer.finetune import Classifier, Curve, FinetuneOptions, Start, finetune
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.pretraining.config import Model
 from graphkin.trainer.pretraining.objective import make_encoder
-from graphkin.trainer.split import Split
 from graphkin.trainer.strategy import ENCODERS, Encoder
-from graphkin.trainer.tu import read_tu
 
 SMALL = Model(layers=2, width=16)
 QUICK = FinetuneOptions(epochs=8, learning_rate=1e-2, dropout=0.0)

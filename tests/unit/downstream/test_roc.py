@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from graphkin.trainer.roc import roc_auc, scorable
+from graphkin.trainer.downstream.roc import roc_auc, scorable
 
 labels_and_scores = st.tuples(st.integers(1, 12), st.integers(1, 4)).flatmap(
     lambda shape: st.tuples(

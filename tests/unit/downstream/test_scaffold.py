@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rdkit import Chem
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
-from graphkin.trainer.scaffold import scaffold_split, scaffolds
-from graphkin.trainer.split import Split
+from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
+from graphkin.trainer.downstream.split import Split
 
 names = st.lists(st.sampled_from("abcdefghijkl"), min_size=1, max_size=60)
 

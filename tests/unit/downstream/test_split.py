@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
+from graphkin.trainer.downstream.split import stratified_split
 from graphkin.trainer.errors import InvalidInput
-from graphkin.trainer.split import stratified_split
 
 LABELS = np.repeat([2, 0, 1], [100, 250, 650])
 

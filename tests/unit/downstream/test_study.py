@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphkin.trainer.dataset import MOLECULENET, Dataset, read_csv
+from graphkin.trainer.downstream.dataset import MOLECULENET, Dataset, read_csv
+from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.published import published
+from graphkin.trainer.downstream.split import Split
+from graphkin.trainer.downstream.study import Study, table
+from graphkin.trainer.downstream.tu import read_tu
 from graphkin.trainer.errors import InvalidInput
-from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
-from graphkin.trainer.published import published
-from graphkin.trainer.split import Split
 from graphkin.trainer.strategy import ENCODERS, STRATEGIES
-from graphkin.trainer.study import Study, table
-from graphkin.trainer.tu import read_tu
 
 SMALL = Model(layers=2, width=8)
 QUICK = FinetuneOptions(epochs=2, learning_rate=1e-2, dropout=0.2)

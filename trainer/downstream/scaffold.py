@@ -9,7 +9,7 @@ import numpy as np
 from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
-from graphkin.trainer.split import Split
+from graphkin.trainer.downstream.split import Split
 
 
 def scaffolds(smiles: Sequence[str]) -> list[str]:

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.split import Rows, Split
 
 
 class Labelled(ABC):
