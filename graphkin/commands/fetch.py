@@ -38,11 +38,11 @@ def fetch(
     """Write features, positives and negatives into a folder that `graphkin pretrain --offline` trains from."""
     from graphkin.output import whole_folder
     from graphkin.progress import terminal_progress
-    from graphkin.trainer.client import Graphkin
-    from graphkin.trainer.config import Model, PretrainConfig
-    from graphkin.trainer.features import features
-    from graphkin.trainer.offline import write_offline
-    from graphkin.trainer.online import OnlineSource, default_cache
+    from graphkin.trainer.feed.client import Graphkin
+    from graphkin.trainer.feed.kinds import features
+    from graphkin.trainer.feed.offline import write_offline
+    from graphkin.trainer.feed.online import OnlineSource, default_cache
+    from graphkin.trainer.pretraining.config import Model, PretrainConfig
 
     with Graphkin(url) as server:
         kind = server.collection(collection, generation).kind

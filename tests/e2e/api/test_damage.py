@@ -14,7 +14,7 @@ from graphkin.api.settings import Settings
 from graphkin.store import open_store
 from graphkin.store.errors import Damaged
 from graphkin.trainer import errors
-from graphkin.trainer.client import Graphkin
+from graphkin.trainer.feed.client import Graphkin
 
 URL = "/v1/collections/nci"
 POSITIVES = {"policy": "random_walk"}

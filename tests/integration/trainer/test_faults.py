@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from graphkin.store import open_store
-from graphkin.trainer.client import Graphkin
 from graphkin.trainer.errors import (
     Closed,
     Deleted,
@@ -22,6 +21,7 @@ from graphkin.trainer.errors import (
     Unavailable,
     VersionMismatch,
 )
+from graphkin.trainer.feed.client import Graphkin
 
 BLOCK = 65_536  # anchors in one piece of a stream
 

@@ -1,0 +1,18 @@
+"""The offline side on machines that have numpy and little else."""
+
+import subprocess
+import sys
+
+FORBIDDEN = ["httpx", "pyarrow", "tenacity", "rdkit", "filelock", "platformdirs", "pydantic", "torch"]
+
+
+def test_reading_an_offline_folder_needs_numpy_alone() -> None:
+    block = f"import sys; sys.modules.update(dict.fromkeys({FORBIDDEN}))"
+    script = f"{block}; from graphkin.trainer.feed import offline, source"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_client_needs_no_torch_and_no_rdkit() -> None:
+    block = "import sys; sys.modules.update(dict.fromkeys(['torch', 'rdkit']))"
+    script = f"{block}; from graphkin.trainer.feed import client, online"
+    subprocess.run([sys.executable, "-c", script], check=True)
