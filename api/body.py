@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from graphkin.api.errors import BadRequest, UnsupportedMediaType, refusal
 from graphkin.api.reply import JSON
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphkin.store.errors import (
+from graphkin.protocol.errors import (
     Conflict,
     Damaged,
     Deleted,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphkin.api.errors import BadRequest, TooLarge, answer
-from graphkin.store.errors import GraphkinError
+from graphkin.protocol.errors import GraphkinError
 
 MAX_BODY = 2 * 2**20  # bytes
 REST = "graphkin.rest"

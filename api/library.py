@@ -11,12 +11,12 @@ from pydantic_core import to_json
 
 from graphkin.api.damage import Damages
 from graphkin.api.preparation import Preparation
+from graphkin.protocol.errors import Damage, Damaged, NotFound
+from graphkin.protocol.manifest import Manifest
 from graphkin.similarity.kind import Kind, Search
 from graphkin.similarity.kinds import kind_of
 from graphkin.store.base import Collection, Generation, Store, rounded
 from graphkin.store.components import Components
-from graphkin.store.errors import Damage, Damaged, NotFound
-from graphkin.store.records import Manifest
 from graphkin.store.sampling.base import Sampler
 from graphkin.store.sampling.engine import Engine, require_engine, sampler_of
 

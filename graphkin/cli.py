@@ -65,7 +65,7 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line and say on standard error what went wrong; returns the exit code, as in the epilog."""
-    from graphkin.store.errors import GraphkinError
+    from graphkin.protocol.errors import GraphkinError
     from graphkin.trainer.errors import TrainerError
 
     try:

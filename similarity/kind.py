@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from graphkin.protocol import manifest
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import Recipe
-from graphkin.store import records
 from graphkin.store.base import Generation
 from graphkin.store.records import Edges, Float64, Int32, Int64, UInt64
 
@@ -81,7 +81,7 @@ class Search(ABC):
 class Kind(ABC):
     """One kind of item."""
 
-    name: ClassVar[records.Kind]
+    name: ClassVar[manifest.Kind]
     recipe_type: ClassVar[type[Recipe]]
     describer: ClassVar[type[Describer]]
     plural: ClassVar[str]

@@ -1,11 +1,11 @@
 """The kinds that there are."""
 
+from graphkin.protocol.errors import Conflict
 from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Generation
-from graphkin.store.errors import Conflict
 
 _KINDS: dict[str, Kind] = {kind.name: kind for kind in (MoleculeKind(), GraphKind())}
 _OF_RECIPES = {kind.recipe_type: kind for kind in _KINDS.values()}

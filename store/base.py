@@ -16,21 +16,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graphkin.store.errors import Conflict, Damage, Damaged, InvalidInput, NotFound, StoreFormat
-from graphkin.store.records import (
-    STRUCTURE,
-    Edges,
-    Fingerprints,
-    Float32,
-    Float64,
-    Graph,
-    Int32,
-    Item,
-    Kind,
-    Manifest,
-    Provenance,
-    UInt64,
-)
+from graphkin.protocol.errors import Conflict, Damage, Damaged, InvalidInput, NotFound, StoreFormat
+from graphkin.protocol.manifest import Kind, Manifest, Provenance
+from graphkin.store.records import STRUCTURE, Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, UInt64
 
 Field = Literal["smiles", "name", "inchikey"]
 

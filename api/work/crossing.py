@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from graphkin.store.errors import Damage, Damaged, GraphkinError
+from graphkin.protocol.errors import Damage, Damaged, GraphkinError
 
 
 def packed(error: GraphkinError) -> dict[str, Any]:

@@ -9,9 +9,9 @@ import click
 from graphkin import options
 
 if TYPE_CHECKING:
+    from graphkin.protocol.errors import Damage
+    from graphkin.protocol.manifest import Manifest
     from graphkin.store.base import Collection, Generation, Store
-    from graphkin.store.errors import Damage
-    from graphkin.store.records import Manifest
     from graphkin.store.sampling.engine import Engine
 
 
@@ -144,9 +144,9 @@ def neighbors(
 
 def _the_item(opened: "Generation", smiles: str | None, name: str | None, id: int | None) -> int:
     """The id of the one item asked for. Raises `NotFound`, and `InvalidInput` for a name that several items share."""
+    from graphkin.protocol.errors import InvalidInput, NotFound
     from graphkin.similarity.kinds import recipe_of
     from graphkin.similarity.query import read_structure
-    from graphkin.store.errors import InvalidInput, NotFound
 
     if sum(given is not None for given in (smiles, name, id)) != 1:
         raise click.UsageError("give exactly one of --smiles, --name, --id")

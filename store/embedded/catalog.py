@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from graphkin.protocol.errors import Damage, Damaged, Deleted, NotFound, StoreError, StoreFormat
+from graphkin.protocol.manifest import Kind, Manifest
 from graphkin.store.base import Collection, require_schema_version
 from graphkin.store.embedded.files import DATABASE_ERRORS, disk, tells_damage
-from graphkin.store.errors import Damage, Damaged, Deleted, NotFound, StoreError, StoreFormat
-from graphkin.store.records import Kind, Manifest
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
 SCHEMA_VERSION = 3

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from io import BufferedReader
 from pathlib import Path
 
+from graphkin.protocol.errors import Damage, Damaged, StoreError
+from graphkin.protocol.manifest import Manifest
 from graphkin.store.embedded.files import sha256
-from graphkin.store.errors import Damage, Damaged, StoreError
-from graphkin.store.records import Manifest
 
 _OURS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # what fails in this process, and says nothing about a file
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from graphkin.protocol.errors import Damaged, StoreError
 from graphkin.store.embedded.files import DATABASE_ERRORS, tells_damage
-from graphkin.store.errors import Damaged, StoreError
 from graphkin.store.records import REJECTION_SCHEMA, SCANNED_SCHEMA, Int32
 
 _PAGE = 4096

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from graphkin.protocol.errors import Damage, Damaged, NotFound, StoreBusy, StoreError, StoreFormat
+from graphkin.protocol.manifest import Kind, Manifest
 from graphkin.store.base import Collection, Draft, Generation, Store
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.draft import COLLECTIONS, EmbeddedDraft
 from graphkin.store.embedded.files import disk
 from graphkin.store.embedded.generation import EmbeddedGeneration
-from graphkin.store.errors import Damage, Damaged, NotFound, StoreBusy, StoreError, StoreFormat
-from graphkin.store.records import Kind, Manifest
 
 _CATALOG = "catalog.sqlite"
 

@@ -7,8 +7,8 @@ transaction; its constraint turns a repeated batch into an error instead of a se
 
 from enum import StrEnum
 
+from graphkin.protocol.manifest import Kind
 from graphkin.store.identity import content_digest
-from graphkin.store.records import Kind
 
 SCHEMA_VERSION = 3
 

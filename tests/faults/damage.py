@@ -29,11 +29,11 @@ from graphkin.api.settings import Settings
 from graphkin.cli import run
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
+from graphkin.protocol.errors import StoreFormat
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.warmup import compile_kernels
 from graphkin.store import open_store
-from graphkin.store.errors import StoreFormat
 
 MOLECULES, GRAPHS = 250, 60
 PATIENCE = 60  # seconds for what is built, or found, in the background

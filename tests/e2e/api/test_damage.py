@@ -11,8 +11,8 @@ import pytest
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
+from graphkin.protocol.errors import Damaged
 from graphkin.store import open_store
-from graphkin.store.errors import Damaged
 from graphkin.trainer import errors
 from graphkin.trainer.client import Graphkin
 

@@ -3,7 +3,7 @@ from pydantic import BaseModel
 
 from graphkin.api.body import parsed
 from graphkin.api.errors import BadRequest
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 
 class Given(BaseModel):

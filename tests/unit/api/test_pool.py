@@ -14,10 +14,10 @@ import pytest
 from graphkin.api.work.crossing import packed, unpacked
 from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.pool import Ended, Failed, Pool
+from graphkin.protocol import errors
+from graphkin.protocol.errors import GraphkinError, InvalidInput, NotFound, StoreBusy
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
-from graphkin.store import errors
-from graphkin.store.errors import GraphkinError, InvalidInput, NotFound, StoreBusy
 from tests.fused import fused
 
 T = TypeVar("T")

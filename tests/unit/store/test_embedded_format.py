@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graphkin.protocol.errors import Damaged, NotFound, StoreError, StoreFormat
+from graphkin.protocol.manifest import Manifest
 from graphkin.store import open_store
 from graphkin.store.base import Store
 from graphkin.store.embedded.catalog import SCHEMA_VERSION, UNSEALED_VERSION
-from graphkin.store.errors import Damaged, NotFound, StoreError, StoreFormat
-from graphkin.store.records import Manifest
 
 
 def _generation(folder: Path) -> Path:

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graphkin.protocol.errors import Damaged, Deleted, StoreError
+from graphkin.protocol.manifest import Manifest
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
 from graphkin.store.embedded import integrity
-from graphkin.store.errors import Damaged, Deleted, StoreError
-from graphkin.store.records import Manifest
 
 USES: dict[str, Callable[[Generation], object]] = {
     "indptr.npy": lambda generation: generation.neighbors(0),
@@ -161,7 +161,7 @@ def test_running_out_of_file_descriptors_is_no_damage(whole: Path, folder: Path)
     program = f"""
 import resource
 from graphkin.store import open_store
-from graphkin.store.errors import Damaged, StoreError
+from graphkin.protocol.errors import Damaged, StoreError
 with open_store({str(folder)!r}) as store:
     store.open("c").close()
     resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
@@ -184,8 +184,8 @@ import sys
 import numpy as np
 from graphkin.store import open_store
 from graphkin.store.components import Components
-from graphkin.store.errors import Damaged
-from graphkin.store.sampling.policy import Policy
+from graphkin.protocol.errors import Damaged
+from graphkin.protocol.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 def walk(generation):

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from graphkin.cli import run
+from graphkin.protocol.errors import Damaged, Deleted, NotFound, StoreError, StoreFormat
+from graphkin.protocol.manifest import Manifest
 from graphkin.store import open_store
 from graphkin.store.base import Collection, Store
 from graphkin.store.embedded.catalog import SCHEMA_VERSION, UNSEALED_VERSION
-from graphkin.store.errors import Damaged, Deleted, NotFound, StoreError, StoreFormat
-from graphkin.store.records import Manifest
 
 Publish = Callable[..., Manifest]
 

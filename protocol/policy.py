@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from graphkin.store.records import Frozen
+from graphkin.protocol.frozen import Frozen
 
 MAX_SEED = 2**53 - 1
 """Seeds run from 0 to here: every integer that JSON numbers carry exactly."""

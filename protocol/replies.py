@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from graphkin.store.records import Histogram, Kind, Manifest
+from graphkin.protocol.manifest import Histogram, Kind, Manifest
 
 GenerationId = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="Generation id.")]
 Similarity = Annotated[float, Field(gt=0, le=1)]

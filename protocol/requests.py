@@ -2,21 +2,17 @@
 
 from typing import Annotated, Literal
 
-from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from graphkin.store.sampling.policy import MAX_SEED, Policy
+from graphkin.protocol.policy import MAX_SEED, Policy
 
 MAX_ID = 2**31 - 1
 MAX_PAGE = 1000
 MAX_NEGATIVES = 2**24  # ids in one reply
 
-ItemId = Annotated[int, Path(ge=0, le=MAX_ID, description="Item id.", examples=[0])]
-ComponentId = Annotated[int, Path(ge=0, le=MAX_ID, description="Component id: its lowest member's.", examples=[0])]
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 NodeNumber = Annotated[int, Field(ge=0, le=MAX_ID)]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch.")]
-EpochInPath = Annotated[int, Path(ge=0, le=MAX_SEED, description="Epoch.", examples=[0])]
 
 
 def _with_plus(smiles: str) -> str:
@@ -203,7 +199,7 @@ class StructureDepictionQuery(StructureQuery, DrawingQuery):
 
 
 class PolicyFields(Closed):
-    """The parameters of `store.sampling.policy.Policy`, which explains them."""
+    """The parameters of `protocol.policy.Policy`, which explains them."""
 
     policy: Annotated[Literal["first_order", "random_walk", "second_order"], Field(examples=["random_walk"])]
     k: Annotated[int, Field(ge=1, le=64)] | None = None
