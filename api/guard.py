@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphkin.api.errors import BadRequest, TooLarge, answer
-from graphkin.protocol.errors import GraphkinError
+from graphkin.api.errors import answer
+from graphkin.protocol.errors import BadRequest, GraphkinError, TooLarge
 
 MAX_BODY = 2 * 2**20  # bytes
 REST = "graphkin.rest"

@@ -6,7 +6,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from graphkin.api.errors import MEDIA_TYPE
+from graphkin.protocol.problems import MEDIA_TYPE
 from graphkin.protocol.replies import Problem
 from graphkin.protocol.requests import BatchBody, ExportBody, SearchBody
 

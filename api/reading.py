@@ -14,12 +14,12 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from graphkin.api.cursor import Cursor, query_key
-from graphkin.api.errors import BadRequest
 from graphkin.api.library import Opened
 from graphkin.api.paths import CollectionName
 from graphkin.api.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
 from graphkin.api.security import DRAWING
 from graphkin.api.state import state_of
+from graphkin.protocol.errors import BadRequest
 from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation, require_stored_threshold
 

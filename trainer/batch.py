@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.corpus import MASK, Corpus
-from graphkin.trainer.errors import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,9 @@ import httpx
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graphkin.protocol.errors import Conflict, Unavailable
 from graphkin.trainer.connection import Connection, Parameters
-from graphkin.trainer.errors import Conflict, GenerationChanged, Unavailable
+from graphkin.trainer.errors import GenerationChanged
 from graphkin.trainer.rows import MEDIA_TYPE, Rows, stream_of
 
 Policy = Literal["first_order", "random_walk", "second_order"]
@@ -80,8 +81,8 @@ class Graphkin:
     """A graphkin server, at the URL that `graphkin serve` prints. Safe to share between threads.
 
     Where no server answers, that is an error at once. One that is away or busy later on is tried again, with jitter,
-    for `patience` seconds. Errors are those of `trainer.errors`: `Unavailable` if it stays away, `VersionMismatch` if
-    the server is of another version than this client, else what the server says about the request.
+    for `patience` seconds. Errors are those of `protocol.errors` and `trainer.errors`: `Unavailable` if it stays away,
+    `VersionMismatch` if the server is of another version than this client, else what the server says about the request.
     """
 
     def __init__(self, url: str, *, patience: float = PATIENCE) -> None:

@@ -14,8 +14,8 @@ import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.featurize import featurize_readable
 from graphkin.trainer.labelled import Labelled
 from graphkin.trainer.roc import roc_auc, scorable

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from graphkin.protocol.errors import Conflict
 from graphkin.trainer.client import Collection
 from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.errors import Conflict
 from graphkin.trainer.featurize import featurize
 from graphkin.trainer.graphs import featurize_graphs
 

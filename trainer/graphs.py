@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import json
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.corpus import MASK, Corpus
-from graphkin.trainer.errors import InvalidInput
 
 _SCHEMA = pa.schema([("num_nodes", pa.int64()), ("edges", pa.list_(pa.list_(pa.int64())))])
 _BLOCK = 2**20  # bytes that are parsed at a time, or one structure if that is more

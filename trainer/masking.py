@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.batch import Batch
-from graphkin.trainer.errors import InvalidInput
 from graphkin.trainer.ranks import ALONE, Ranks
 
 Unit = Literal["batch", "per_graph"]

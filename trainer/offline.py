@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.prefetch import Prefetch
 from graphkin.trainer.source import Epoch, Generation, Source
 from graphkin.trainer.strategy import Draws

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.config import PretrainConfig
-from graphkin.trainer.errors import InvalidInput
 from graphkin.trainer.objective import Draw
 from graphkin.trainer.source import Epoch
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from graphkin.protocol.errors import Damaged
 from graphkin.trainer.checkpoint import read_model, read_run
 from graphkin.trainer.config import PretrainConfig
 from graphkin.trainer.encoders import Encoder
-from graphkin.trainer.errors import Damaged
 from graphkin.trainer.objective import make_encoder
 
 _PREFIX = "encoder."

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from graphkin.trainer.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.roc import roc_auc, scorable
 from graphkin.trainer.split import Split
 

@@ -16,8 +16,8 @@ import torch
 import torch.distributed
 from torch import Tensor
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.device import chosen_device
-from graphkin.trainer.errors import InvalidInput
 
 
 @dataclass(frozen=True)

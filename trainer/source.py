@@ -10,8 +10,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.errors import InvalidInput
 from graphkin.trainer.strategy import Draws
 
 

@@ -14,7 +14,7 @@ import torch
 import torch_geometric
 from rdkit import rdBase
 
-from graphkin.trainer.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.finetune import FinetuneOptions, FinetuneRun, Start, finetune
 from graphkin.trainer.labelled import Labelled
 from graphkin.trainer.published import published

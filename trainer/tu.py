@@ -23,8 +23,8 @@ import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.graphs import from_edges
 from graphkin.trainer.labelled import Labelled
 from graphkin.trainer.split import Rows, Split, stratified_split

@@ -108,8 +108,8 @@ def _require_one_source(url: str | None, collection: str | None, generation: str
 
 def _begun_with(output: Path, collection: str | None) -> str | None:
     """The generation of the run in a folder, if there is one, and it is of this collection."""
+    from graphkin.protocol.errors import NotFound
     from graphkin.trainer.checkpoint import read_run
-    from graphkin.trainer.errors import NotFound
 
     try:
         begun = read_run(output).get("generation", {})

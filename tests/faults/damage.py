@@ -194,7 +194,7 @@ def in_a_fork(store, name, expected, folder):
 def right(trial):
     """Whether nothing was answered from damage, nothing crashed, and it was shown and verified for what it is."""
     calm = (trial["ended"], trial["traceback"]) == (0, False)
-    if not calm or set(trial["replies"]) - {"same", "damaged", "no server: Damaged", "no server: StoreFormat"}:
+    if not calm or set(trial["replies"]) - {"same", "damaged", "no server: StoreDamaged", "no server: StoreFormat"}:
         return False
     if trial["file"] == CATALOG:
         return trial["verify"] == (0 if set(trial["replies"]) == {"same"} else 1)

@@ -10,10 +10,11 @@ import httpx
 import numpy as np
 import pytest
 
+from graphkin.protocol.errors import Conflict, Damaged, Deleted, InvalidInput, NotFound, Unavailable
 from graphkin.store import open_store
 from graphkin.trainer.cache import Cache
 from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.errors import Closed, Conflict, Damaged, Deleted, InvalidInput, NotFound, Unavailable
+from graphkin.trainer.errors import Closed
 from graphkin.trainer.features import features
 from graphkin.trainer.featurize import featurize
 from graphkin.trainer.offline import OfflineSource, write_offline

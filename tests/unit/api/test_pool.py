@@ -185,8 +185,8 @@ KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and is
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_error_crosses(kind: type[GraphkinError]) -> None:
-    if kind is errors.Damaged:
-        error: GraphkinError = errors.Damaged(errors.Damage("indptr.npy", "cut short", "nci", "0" * 64))
+    if kind is errors.StoreDamaged:
+        error: GraphkinError = errors.StoreDamaged(errors.Damage("indptr.npy", "cut short", "nci", "0" * 64))
     else:
         error = kind("what happened", given={"a": [1]}, expected="b", hint="c")
     again = unpacked(json.loads(json.dumps(packed(error))))

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import torch
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.batch import Assembler
 from graphkin.trainer.config import Model
 from graphkin.trainer.dataset import Dataset, label_loss, read_csv
-from graphkin.trainer.errors import InvalidInput, TrainerError
+from graphkin.trainer.errors import Diverged
 from graphkin.trainer.finetune import Classifier, Curve, FinetuneOptions, Start, finetune
 from graphkin.trainer.objective import make_encoder
 from graphkin.trainer.split import Split
@@ -148,14 +149,14 @@ def test_one_epoch_takes_every_molecule_once(dataset: Dataset, split: Split) -> 
 
 
 def test_a_loss_that_is_not_finite_stops(dataset: Dataset, split: Split) -> None:
-    with pytest.raises(TrainerError, match=r"(?s)diverged.*epoch 1, seed 4"):
+    with pytest.raises(Diverged, match=r"(?s)diverged.*epoch 1, seed 4"):
         finetune(Start(SMALL), dataset, split, replace(QUICK, learning_rate=1e30), seed=4)
 
 
 def test_predictions_that_are_not_finite_stop(dataset: Dataset, split: Split) -> None:
     """After a single step: the loss before it was finite."""
     options = replace(QUICK, epochs=1, learning_rate=1e38, batch_size=len(split.train))
-    with pytest.raises(TrainerError, match="a prediction is not finite"):
+    with pytest.raises(Diverged, match="a prediction is not finite"):
         finetune(Start(SMALL), dataset, split, options, seed=0)
 
 

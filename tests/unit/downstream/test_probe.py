@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from graphkin.trainer.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.probe import CLASS_GRID, GRID, morgan, probe, probe_classes, standardised
 from graphkin.trainer.split import Split
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.config import Model, PretrainConfig
 from graphkin.trainer.dataset import MOLECULENET, Dataset, read_csv
-from graphkin.trainer.errors import InvalidInput
 from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
 from graphkin.trainer.objective import make_encoder
 from graphkin.trainer.published import published

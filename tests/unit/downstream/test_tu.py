@@ -12,7 +12,7 @@ import torch
 from sklearn.metrics import accuracy_score, f1_score
 
 import graphkin.trainer.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
-from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.tu import TuDataset, rc_f1, read_tu
 
 WriteTu = Callable[..., Path]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphkin.trainer.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.finetune import FinetuneOptions
 from graphkin.trainer.tuning import SPACE, Choices, Range, Trial, shared_scores, tune
 

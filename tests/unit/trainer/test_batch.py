@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.batch import Assembler, Batch
 from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.errors import InvalidInput
 
 
 def expected(corpus: Corpus, ids: list[int]) -> dict[str, list[object]]:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.checkpoint import Checkpoint, Run, newest_checkpoint, read_model, read_run
-from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
 
 OPTIONS = {"config": {"epochs": 3, "betas": (0.9, 0.999)}, "generation": {"id": "abc"}}
 

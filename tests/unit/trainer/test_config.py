@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.config import Model, Optimization, PretrainConfig
-from graphkin.trainer.errors import Conflict, InvalidInput
 from graphkin.trainer.masking import Masking
 from graphkin.trainer.schedule import learning_rate
 from graphkin.trainer.strategy import PRESETS, STRATEGIES

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
+from graphkin.protocol.errors import Damaged, InvalidInput
 from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.errors import Damaged, InvalidInput
 from graphkin.trainer.featurize import featurize, featurize_readable
 
 TYPES = ["SINGLE", "DOUBLE", "TRIPLE", "AROMATIC"]

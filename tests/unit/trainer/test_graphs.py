@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import graphkin.trainer.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.batch import Assembler
-from graphkin.trainer.errors import InvalidInput
 from graphkin.trainer.graphs import featurize_graphs
 
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.batch import Assembler, Batch
 from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.errors import InvalidInput
 from graphkin.trainer.masking import Masking, choose, log_weights, masking_loss, uniform, uniform_like
 
 SIZES = [1, 7, 20, 33, 40, 14, 2]

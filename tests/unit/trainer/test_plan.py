@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.config import PretrainConfig
-from graphkin.trainer.errors import InvalidInput
 from graphkin.trainer.plan import Plan
 from graphkin.trainer.source import Epoch
 from graphkin.trainer.strategy import PRESETS, Preset

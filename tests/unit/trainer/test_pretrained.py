@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from graphkin.protocol.errors import Damaged, NotFound
 from graphkin.trainer.batch import Assembler
 from graphkin.trainer.checkpoint import Checkpoint, Run
 from graphkin.trainer.config import Model, PretrainConfig
-from graphkin.trainer.errors import Damaged, NotFound
 from graphkin.trainer.objective import Objective
 from graphkin.trainer.pretrained import load_encoder
 
