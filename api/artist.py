@@ -2,7 +2,7 @@
 
 from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.protocol.errors import Conflict, InvalidInput
-from graphkin.protocol.manifest import Kind
+from graphkin.protocol.values import Kind
 
 _PATIENCE = 4.0  # seconds
 _SHARED_SUBSTRUCTURE = 2.0  # seconds

@@ -6,8 +6,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphkin.api.errors import answer
 from graphkin.protocol.errors import BadRequest, GraphkinError, TooLarge
+from graphkin.protocol.values import MAX_BODY
 
-MAX_BODY = 2 * 2**20  # bytes
 REST = "graphkin.rest"
 """Key of the scope: what receives whatever comes after the body, which is that the client has gone."""
 

@@ -5,8 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from graphkin.protocol.frozen import Frozen
-
-Kind = Literal["molecule", "graph", "node"]
+from graphkin.protocol.values import Kind
 
 
 class Input(Frozen):

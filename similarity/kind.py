@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graphkin.protocol import manifest
+from graphkin.protocol import values
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.join import Pairs
@@ -81,7 +81,7 @@ class Search(ABC):
 class Kind(ABC):
     """One kind of item."""
 
-    name: ClassVar[manifest.Kind]
+    name: ClassVar[values.Kind]
     recipe_type: ClassVar[type[Recipe]]
     describer: ClassVar[type[Describer]]
     plural: ClassVar[str]

@@ -17,7 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict, Damage, InvalidInput, NotFound, StoreDamaged, StoreFormat
-from graphkin.protocol.manifest import Kind, Manifest, Provenance
+from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.protocol.values import Kind
 from graphkin.store.records import STRUCTURE, Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, UInt64
 
 Field = Literal["smiles", "name", "inchikey"]

@@ -21,7 +21,8 @@ from filelock import FileLock
 from hypothesis import settings
 from rdkit import RDConfig
 
-from graphkin.protocol.manifest import Counts, Histogram, Input, Kind, Manifest, Provenance
+from graphkin.protocol.manifest import Counts, Histogram, Input, Manifest, Provenance
+from graphkin.protocol.values import Kind
 from graphkin.store.base import Draft, Store
 from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Edges, UInt64
 

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from graphkin.protocol.errors import Damage, Deleted, NotFound, StoreDamaged, StoreError, StoreFormat
-from graphkin.protocol.manifest import Kind, Manifest
+from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, require_schema_version
 from graphkin.store.embedded.files import DATABASE_ERRORS, disk, tells_damage
 

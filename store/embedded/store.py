@@ -6,7 +6,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from graphkin.protocol.errors import Damage, NotFound, StoreBusy, StoreDamaged, StoreError, StoreFormat
-from graphkin.protocol.manifest import Kind, Manifest
+from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, Draft, Generation, Store
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.draft import COLLECTIONS, EmbeddedDraft

@@ -7,7 +7,7 @@ transaction; its constraint turns a repeated batch into an error instead of a se
 
 from enum import StrEnum
 
-from graphkin.protocol.manifest import Kind
+from graphkin.protocol.values import Kind
 from graphkin.store.identity import content_digest
 
 SCHEMA_VERSION = 3

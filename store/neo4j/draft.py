@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
 from graphkin.protocol.errors import StoreBusy, StoreError
-from graphkin.protocol.manifest import Kind, Manifest, Provenance
+from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.protocol.values import Kind
 from graphkin.store.base import Draft
 from graphkin.store.identity import ContentHash
 from graphkin.store.neo4j import cypher

@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from graphkin.protocol.errors import Deleted, NotFound
-from graphkin.protocol.manifest import Kind, Manifest
+from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, Draft, Generation, Store, require_schema_version
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection

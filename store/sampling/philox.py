@@ -10,7 +10,7 @@ import json
 import numpy as np
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.policy import MAX_SEED
+from graphkin.protocol.values import MAX_SEED
 from graphkin.store.kernels import kernel
 
 # The last word of the counter: what the draw decides.

@@ -19,7 +19,8 @@ import pytest
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import IngestOptions, ingest
-from graphkin.protocol.manifest import Counts, Histogram, Kind, Provenance
+from graphkin.protocol.manifest import Counts, Histogram, Provenance
+from graphkin.protocol.values import Kind
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store

@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.policy import MAX_SEED
+from graphkin.protocol.values import MAX_SEED
 from graphkin.store.sampling import philox
 
 
