@@ -1,8 +1,8 @@
 """Pictures, drawn where that can be stopped: RDKit holds the interpreter while it draws, which can take seconds."""
 
 from graphkin.api.work.pool import Ended, Failed, Pool
-from graphkin.store.errors import Conflict, InvalidInput
-from graphkin.store.records import Kind
+from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.protocol.values import Kind
 
 _MOLECULE, _DRAWN = "molecule", ("molecule", "graph")  # kinds
 _PATIENCE = 4.0  # seconds

@@ -8,11 +8,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.openapi import problems, replies
-from graphkin.api.queries import DepictionQuery, ItemId, StructureDepictionQuery
+from graphkin.api.paths import ItemId
 from graphkin.api.reading import SvgReading
 from graphkin.api.reply import SVG
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Drawing
+from graphkin.protocol.requests import DepictionQuery, StructureDepictionQuery
 from graphkin.store.base import Generation
 
 router = APIRouter(

@@ -11,9 +11,9 @@ from scipy.sparse import csr_array, issparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.roc import roc_auc, scorable
 from graphkin.trainer.downstream.split import Split
-from graphkin.trainer.errors import InvalidInput
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """Inverse strengths of regularisation that the validation part chooses from."""

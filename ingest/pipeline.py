@@ -22,13 +22,14 @@ from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.progress import Progress
 from graphkin.ingest.readers import ReadOptions, Source, open_source
 from graphkin.ingest.workspace import Workspace
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.manifest import Counts, Histogram, Manifest, Provenance
 from graphkin.similarity.kind import Descriptors, Kind
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store import csr
 from graphkin.store.base import Draft, Store
-from graphkin.store.errors import InvalidInput
-from graphkin.store.records import REJECTION_SCHEMA, Counts, Edges, Histogram, Manifest, Provenance
+from graphkin.store.records import REJECTION_SCHEMA, Edges
 
 _FINGERPRINT_BLOCK = 65_536
 

@@ -24,10 +24,10 @@ import pyarrow as pa
 
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.workspace import Workspace
+from graphkin.protocol.errors import StoreError
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.embedded.files import disk
-from graphkin.store.errors import StoreError
 
 P = ParamSpec("P")
 T = TypeVar("T")

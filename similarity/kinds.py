@@ -6,12 +6,12 @@ A package brings one by an entry point of the group `graphkin.kinds` that names 
 from importlib.metadata import entry_points
 from typing import cast
 
+from graphkin.protocol.errors import Conflict
 from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.similarity.recipe import AnyRecipe, Recipe
 from graphkin.store.base import Generation
-from graphkin.store.errors import Conflict
 
 _KINDS: dict[str, Kind[Recipe]] = {}
 

@@ -1,9 +1,9 @@
 """A structure somebody asks about, read exactly as the collection's recipe reads its records."""
 
+from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.errors import Conflict, InvalidInput
 
 
 def read_structure(recipe: Recipe, **structure: str | None) -> Query:

@@ -21,19 +21,10 @@ from filelock import FileLock
 from hypothesis import settings
 from rdkit import RDConfig
 
+from graphkin.protocol.manifest import Counts, Histogram, Input, Manifest, Provenance
+from graphkin.protocol.values import Kind
 from graphkin.store.base import Draft, Store
-from graphkin.store.records import (
-    ITEM_SCHEMA,
-    REJECTION_SCHEMA,
-    Counts,
-    Edges,
-    Histogram,
-    Input,
-    Kind,
-    Manifest,
-    Provenance,
-    UInt64,
-)
+from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Edges, UInt64
 
 _JAVA = Path(__file__).with_name("neo4j")
 JARS = _JAVA / "target" / "lib"

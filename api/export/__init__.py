@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from graphkin.api.export.table import Comparison, ItemTable
+from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.store.base import Generation, rounded
-from graphkin.store.errors import Conflict, InvalidInput, NotFound
 from graphkin.store.records import EDGE_SCHEMA, Int32
 
 ItemFormat = Literal["csv", "parquet", "sdf", "arrow"]

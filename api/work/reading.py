@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from graphkin.api.body import parsed
-from graphkin.api.queries import SearchBody
+from graphkin.protocol.requests import SearchBody
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_named
 from graphkin.similarity.query import read_structure

@@ -61,10 +61,10 @@ def embed(
     from graphkin.ingest.readers import ReadOptions, open_source
     from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
+    from graphkin.protocol.errors import InvalidInput
     from graphkin.similarity.molecules.kind import MoleculeKind
-    from graphkin.trainer.downstream.embedding_file import embedding_format
-    from graphkin.trainer.errors import InvalidInput
     from graphkin.trainer.model.device import chosen_device
+    from graphkin.trainer.downstream.embedding_file import embedding_format
     from graphkin.trainer.pretraining.pretrained import load_encoder
 
     place = chosen_device(device)

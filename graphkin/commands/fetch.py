@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from graphkin import options
+from graphkin.protocol.values import MAX_SEED
 from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 
 
@@ -20,7 +21,7 @@ from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 @click.option("--encoder", type=click.Choice(ENCODERS), default="gin", help="What hgc-ho draws depends on it.")
 @click.option("--batch-size", type=click.IntRange(2), help="Smallest batch to train with.  [default: 256; graphs: 32]")
 @click.option("--epochs", type=click.IntRange(0), required=True, help="Epochs to train for.")
-@click.option("--seed", type=click.IntRange(0, 2**53 - 1), default=0, help="Seed of the draws.")
+@click.option("--seed", type=click.IntRange(0, MAX_SEED), default=0, help="Seed of the draws.")
 @click.option(
     "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder to write; new or empty."
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphkin import options
+from graphkin.protocol.values import MAX_SEED
 from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ batch normalisation and AdaM's choice are those of all of them together.
 @click.option("--epochs", type=click.IntRange(1), help="Passes over the anchors.  [default: as published]")
 @click.option("--max-steps", type=click.IntRange(1), help="Steps to train for, however many epochs that takes.")
 @click.option("--limit", type=click.IntRange(2), help="Anchors an epoch has at most: the first in its order.")
-@click.option("--seed", type=click.IntRange(0, 2**53 - 1), default=0, help="Seed of everything that is random.")
+@click.option("--seed", type=click.IntRange(0, MAX_SEED), default=0, help="Seed of everything that is random.")
 @click.option("--mask-neighbors", is_flag=True, help="Neighbours of an anchor are not its negatives.")
 @click.option("--bf16", is_flag=True, help="Autocast to bfloat16; losses stay in float32.")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Where to train.")
@@ -108,7 +109,7 @@ def _require_one_source(url: str | None, collection: str | None, generation: str
 
 def _begun_with(output: Path, collection: str | None) -> str | None:
     """The generation of the run in a folder, if there is one, and it is of this collection."""
-    from graphkin.trainer.errors import NotFound
+    from graphkin.protocol.errors import NotFound
     from graphkin.trainer.pretraining.checkpoint import read_run
 
     try:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphkin.ingest.readers.records import Record
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 MAX_COLUMNS = 10_000
 _TOLD = 500  # characters of names in an error

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from graphkin.ingest.readers.columns import Columns
 from graphkin.ingest.readers.lines import Line
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulted
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 _Row: TypeAlias = tuple[list[Line], list[str], str | None]
 """(the physical lines, the cells, why the row is rejected)"""

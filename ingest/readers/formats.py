@@ -17,7 +17,7 @@ from graphkin.ingest.readers.sdf import read_sdf
 from graphkin.ingest.readers.smi import read_smi
 from graphkin.ingest.readers.source import STDIN, ReadOptions, Source, opened, opened_folder
 from graphkin.ingest.readers.tu import read_tu
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 EXTENSIONS = {
     ".smi": "smi",

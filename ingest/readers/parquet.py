@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from graphkin.ingest.readers.columns import Columns
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decoded, faulted
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 _READ_ROWS = 1000
 _READ_BYTES = 4_000_000

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from graphkin.ingest.readers.raw import Raw, readable
-from graphkin.store.errors import InvalidInput
-from graphkin.store.records import Input
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.manifest import Input
 
 STDIN = "-"
 

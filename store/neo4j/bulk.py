@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from graphkin.protocol.errors import Conflict
 from graphkin.store.base import Generation
-from graphkin.store.errors import Conflict
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.cypher import Label, digest
 from graphkin.store.records import Edges, UInt64, shortest

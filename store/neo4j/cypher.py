@@ -7,9 +7,9 @@ transaction; its constraint turns a repeated batch into an error instead of a se
 
 from enum import StrEnum
 
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.values import Kind
 from graphkin.store.identity import content_digest
-from graphkin.store.records import Kind
 
 SCHEMA_VERSION = 3
 

@@ -2,15 +2,16 @@
 
 from datetime import UTC, datetime
 
+from graphkin.protocol.errors import Deleted, NotFound
+from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, Draft, Generation, Store, require_schema_version
-from graphkin.store.errors import Deleted, NotFound
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.draft import Neo4jDraft
 from graphkin.store.neo4j.generation import Neo4jGeneration
 from graphkin.store.neo4j.projection import drop_projection, is_projected
 from graphkin.store.neo4j.removal import remove
-from graphkin.store.records import Kind, Manifest
 
 _IF_OLDER = "ingest again, or load from a folder, once the older store is removed: docs/operating.md, Neo4j"
 

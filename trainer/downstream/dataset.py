@@ -14,13 +14,13 @@ import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphkin.trainer.downstream.labelled import Labelled
-from graphkin.trainer.downstream.roc import roc_auc, scorable
-from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
-from graphkin.trainer.downstream.split import Rows, Split
-from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize_readable
+from graphkin.trainer.downstream.labelled import Labelled
+from graphkin.trainer.downstream.roc import roc_auc, scorable
+from graphkin.trainer.scaffold import scaffold_split, scaffolds
+from graphkin.trainer.downstream.split import Rows, Split
 
 MISSING = -1
 

@@ -14,16 +14,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from graphkin.trainer.downstream.embed import batches
-from graphkin.trainer.downstream.labelled import Labelled
-from graphkin.trainer.downstream.split import Rows, Split
-from graphkin.trainer.errors import InvalidInput, TrainerError
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.model.aggregation import graph_sum
 from graphkin.trainer.model.batch import Assembler, Batch
-from graphkin.trainer.model.encoders import Encoder, graph_mean
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.downstream.embed import batches
+from graphkin.trainer.model.encoders import Encoder, graph_mean
+from graphkin.trainer.errors import Diverged
+from graphkin.trainer.downstream.labelled import Labelled
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
+from graphkin.trainer.downstream.split import Rows, Split
 
 Pooling = Literal["mean", "sum"]
 POOLINGS: tuple[Pooling, ...] = ("mean", "sum")
@@ -143,7 +144,7 @@ def finetune(
 
     A last batch of one graph is left out, which normalisation could not do with. `advance` hears of each epoch.
 
-    Raises `InvalidInput` as `Labelled.require_scorable`, and `TrainerError` once the loss or a score is not finite.
+    Raises `InvalidInput` as `Labelled.require_scorable`, and `Diverged` once the loss or a score is not finite.
     """
     data.require_scorable(split)
     begun = perf_counter()
@@ -207,8 +208,8 @@ class _Finetuner:
             raise self._diverged("a prediction is not finite")
         return self._data.scores(logits, rows)
 
-    def _diverged(self, what: str) -> TrainerError:
-        return TrainerError(
+    def _diverged(self, what: str) -> Diverged:
+        return Diverged(
             "fine-tuning diverged",
             given=f"{what}, seed {self._seed}, learning rate {self._options.learning_rate}",
             hint="try a lower learning rate",

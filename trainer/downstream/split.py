@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from graphkin.trainer.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 Rows = NDArray[np.int64]
 

@@ -14,12 +14,12 @@ import torch
 import torch_geometric
 from rdkit import rdBase
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.finetune import FinetuneOptions, FinetuneRun, Start, finetune
 from graphkin.trainer.downstream.labelled import Labelled
 from graphkin.trainer.downstream.published import published
 from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.downstream.tuning import SPACE, Values, tune
-from graphkin.trainer.errors import InvalidInput
 
 _FORMAT = 2
 _TITLES = {"auc": "ROC-AUC", "accuracy": "accuracy", "rc_f1": "rc_f1"}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from graphkin.trainer.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 POPULATION = 10
 MIXED = 0.3  # share of the population that the best replace in a round

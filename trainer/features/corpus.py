@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.trainer.errors import Damaged
+from graphkin.protocol.errors import Damaged
 
 DUMMY = 118
 """Atom type of an atom without an element (Z = 0)."""

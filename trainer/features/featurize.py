@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rdkit import Chem, rdBase
 
-from graphkin.trainer.errors import InvalidInput, TrainerError
+from graphkin.protocol.errors import GraphkinError, InvalidInput
 from graphkin.trainer.features.corpus import DIRECTIONS, DUMMY, Corpus
 
 _BLOCK = 4096  # molecules handed to a process at a time
@@ -63,7 +63,7 @@ def _featurized(blocks: Sequence[Sequence[str]], workers: int) -> Iterator[tuple
         try:
             yield from executor.map(_featurize_block, blocks)
         except BrokenProcessPool as error:
-            raise TrainerError(
+            raise GraphkinError(
                 "a worker process ended, or could not be started",
                 hint='in a script, start it under `if __name__ == "__main__":`',
             ) from error

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import json
 
-from graphkin.trainer.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.corpus import MASK, Corpus
 
 _SCHEMA = pa.schema([("num_nodes", pa.int64()), ("edges", pa.list_(pa.list_(pa.int64())))])

@@ -23,7 +23,7 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
-from graphkin.trainer.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 Arrays = Mapping[str, NDArray[Any]]
 

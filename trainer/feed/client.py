@@ -8,26 +8,22 @@ with Graphkin("http://localhost:8000") as server:
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, Self, TypedDict
+from typing import Any, Self, TypedDict
 from urllib.parse import quote
 
 import httpx
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphkin.trainer.errors import Conflict, GenerationChanged, Unavailable
+from graphkin.protocol.errors import Conflict, Unavailable
+from graphkin.protocol.values import MAX_BATCHES, MAX_EXPORTED, MAX_NEGATIVES, MAX_PAGE, PolicyName
 from graphkin.trainer.feed.connection import Connection, Parameters
+from graphkin.trainer.errors import GenerationChanged
 from graphkin.trainer.feed.rows import MEDIA_TYPE, Rows, stream_of
-
-Policy = Literal["first_order", "random_walk", "second_order"]
 
 PATIENCE = 600.0
 """Seconds for which a request is tried again by default: enough for a restart, or for positive sets to be drawn."""
 
-_PAGE = 1000  # items or neighbours a page; the server's cap
-_EXPORTED = 10_000  # items an export; the server's cap
-_BATCHES = 65_536  # batches of negatives a reply; the server's cap
-_IDS = 2**24  # negatives a reply; the server's cap
 _NOTHING: Parameters = {}
 
 
@@ -80,8 +76,8 @@ class Graphkin:
     """A graphkin server, at the URL that `graphkin serve` prints. Safe to share between threads.
 
     Where no server answers, that is an error at once. One that is away or busy later on is tried again, with jitter,
-    for `patience` seconds. Errors are those of `trainer.errors`: `Unavailable` if it stays away, `VersionMismatch` if
-    the server is of another version than this client, else what the server says about the request.
+    for `patience` seconds. Errors are those of `protocol.errors` and `trainer.errors`: `Unavailable` if it stays away,
+    `VersionMismatch` if the server is of another version than this client, else what the server says about the request.
     """
 
     def __init__(self, url: str, *, patience: float = PATIENCE) -> None:
@@ -173,7 +169,7 @@ class Collection:
         return found
 
     def positives(
-        self, id: int, policy: Policy, *, seed: int = 0, epoch: int = 0, **parameters: Any
+        self, id: int, policy: PolicyName, *, seed: int = 0, epoch: int = 0, **parameters: Any
     ) -> list[dict[str, Any]]:
         """The positives of one anchor, each with its similarity, visits and path. Parameters as of `epoch`."""
         query = {"policy": policy, "seed": seed, "epoch": epoch, **parameters}
@@ -183,7 +179,7 @@ class Collection:
     def epoch(
         self,
         epoch: int,
-        policy: Policy,
+        policy: PolicyName,
         *,
         seed: int = 0,
         start: int = 0,
@@ -210,7 +206,7 @@ class Collection:
         Raises `InvalidInput` where fewer than `count` items have neighbours.
         """
         query = {"seed": seed, "epoch": epoch, "count": count}
-        most = max(1, min(_BATCHES, _IDS // max(1, count)))
+        most = max(1, min(MAX_BATCHES, MAX_NEGATIVES // max(1, count)))
         rows = Rows("batch", first, first + batches)
         return self._all(rows, "negatives", lambda: {**query, "first": rows.next, "batches": min(most, rows.missing)})
 
@@ -220,8 +216,8 @@ class Collection:
         Molecules have `smiles`; graphs have `structure`, JSON of their nodes and edges; all have `names` and their
         properties. Raises `Conflict` for a column that they do not have.
         """
-        starts = range(0, self.size, _EXPORTED)
-        return (self._column(name, start, min(start + _EXPORTED, self.size)) for start in starts)
+        starts = range(0, self.size, MAX_EXPORTED)
+        return (self._column(name, start, min(start + MAX_EXPORTED, self.size)) for start in starts)
 
     def _column(self, name: str, start: int, stop: int) -> list[Any]:
         rows = Rows("id", start, stop)
@@ -276,7 +272,7 @@ class Collection:
                 return rows.table()
 
     def _pages(self, path: str, field: str, query: Parameters, limit: int | None) -> Iterator[Any]:
-        page = {**query, "limit": _PAGE if limit is None else min(_PAGE, limit)}
+        page = {**query, "limit": MAX_PAGE if limit is None else min(MAX_PAGE, limit)}
         cursor, left = None, self.size if limit is None else limit
         while left:
             reply = self._ask(path, {**page, "cursor": cursor})

@@ -14,36 +14,14 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_before_d
 from tenacity.nap import sleep_using_event
 from tenacity.wait import wait_random, wait_random_exponential
 
-from graphkin.trainer.errors import (
-    Closed,
-    Conflict,
-    Damaged,
-    Deleted,
-    InvalidInput,
-    NotFound,
-    ServerFault,
-    TrainerError,
-    Unavailable,
-    VersionMismatch,
-)
+from graphkin.protocol.errors import GraphkinError, InvalidInput, ServerFault, Unavailable
+from graphkin.protocol.problems import MEDIA_TYPE, error_of
+from graphkin.trainer.errors import Closed, VersionMismatch
 
 T = TypeVar("T")
 
 Parameters = Mapping[str, Any]
 
-_REFUSALS: dict[int, type[TrainerError]] = {
-    400: InvalidInput,
-    404: NotFound,
-    409: Conflict,
-    410: Deleted,
-    413: InvalidInput,
-    422: InvalidInput,
-    429: Unavailable,
-    502: Unavailable,  # of what stands between, while the server restarts
-    503: Unavailable,
-    504: Unavailable,
-}
-_DAMAGED = "urn:graphkin:problem:damaged"  # a 503 that does not pass
 _TIMEOUT = httpx.Timeout(60, connect=10)  # seconds without a byte
 _HERE = {"connection.connect_tcp.complete", "connection.start_tls.complete"}  # a socket, in httpcore's words
 
@@ -216,14 +194,13 @@ def _object(reply: httpx.Response) -> dict[str, Any]:
     return found
 
 
-def _refusal(reply: httpx.Response) -> TrainerError:
+def _refusal(reply: httpx.Response) -> GraphkinError:
     """The error that a reply stands for, in the server's words where it is problem+json."""
-    kind = _REFUSALS.get(reply.status_code, ServerFault)
     said: dict[str, Any] = {}
-    if reply.headers.get("content-type", "").startswith("application/problem+json"):
+    if reply.headers.get("content-type", "").startswith(MEDIA_TYPE):
         said = _object(reply)
-        if said.get("type") == _DAMAGED:
-            kind = Damaged
+    urn = said.get("type")
+    kind = error_of(reply.status_code, urn if isinstance(urn, str) else None)
     detail = said.get("detail") or f"the server answered {reply.status_code} {reply.reason_phrase}"
     context = {"given": said.get("given"), "expected": said.get("expected"), "hint": said.get("hint")}
     if not said:

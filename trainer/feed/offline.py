@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.prefetch import Prefetch
 from graphkin.trainer.feed.source import Epoch, Generation, Source

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from graphkin.trainer.errors import GenerationChanged, ServerFault, Unavailable
+from graphkin.protocol.errors import ServerFault, Unavailable
+from graphkin.trainer.errors import GenerationChanged
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.trainer.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.strategy import Draws
 

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphkin.trainer.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.corpus import MASK, Corpus
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from graphkin.trainer.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 
 def chosen_device(name: str) -> torch.device:

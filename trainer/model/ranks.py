@@ -16,7 +16,7 @@ import torch
 import torch.distributed
 from torch import Tensor
 
-from graphkin.trainer.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.model.device import chosen_device
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphkin.trainer.errors import Damaged
+from graphkin.protocol.errors import Damaged
 
 _TYPES = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64"}
 _NUMPY = {"F32": np.float32, "F64": np.float64, "I64": np.int64}

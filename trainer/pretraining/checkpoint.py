@@ -23,7 +23,7 @@ from typing import Any
 from filelock import FileLock, Timeout  # which torch brings
 from torch import Tensor
 
-from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.model.weights import load_tensors, save_tensors
 
 _FORMAT = 1

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple, Self
 
-from graphkin.trainer.errors import Conflict, InvalidInput
+from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.pretraining.masking import Masking, uniform
 from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES, Draws, Encoder, Preset, Strategy
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from graphkin.trainer.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.model.batch import Batch
 from graphkin.trainer.model.ranks import ALONE, Ranks
 

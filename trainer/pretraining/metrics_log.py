@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphkin.trainer.errors import Damaged, TrainerError
+from graphkin.protocol.errors import Damaged
 from graphkin.trainer.pretraining.checkpoint import writing
+from graphkin.trainer.errors import Diverged
 
 _AT_LEAST_EVERY = 1.0  # seconds; so a terminal shows what happens, and the device is rarely waited for
 
@@ -73,7 +74,7 @@ class MetricsLog:
         self._flushed = perf_counter()
 
     def add(self, update: Update) -> None:
-        """Raises `TrainerError` if an earlier loss turns out not to be finite, and `InvalidInput` as `writing` does."""
+        """Raises `Diverged` if an earlier loss turns out not to be finite, and `InvalidInput` as `writing` does."""
         self._pending.append(update)
         if perf_counter() - self._flushed >= _AT_LEAST_EVERY:
             self.flush()
@@ -111,8 +112,8 @@ class MetricsLog:
             self._file.close()
 
 
-def not_finite(what: str, given: str) -> TrainerError:
-    return TrainerError(
+def not_finite(what: str, given: str) -> Diverged:
+    return Diverged(
         f"the {what} is not finite",
         given=given,
         hint="the last checkpoint is kept; a lower learning rate may help",

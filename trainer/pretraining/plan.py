@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.trainer.errors import InvalidInput
-from graphkin.trainer.feed.source import Epoch
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.objective import Draw
+from graphkin.trainer.feed.source import Epoch
 
 
 class Plan:

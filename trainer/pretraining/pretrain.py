@@ -18,19 +18,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphkin.trainer.errors import Conflict, Damaged, InvalidInput
-from graphkin.trainer.features.corpus import MASK
-from graphkin.trainer.feed.source import Source
+from graphkin.protocol.errors import Conflict, Damaged, InvalidInput
 from graphkin.trainer.model.batch import Assembler
-from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.board import measured, open_board
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run
 from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.features.corpus import MASK
 from graphkin.trainer.pretraining.hgc import EdgeSet, twins
 from graphkin.trainer.pretraining.metrics_log import Listener, MetricsLog, Update, not_finite
 from graphkin.trainer.pretraining.objective import Draw, Objective, Step
 from graphkin.trainer.pretraining.plan import Plan
+from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.schedule import learning_rate
+from graphkin.trainer.feed.source import Source
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ def pretrain(
     source of its own, the first writes and reports.
 
     Raises `InvalidInput` as `Run` and `Plan` do, `Conflict` where the strategy does not fit the collection,
-    `TrainerError` once the loss or a weight is not finite, leaving the last checkpoint, and whatever `source` raises.
+    `Diverged` once the loss or a weight is not finite, leaving the last checkpoint, and whatever `source` raises.
     """
     options = {"config": config.as_json(), "generation": asdict(source.generation)}
     with _claimed(folder, options, resume, ranks) as run:
@@ -252,7 +252,7 @@ class Trainer:
         return {name: loss.detach() for name, loss in losses.items()}
 
     def checkpoint(self, steps: int, epoch_steps: int, metrics_bytes: int) -> Checkpoint:
-        """Raises `TrainerError` if a weight is not finite."""
+        """Raises `Diverged` if a weight is not finite."""
         moments = {
             f"{kind}.{name}": self._optimizer.state[parameter][kind]
             for name, parameter in self.objective.named_parameters()

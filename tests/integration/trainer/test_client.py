@@ -8,7 +8,7 @@ import httpx
 import numpy as np
 import pytest
 
-from graphkin.trainer.errors import Conflict, InvalidInput, NotFound
+from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.trainer.feed.client import Collection, Graphkin
 
 DRAWS: list[dict[str, Any]] = [

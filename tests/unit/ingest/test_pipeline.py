@@ -13,11 +13,11 @@ from rdkit import Chem, rdBase
 
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers import ReadOptions
+from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.verify import verify
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
-from graphkin.store.errors import InvalidInput, NotFound
 
 QUICK = IngestOptions(workers=1)
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphkin.ingest.readers import MAX_RECORD, ReadOptions, open_source
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.molecules.kind import MoleculeKind
-from graphkin.store.errors import InvalidInput
 
 CELL = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 FIXTURES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

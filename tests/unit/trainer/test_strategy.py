@@ -1,7 +1,9 @@
 import json
+from dataclasses import asdict
 
 import pytest
 
+from graphkin.protocol import policy
 from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES, Draws, Policy
 
 FIRST = Policy("first_order", k=3)
@@ -51,3 +53,8 @@ def test_draws_survive_json() -> None:
             for encoder in ENCODERS:
                 draws = Draws.of(strategy, preset=preset, encoder=encoder, batch_size=64, seed=2**53 - 1)
                 assert Draws.from_json(json.loads(json.dumps(draws.as_json()))) == draws
+
+
+@pytest.mark.parametrize("drawn", [Policy("first_order", k=3), Policy("random_walk", k=5)])
+def test_policies_have_the_parameters_and_defaults_of_the_protocol(drawn: Policy) -> None:
+    assert asdict(drawn) == policy.Policy.of(drawn.name).model_dump()

@@ -7,8 +7,8 @@ from typing import Any
 import neo4j
 import pytest
 
+from graphkin.protocol.errors import StoreFormat
 from graphkin.store import open_store
-from graphkin.store.errors import StoreFormat
 from graphkin.store.neo4j import cypher
 
 OLDER = Path(__file__).with_name("version_2.cypher").read_text(encoding="utf-8")

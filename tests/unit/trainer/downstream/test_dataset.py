@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.downstream.dataset import read_csv
-from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.features.featurize import featurize
 
 TEXT = """mol_id,a,smiles,weight,b,"c, or d"

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from graphkin.trainer.downstream.dataset import Dataset, label_loss, read_csv
-from graphkin.trainer.downstream.finetune import Classifier, Curve, FinetuneOptions, Start, finetune
-from graphkin.trainer.downstream.split import Split
-from graphkin.trainer.downstream.tu import read_tu
-from graphkin.trainer.errors import InvalidInput, TrainerError
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.pretraining.config import Model
+from graphkin.trainer.downstream.dataset import Dataset, label_loss, read_csv
+from graphkin.trainer.errors import Diverged
+from graphkin.trainer.downstream.finetune import Classifier, Curve, FinetuneOptions, Start, finetune
 from graphkin.trainer.pretraining.objective import make_encoder
+from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.strategy import ENCODERS, Encoder
 
 SMALL = Model(layers=2, width=16)
@@ -148,14 +148,14 @@ def test_one_epoch_takes_every_molecule_once(dataset: Dataset, split: Split) -> 
 
 
 def test_a_loss_that_is_not_finite_stops(dataset: Dataset, split: Split) -> None:
-    with pytest.raises(TrainerError, match=r"(?s)diverged.*epoch 1, seed 4"):
+    with pytest.raises(Diverged, match=r"(?s)diverged.*epoch 1, seed 4"):
         finetune(Start(SMALL), dataset, split, replace(QUICK, learning_rate=1e30), seed=4)
 
 
 def test_predictions_that_are_not_finite_stop(dataset: Dataset, split: Split) -> None:
     """After a single step: the loss before it was finite."""
     options = replace(QUICK, epochs=1, learning_rate=1e38, batch_size=len(split.train))
-    with pytest.raises(TrainerError, match="a prediction is not finite"):
+    with pytest.raises(Diverged, match="a prediction is not finite"):
         finetune(Start(SMALL), dataset, split, options, seed=0)
 
 

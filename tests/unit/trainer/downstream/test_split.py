@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.split import stratified_split
-from graphkin.trainer.errors import InvalidInput
 
 LABELS = np.repeat([2, 0, 1], [100, 250, 650])
 

@@ -12,8 +12,8 @@ import torch
 from sklearn.metrics import accuracy_score, f1_score
 
 import graphkin.trainer.model.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.downstream.tu import TuDataset, rc_f1, read_tu
-from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
 
 WriteTu = Callable[..., Path]
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.finetune import FinetuneOptions
 from graphkin.trainer.downstream.tuning import SPACE, Choices, Range, Trial, shared_scores, tune
-from graphkin.trainer.errors import InvalidInput
 
 START = {name: getattr(FinetuneOptions(), name) for name in SPACE}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from graphkin.trainer.errors import Damaged, InvalidInput
+from graphkin.protocol.errors import Damaged, InvalidInput
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize, featurize_readable
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import graphkin.trainer.model.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
-from graphkin.trainer.errors import InvalidInput
-from graphkin.trainer.features.graphs import featurize_graphs
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.features.graphs import featurize_graphs
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from graphkin.trainer.errors import Closed, InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.feed.cache import Arrays, Cache
+from graphkin.trainer.errors import Closed
 
 ROOM = 10**7
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from graphkin.trainer.errors import InvalidInput
-from graphkin.trainer.features.corpus import Corpus
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.model.batch import Assembler, Batch
+from graphkin.trainer.features.corpus import Corpus
 
 
 def expected(corpus: Corpus, ids: list[int]) -> dict[str, list[object]]:

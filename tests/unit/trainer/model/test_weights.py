@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from graphkin.trainer.errors import Damaged
+from graphkin.protocol.errors import Damaged
 from graphkin.trainer.model.weights import load_tensors, save_tensors
 
 TENSORS = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from graphkin.trainer.errors import Damaged, InvalidInput, NotFound
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run, newest_checkpoint, read_model, read_run
 
 OPTIONS = {"config": {"epochs": 3, "betas": (0.9, 0.999)}, "generation": {"id": "abc"}}

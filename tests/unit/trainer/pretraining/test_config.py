@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from graphkin.trainer.errors import Conflict, InvalidInput
+from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
 from graphkin.trainer.pretraining.masking import Masking
 from graphkin.trainer.pretraining.schedule import learning_rate

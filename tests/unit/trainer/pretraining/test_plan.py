@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from graphkin.trainer.errors import InvalidInput
-from graphkin.trainer.feed.source import Epoch
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.plan import Plan
+from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.strategy import PRESETS, Preset
 
 NONE = np.empty((0, 0), np.int32)

@@ -15,14 +15,15 @@ import torch
 from numpy.typing import NDArray
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from benchmarks.memory import MemorySource
-from graphkin.trainer.errors import Conflict, Damaged, InvalidInput, TrainerError
-from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.feed.source import Epoch
+from graphkin.protocol.errors import Conflict, Damaged, InvalidInput
 from graphkin.trainer.pretraining.checkpoint import newest_checkpoint, read_model
 from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.errors import Diverged
+from benchmarks.memory import MemorySource
 from graphkin.trainer.pretraining.metrics_log import Report
 from graphkin.trainer.pretraining.pretrain import Clock, pretrain
+from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.strategy import ENCODERS, STRATEGIES, Encoder
 
 SIZE = 24
@@ -141,7 +142,7 @@ def test_finished_runs_stay_as_they_are(tmp_path: Path, corpus: Corpus) -> None:
 def test_a_loss_that_is_not_finite_stops_and_leaves_the_last_checkpoint(tmp_path: Path, corpus: Corpus) -> None:
     config = small("hgc-fo", max_steps=60)
     config = replace(config, optimization=Optimization(learning_rate=1e30, schedule="constant", clip=None))
-    with pytest.raises(TrainerError, match="not finite"):
+    with pytest.raises(Diverged, match="not finite"):
         pretrain(config, source_of(config, corpus), tmp_path, checkpoint_steps=1)
     assert all(np.isfinite(record["loss"]) for record in metrics(tmp_path))
     assert read_model(tmp_path)
@@ -293,7 +294,7 @@ def test_weights_that_are_not_finite_are_not_kept(tmp_path: Path, corpus: Corpus
     """The loss of a step says nothing of the weights after it."""
     config = small("hgc-fo", max_steps=60)
     config = replace(config, optimization=Optimization(learning_rate=1e39, schedule="constant", clip=None))
-    with pytest.raises(TrainerError, match="update is not finite") as stopped:
+    with pytest.raises(Diverged, match="update is not finite") as stopped:
         pretrain(config, source_of(config, corpus), tmp_path, checkpoint_steps=1)
     assert stopped.value.exit_code == 1
     assert newest_checkpoint(tmp_path) is None

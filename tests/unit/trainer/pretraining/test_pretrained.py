@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from graphkin.trainer.errors import Damaged, NotFound
+from graphkin.protocol.errors import Damaged, NotFound
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run
 from graphkin.trainer.pretraining.config import Model, PretrainConfig

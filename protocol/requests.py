@@ -1,22 +1,29 @@
 """What requests may say: query parameters and bodies. Anything else is refused."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import Path
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from graphkin.store.sampling.policy import MAX_SEED, Policy
+from graphkin.protocol.frozen import Frozen
+from graphkin.protocol.policy import Bias, Ending, Length, Policy, Positives, Walks
+from graphkin.protocol.values import (
+    MAX_ANCHORS,
+    MAX_BATCHES,
+    MAX_EXPORTED,
+    MAX_ID,
+    MAX_NEGATIVES,
+    MAX_PAGE,
+    MAX_SEED,
+    Exported,
+    Format,
+    Pad,
+    PolicyName,
+    Rank,
+)
 
-MAX_ID = 2**31 - 1
-MAX_PAGE = 1000
-MAX_NEGATIVES = 2**24  # ids in one reply
-
-ItemId = Annotated[int, Path(ge=0, le=MAX_ID, description="Item id.", examples=[0])]
-ComponentId = Annotated[int, Path(ge=0, le=MAX_ID, description="Component id: its lowest member's.", examples=[0])]
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 NodeNumber = Annotated[int, Field(ge=0, le=MAX_ID)]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch.")]
-EpochInPath = Annotated[int, Path(ge=0, le=MAX_SEED, description="Epoch.", examples=[0])]
 
 
 def _with_plus(smiles: str) -> str:
@@ -35,23 +42,17 @@ MinSimilarity = Annotated[
 ]
 
 
-class Closed(BaseModel):
-    """Takes the fields it names and no other."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Body(Closed):
+class Body(Frozen):
     """JSON has types of its own: nothing is converted."""
 
     model_config = ConfigDict(strict=True)
 
 
-class NoQuery(Closed):
+class NoQuery(Frozen):
     """No parameter at all."""
 
 
-class GenerationQuery(Closed):
+class GenerationQuery(Frozen):
     """Every read can name the generation that it reads."""
 
     generation: Annotated[
@@ -92,7 +93,7 @@ class RejectionsQuery(PageQuery):
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
 
 
-class CollectionPath(Closed):
+class CollectionPath(Frozen):
     """Which collection."""
 
     c: Annotated[str, Field(description="Collection.", examples=["nci"])]
@@ -202,18 +203,18 @@ class StructureDepictionQuery(StructureQuery, DrawingQuery):
     """A structure, and the size of its drawing."""
 
 
-class PolicyFields(Closed):
-    """The parameters of `store.sampling.policy.Policy`, which explains them."""
+class PolicyFields(Frozen):
+    """The parameters of `protocol.policy.Policy`, which explains them."""
 
-    policy: Annotated[Literal["first_order", "random_walk", "second_order"], Field(examples=["random_walk"])]
-    k: Annotated[int, Field(ge=1, le=64)] | None = None
-    length: Annotated[int, Field(ge=1, le=32)] = 2
-    walks: Annotated[int, Field(ge=1, le=256)] = 5
-    p: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-    q: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-    p_end: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    rank: Literal["top", "count", "exp"] = "exp"
-    pad: Literal["resample", "self"] = "resample"
+    policy: Annotated[PolicyName, Field(examples=["random_walk"])]
+    k: Positives | None = None
+    length: Length = 2
+    walks: Walks = 5
+    p: Bias = 1.0
+    q: Bias = 1.0
+    p_end: Ending = 0.0
+    rank: Rank = "exp"
+    pad: Pad = "resample"
     seed: Seed = 0
 
     def resolved(self) -> Policy:
@@ -237,7 +238,7 @@ class EpochQuery(PolicyFields, GenerationQuery):
 class BatchBody(PolicyFields, Body):
     """The anchors to draw for, in the order of the reply."""
 
-    ids: Annotated[list[Id], Field(min_length=1, max_length=65_536, fail_fast=True, examples=[[0, 1, 2]])]
+    ids: Annotated[list[Id], Field(min_length=1, max_length=MAX_ANCHORS, fail_fast=True, examples=[[0, 1, 2]])]
     epoch: Epoch = 0
 
 
@@ -247,7 +248,7 @@ class NegativesQuery(GenerationQuery):
     seed: Seed = 0
     epoch: Epoch = 0
     first: Annotated[int, Field(ge=0, le=MAX_ID, description="First batch.")] = 0
-    batches: Annotated[int, Field(ge=1, le=65_536)] = 1
+    batches: Annotated[int, Field(ge=1, le=MAX_BATCHES)] = 1
     count: Annotated[int, Field(ge=1, le=4096)] = 255
 
     @model_validator(mode="after")
@@ -293,16 +294,16 @@ class SearchBody(Body):
 class ExportQuery(GenerationQuery):
     """The whole hierarchy: items as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow."""
 
-    what: Annotated[Literal["items", "edges"], Field(examples=["edges"])]
-    format: Annotated[Literal["csv", "parquet", "sdf", "graphml", "arrow"], Field(examples=["csv"])]
+    what: Annotated[Exported, Field(examples=["edges"])]
+    format: Annotated[Format, Field(examples=["csv"])]
 
 
 class ExportBody(Body):
     """A selection of items, or of the edges with both ends among them."""
 
-    ids: Annotated[list[Id], Field(min_length=1, max_length=10_000, fail_fast=True, examples=[[0, 1, 2]])]
-    what: Annotated[Literal["items", "edges"], Field(examples=["items"])]
-    format: Annotated[Literal["csv", "parquet", "sdf", "graphml", "arrow"], Field(examples=["sdf"])]
+    ids: Annotated[list[Id], Field(min_length=1, max_length=MAX_EXPORTED, fail_fast=True, examples=[[0, 1, 2]])]
+    what: Annotated[Exported, Field(examples=["items"])]
+    format: Annotated[Format, Field(examples=["sdf"])]
     min_similarity: Annotated[StoredSimilarity | None, Field(description="Smallest similarity of exported edges.")] = (
         None
     )

@@ -1,21 +1,18 @@
 """How positives are drawn: the policy of a request, validated once and part of its replay key."""
 
 import json
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from graphkin.store.records import Frozen
+from graphkin.protocol.frozen import Frozen
+from graphkin.protocol.values import Pad, PolicyName, Rank
 
-MAX_SEED = 2**53 - 1
-"""Seeds run from 0 to here: every integer that JSON numbers carry exactly."""
-
-Name = Literal["first_order", "random_walk", "second_order"]
-Rank = Literal["top", "count", "exp"]
-Pad = Literal["resample", "self"]
-
-_Bias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-_Ending = Annotated[float, Field(ge=0, lt=1), AfterValidator(abs)]  # abs: -0.0 is the same policy as 0.0
+Positives = Annotated[int, Field(ge=1, le=64)]
+Length = Annotated[int, Field(ge=1, le=32)]
+Walks = Annotated[int, Field(ge=1, le=256)]
+Bias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Ending = Annotated[float, Field(ge=0, lt=1), AfterValidator(abs)]  # abs: -0.0 is the same policy as 0.0
 
 
 class Policy(Frozen):
@@ -35,13 +32,13 @@ class Policy(Frozen):
     Raises pydantic's `ValidationError`.
     """
 
-    name: Name
-    k: int = Field(ge=1, le=64)
-    length: int = Field(default=2, ge=1, le=32)
-    walks: int = Field(default=5, ge=1, le=256)
-    p: _Bias = 1.0
-    q: _Bias = 1.0
-    p_end: _Ending = 0.0
+    name: PolicyName
+    k: Positives
+    length: Length = 2
+    walks: Walks = 5
+    p: Bias = 1.0
+    q: Bias = 1.0
+    p_end: Ending = 0.0
     rank: Rank = "exp"
     pad: Pad = "resample"
 

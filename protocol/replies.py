@@ -1,23 +1,22 @@
-"""What replies say, for the OpenAPI. Routes write them without going through these models; tests hold them to it."""
+"""What replies say: every field is always there, and there is no other.
+
+Routes write them without going through these models; tests hold them to it.
+"""
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from graphkin.store.records import Histogram, Kind, Manifest
+from graphkin.protocol.frozen import Frozen
+from graphkin.protocol.manifest import Histogram, Manifest
+from graphkin.protocol.values import Kind
 
 GenerationId = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="Generation id.")]
 Similarity = Annotated[float, Field(gt=0, le=1)]
 NextCursor = Annotated[str | None, Field(description="Where the next page begins; null on the last.")]
 
 
-class Schema(BaseModel):
-    """Every field is always there, and there is no other."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class Problem(Schema):
+class Problem(Frozen):
     """An error (RFC 9457): what was given, what was expected, and what to do."""
 
     type: str
@@ -30,7 +29,7 @@ class Problem(Schema):
     hint: str | None
 
 
-class Item(Schema):
+class Item(Frozen):
     """`smiles` null for graphs; `dropped`: similar pairs lost to the cap, null if unknown."""
 
     id: int
@@ -42,23 +41,23 @@ class Item(Schema):
     dropped: int | None
 
 
-class SimilarItem(Schema):
+class SimilarItem(Frozen):
     item: Item
     similarity: Similarity
 
 
-class FromGeneration(Schema):
+class FromGeneration(Frozen):
     generation: GenerationId
 
 
-class Damage(Schema):
+class Damage(Frozen):
     """A file that is not what was written: requests for its generation are answered 503."""
 
     file: str
     problem: str
 
 
-class CollectionSummary(Schema):
+class CollectionSummary(Frozen):
     """`damaged`: what is known to be wrong with its generation, null as long as nothing is."""
 
     name: str
@@ -70,11 +69,11 @@ class CollectionSummary(Schema):
     damaged: Damage | None
 
 
-class Collections(Schema):
+class Collections(Frozen):
     collections: list[CollectionSummary]
 
 
-class Histograms(Schema):
+class Histograms(Frozen):
     degree: Histogram
     similarity: Histogram
 
@@ -90,7 +89,7 @@ class CollectionDetail(FromGeneration):
     damaged: Damage | None
 
 
-class Rejection(Schema):
+class Rejection(Frozen):
     """A record that was not kept. `line` counts from 1; `input` is at most 4,096 characters of it."""
 
     source: str
@@ -132,7 +131,7 @@ class StructureReply(FromGeneration):
     id: int | None
 
 
-class SearchQuery(Schema):
+class SearchQuery(Frozen):
     """What was searched for, standardised (null for graphs); its id if it is stored."""
 
     smiles: str | None
@@ -147,7 +146,7 @@ class SearchReply(FromGeneration):
     total: int | None
 
 
-class PolicyReply(Schema):
+class PolicyReply(Frozen):
     name: str
     k: int
     length: int
@@ -159,7 +158,7 @@ class PolicyReply(Schema):
     pad: str
 
 
-class Positive(Schema):
+class Positive(Frozen):
     """`path`: ids from the anchor to the positive."""
 
     item: Item
@@ -178,7 +177,7 @@ class PositivesReply(FromGeneration):
     positives: list[Positive]
 
 
-class PositivesRow(Schema):
+class PositivesRow(Frozen):
     """`positives` and `visits` are k long, filled up with -1 and 0."""
 
     anchor: int
@@ -188,12 +187,12 @@ class PositivesRow(Schema):
     visits: list[int]
 
 
-class NegativesRow(Schema):
+class NegativesRow(Frozen):
     batch: int
     ids: list[int]
 
 
-class Node(Schema):
+class Node(Frozen):
     """`hidden`: neighbours that are not shown."""
 
     item: Item
@@ -201,7 +200,7 @@ class Node(Schema):
     hidden: int
 
 
-class Edge(Schema):
+class Edge(Frozen):
     source: int
     target: int
     similarity: Similarity
@@ -213,7 +212,7 @@ class Subgraph(FromGeneration):
     truncated: bool
 
 
-class Hop(Schema):
+class Hop(Frozen):
     """Pairs exactly `hop` edges apart: how many were compared, mean and standard deviation of their similarity."""
 
     hop: int
@@ -228,7 +227,7 @@ class HopsReply(FromGeneration):
     hops: list[Hop]
 
 
-class Component(Schema):
+class Component(Frozen):
     """`id`: its lowest member's; `similarity`: the highest threshold that holds it together, null for a single item."""
 
     id: int
@@ -260,7 +259,7 @@ class ComponentReply(FromGeneration):
     next_cursor: NextCursor
 
 
-class Step(Schema):
+class Step(Frozen):
     """An item on a path, and its similarity to the one before; null for the first."""
 
     id: int
@@ -271,7 +270,7 @@ class PathReply(FromGeneration):
     path: list[Step] | None
 
 
-class Health(Schema):
+class Health(Frozen):
     status: str
 
 
