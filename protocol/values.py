@@ -1,6 +1,6 @@
 """Words and bounds that requests, replies and options share. Needs the standard library alone."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 Kind: TypeAlias = str
 """Of items, in lower-case letters: molecule, graph, node, or what an installed package brings."""

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graphkin.protocol import values
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.join import Pairs

@@ -63,8 +63,8 @@ def embed(
     from graphkin.progress import terminal_progress
     from graphkin.protocol.errors import InvalidInput
     from graphkin.similarity.molecules.kind import MoleculeKind
-    from graphkin.trainer.model.device import chosen_device
     from graphkin.trainer.downstream.embedding_file import embedding_format
+    from graphkin.trainer.model.device import chosen_device
     from graphkin.trainer.pretraining.pretrained import load_encoder
 
     place = chosen_device(device)

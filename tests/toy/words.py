@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.columns import fixed_width
 from graphkin.similarity.describer import Describer, Rejected
 from graphkin.similarity.hits import Hits
@@ -17,7 +18,6 @@ from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors, Kind, Query, Search
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Generation, rounded
-from graphkin.store.errors import InvalidInput
 from graphkin.store.identity import content_digest, tie_of
 from graphkin.store.records import Edges
 

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
-from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.features.featurize import featurize_readable
 from graphkin.trainer.downstream.labelled import Labelled
 from graphkin.trainer.downstream.roc import roc_auc, scorable
-from graphkin.trainer.scaffold import scaffold_split, scaffolds
+from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.downstream.split import Rows, Split
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.featurize import featurize_readable
 
 MISSING = -1
 

@@ -15,16 +15,16 @@ import torch
 from torch import Tensor, nn
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.embed import batches
+from graphkin.trainer.downstream.labelled import Labelled
+from graphkin.trainer.downstream.split import Rows, Split
+from graphkin.trainer.errors import Diverged
 from graphkin.trainer.model.aggregation import graph_sum
 from graphkin.trainer.model.batch import Assembler, Batch
-from graphkin.trainer.pretraining.config import Model, PretrainConfig
-from graphkin.trainer.downstream.embed import batches
 from graphkin.trainer.model.encoders import Encoder, graph_mean
-from graphkin.trainer.errors import Diverged
-from graphkin.trainer.downstream.labelled import Labelled
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
-from graphkin.trainer.downstream.split import Rows, Split
 
 Pooling = Literal["mean", "sum"]
 POOLINGS: tuple[Pooling, ...] = ("mean", "sum")

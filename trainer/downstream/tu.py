@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
-from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.features.graphs import from_edges
 from graphkin.trainer.downstream.labelled import Labelled
 from graphkin.trainer.downstream.split import Rows, Split, stratified_split
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.graphs import from_edges
 
 _EDGES = "_A.txt"
 _WIDTHS = {_EDGES: 2, "_graph_indicator.txt": 1, "_graph_labels.txt": 1}

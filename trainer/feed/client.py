@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from graphkin.protocol.errors import Conflict, Unavailable
 from graphkin.protocol.values import MAX_BATCHES, MAX_EXPORTED, MAX_NEGATIVES, MAX_PAGE, PolicyName
-from graphkin.trainer.feed.connection import Connection, Parameters
 from graphkin.trainer.errors import GenerationChanged
+from graphkin.trainer.feed.connection import Connection, Parameters
 from graphkin.trainer.feed.rows import MEDIA_TYPE, Rows, stream_of
 
 PATIENCE = 600.0

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from graphkin.protocol.errors import Damaged
-from graphkin.trainer.pretraining.checkpoint import writing
 from graphkin.trainer.errors import Diverged
+from graphkin.trainer.pretraining.checkpoint import writing
 
 _AT_LEAST_EVERY = 1.0  # seconds; so a terminal shows what happens, and the device is rarely waited for
 

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.objective import Draw
-from graphkin.trainer.feed.source import Epoch
 
 
 class Plan:

@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphkin.protocol.errors import Conflict, Damaged, InvalidInput
+from graphkin.trainer.features.corpus import MASK
+from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.board import measured, open_board
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run
 from graphkin.trainer.pretraining.config import PretrainConfig
-from graphkin.trainer.features.corpus import MASK
 from graphkin.trainer.pretraining.hgc import EdgeSet, twins
 from graphkin.trainer.pretraining.metrics_log import Listener, MetricsLog, Update, not_finite
 from graphkin.trainer.pretraining.objective import Draw, Objective, Step
 from graphkin.trainer.pretraining.plan import Plan
-from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.schedule import learning_rate
-from graphkin.trainer.feed.source import Source
 
 T = TypeVar("T")
 

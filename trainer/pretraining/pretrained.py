@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from graphkin.protocol.errors import Damaged
+from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.checkpoint import read_model, read_run
 from graphkin.trainer.pretraining.config import PretrainConfig
-from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.objective import make_encoder
 
 _PREFIX = "encoder."

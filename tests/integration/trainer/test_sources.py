@@ -12,11 +12,11 @@ import pytest
 
 from graphkin.protocol.errors import Conflict, Damaged, Deleted, InvalidInput, NotFound, Unavailable
 from graphkin.store import open_store
-from graphkin.trainer.feed.cache import Cache
-from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.errors import Closed
-from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.feed.cache import Cache
+from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource, write_offline
 from graphkin.trainer.feed.online import OnlineSource
 from graphkin.trainer.feed.source import Epoch

@@ -11,8 +11,8 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from graphkin.protocol.errors import InvalidInput
 from benchmarks.probe import CLASS_GRID, GRID, morgan, probe, probe_classes, standardised
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.split import Split
 
 SPLIT = Split(np.arange(120), np.arange(120, 160), np.arange(160, 200))

@@ -10,13 +10,14 @@ import pytest
 import torch
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.dataset import Dataset, label_loss, read_csv
+from graphkin.trainer.downstream.finetune import Classifier, Curve, FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.split import Split
+from graphkin.trainer.downstream.tu import read_tu
+from graphkin.trainer.errors import Diverged
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.pretraining.config import Model
-from graphkin.trainer.downstream.dataset import Dataset, label_loss, read_csv
-from graphkin.trainer.errors import Diverged
-from graphkin.trainer.downstream.finetune import Classifier, Curve, FinetuneOptions, Start, finetune
 from graphkin.trainer.pretraining.objective import make_encoder
-from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.strategy import ENCODERS, Encoder
 
 SMALL = Model(layers=2, width=16)

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.downstream.dataset import MOLECULENET, Dataset, read_csv
 from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetune
-from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.downstream.published import published
 from graphkin.trainer.downstream.split import Split
+from graphkin.trainer.downstream.study import Study, table
+from graphkin.trainer.downstream.tu import read_tu
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.strategy import ENCODERS, STRATEGIES
 
 SMALL = Model(layers=2, width=8)

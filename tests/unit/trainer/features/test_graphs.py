@@ -10,8 +10,8 @@ import torch
 
 import graphkin.trainer.model.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.features.graphs import featurize_graphs
+from graphkin.trainer.model.batch import Assembler
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ import pytest
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.feed.cache import Arrays, Cache
 from graphkin.trainer.errors import Closed
+from graphkin.trainer.feed.cache import Arrays, Cache
 
 ROOM = 10**7
 

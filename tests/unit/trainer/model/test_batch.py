@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.model.batch import Assembler, Batch
 from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.model.batch import Assembler, Batch
 
 
 def expected(corpus: Corpus, ids: list[int]) -> dict[str, list[object]]:

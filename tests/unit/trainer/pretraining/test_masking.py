@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.model.batch import Assembler, Batch
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.pretraining.masking import Masking, choose, log_weights, masking_loss, uniform, uniform_like
+from graphkin.trainer.model.batch import Assembler, Batch
+from graphkin.trainer.pretraining.masking import Masking, choose, log_weights, masking_loss, uniform
 
 SIZES = [1, 7, 20, 33, 40, 14, 2]
 

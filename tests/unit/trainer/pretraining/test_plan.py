@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.plan import Plan
-from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.strategy import PRESETS, Preset
 
 NONE = np.empty((0, 0), np.int32)

@@ -15,15 +15,15 @@ import torch
 from numpy.typing import NDArray
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from benchmarks.memory import MemorySource
 from graphkin.protocol.errors import Conflict, Damaged, InvalidInput
+from graphkin.trainer.errors import Diverged
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretraining.checkpoint import newest_checkpoint, read_model
 from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
-from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.errors import Diverged
-from benchmarks.memory import MemorySource
 from graphkin.trainer.pretraining.metrics_log import Report
 from graphkin.trainer.pretraining.pretrain import Clock, pretrain
-from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.strategy import ENCODERS, STRATEGIES, Encoder
 
 SIZE = 24
