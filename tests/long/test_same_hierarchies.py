@@ -22,7 +22,7 @@ from graphkin.ingest.readers import ReadOptions
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
-from graphkin.store.sampling.policy import Policy
+from graphkin.protocol.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

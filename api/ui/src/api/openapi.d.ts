@@ -499,11 +499,8 @@ export interface components {
             generation: string;
             /** Name */
             name: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "molecule" | "graph" | "node";
+            /** Kind */
+            kind: string;
             /** Generations */
             generations: string[];
             manifest: components["schemas"]["Manifest"];
@@ -517,11 +514,8 @@ export interface components {
         CollectionSummary: {
             /** Name */
             name: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "molecule" | "graph" | "node";
+            /** Kind */
+            kind: string;
             /**
              * Generation
              * @description Generation id.
@@ -777,11 +771,13 @@ export interface components {
          * @description A published generation's provenance. `generation` is its content hash, 64 hexadecimal digits.
          */
         Manifest: {
+            /** Kind */
+            kind: string;
             /**
-             * Kind
+             * Structure
              * @enum {string}
              */
-            kind: "molecule" | "graph" | "node";
+            structure: "smiles" | "structure";
             /** Recipe */
             recipe: {
                 [key: string]: unknown;
@@ -1191,7 +1187,9 @@ export interface components {
         };
         /**
          * SearchBody
-         * @description Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, or graph.
+         * @description Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, or structure.
+         *
+         *     structure is text as items of the collection's kind are first of all written: SMILES, or a graph as JSON.
          */
         SearchBody: {
             /**
@@ -1215,6 +1213,11 @@ export interface components {
              * @example null
              */
             graph?: components["schemas"]["GraphBody"] | null;
+            /**
+             * Structure
+             * @default null
+             */
+            structure?: string | null;
             /**
              * Min Similarity
              * @description With it, `total` is counted.

@@ -7,7 +7,7 @@ import pytest
 from graphkin.protocol import replies
 from graphkin.protocol.frozen import Frozen
 from graphkin.store import records
-from graphkin.trainer import client
+from graphkin.trainer.feed import client
 
 
 @pytest.mark.parametrize(
