@@ -5,14 +5,23 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 
 UI := api/ui
 NPM := PATH="$(abspath $(BIN)):$$PATH" $(abspath $(BIN))/npm --prefix $(UI)
+PYTEST := $(BIN)/pytest -W error
+SIDE_BY_SIDE := --numprocesses 2 --dist loadfile
 
-.PHONY: demo test test-page page lint bench results graph-results check-long docs screenshot clean
+.DEFAULT_GOAL := help
+.PHONY: help demo unit test test-page page lint format bench results graph-results check-long docs screenshot clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.run ## ingest real molecules, serve them, print three example queries
 	$(BIN)/graphkin demo $(DEMO)
 
+unit: $(VENV)/.dev ## the tests of tests/unit alone: what to run while you edit
+	$(PYTEST) $(SIDE_BY_SIDE) tests/unit
+
 test: test-page ## every test that CI runs
-	$(BIN)/pytest -W error --numprocesses 2 --dist loadfile
+	$(PYTEST) $(SIDE_BY_SIDE)
 
 test-page: page $(UI)/node_modules/.package-lock.json ## types and units of the page; its stories are in tests/e2e/page
 	$(NPM) run check
@@ -25,7 +34,7 @@ $(UI)/node_modules/.package-lock.json: $(UI)/package-lock.json | $(VENV)/.dev
 	$(NPM) ci
 
 check-long: $(VENV)/.dev ## longer checks, most of them on the data in ../shared
-	$(BIN)/pytest -W error --timeout 1200 tests/long
+	$(PYTEST) --timeout 1200 tests/long
 
 bench: $(VENV)/.dev ## every figure of the README
 	$(BIN)/python -m benchmarks.ingest
@@ -49,6 +58,10 @@ lint: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## format, lint, types,
 	$(BIN)/lint-imports
 	$(BIN)/python docs/openapi.py | $(NPM) run --silent types -- --check || { echo "run 'make docs'"; exit 1; }
 
+format: $(VENV)/.dev ## sort imports and format the code
+	$(BIN)/ruff check --fix --select I .
+	$(BIN)/ruff format .
+
 docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## docs/cli.md from the commands' own help; the page's types from the OpenAPI
 	$(BIN)/python docs/regenerate.py
 	$(BIN)/python docs/openapi.py | $(NPM) run --silent types
@@ -56,7 +69,7 @@ docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## docs/cli.md from the
 screenshot: page ## the README's picture, docs/page.png; needs Chromium
 	$(BIN)/python docs/screenshot.py
 
-clean:
+clean: ## remove the environment, the built page and its packages
 	rm -rf $(VENV) $(UI)/dist $(UI)/node_modules
 
 $(BIN)/python:

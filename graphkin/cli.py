@@ -79,7 +79,8 @@ def run(arguments: list[str]) -> int:
     except ModuleNotFoundError as error:
         if error.name not in _TRAINER:
             raise
-        click.echo(f"error: this command needs {error.name}\n  hint: pip install 'graphkin[trainer]'", err=True)
+        hint = "pip install 'graphkin[trainer]', or '.[trainer]' in a clone"
+        click.echo(f"error: this command needs {error.name}\n  hint: {hint}", err=True)
         return 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)

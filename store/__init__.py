@@ -29,5 +29,6 @@ def _open_neo4j(url: str, create: bool) -> "Store":
     try:
         from graphkin.store.neo4j.store import Neo4jStore
     except ModuleNotFoundError as error:
-        raise InvalidInput("Neo4j stores need the neo4j extra", hint="pip install 'graphkin[neo4j]'") from error
+        hint = "pip install 'graphkin[neo4j]', or '.[neo4j]' in a clone"
+        raise InvalidInput("Neo4j stores need the neo4j extra", hint=hint) from error
     return Neo4jStore(url, create=create)

@@ -49,7 +49,8 @@ def _kernel(recipe: GraphRecipe) -> Any:
         raise InvalidInput(
             f"the kernel {recipe.kernel} needs GraKeL",
             given=str(error),
-            hint="pip install 'graphkin[grakel]', with Python 3.12 or earlier; or use the kernel wl",
+            hint="pip install 'graphkin[grakel]', or '.[grakel]' in a clone, with Python 3.12 or earlier; "
+            "or use the kernel wl",
         ) from error
     match recipe.kernel:
         case "grakel-shortest-path":

@@ -1,4 +1,4 @@
-"""The documentation tells the truth about commands, settings and packages."""
+"""The documentation tells the truth about commands, targets, settings, files and packages."""
 
 import importlib
 import re
@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,6 +17,18 @@ ROOT = Path(__file__).parents[2]
 def test_the_command_page_is_what_the_commands_say() -> None:
     regenerate = runpy.run_path(str(ROOT / "docs" / "regenerate.py"))
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == regenerate["page"](), "run `make docs`"
+
+
+def test_make_without_a_target_says_every_target() -> None:
+    told = subprocess.run(["make", "--silent"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    (phony,) = re.findall(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(re.findall(r"^make (\S+) +\S", told, re.MULTILINE)) == sorted(phony.split())
+
+
+def test_the_hook_calls_make_lint_and_nothing_else() -> None:
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert repository["repo"] == "local"
+    assert [(hook["language"], hook["entry"]) for hook in repository["hooks"]] == [("system", "make lint")]
 
 
 def test_every_setting_is_documented() -> None:
@@ -27,17 +40,16 @@ def test_every_setting_is_documented() -> None:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         text = re.sub(r"`[^`\n]+`", "", page.read_text(encoding="utf-8"))  # in code, brackets are of SMILES
         for target in re.findall(r"\]\((?!http)([^)#]+)", text):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-@pytest.mark.parametrize("package", ["graphkin", "ingest", "store", "api", "trainer"])
-def test_imported_packages_are_this_repositorys(package: str) -> None:
-    """Top-level names are plain, so another distribution's `store` or `api` could shadow ours."""
-    found = importlib.import_module(package)
-    assert Path(found.__file__ or "").resolve().parent == ROOT / package
+@pytest.mark.parametrize("room", ["api", "ingest", "protocol", "similarity", "store", "trainer"])
+def test_imported_packages_are_this_repositorys(room: str) -> None:
+    found = importlib.import_module(f"graphkin.{room}")
+    assert Path(found.__file__ or "").resolve().parent == ROOT / room
 
 
 def test_help_answers_within_half_a_second() -> None:

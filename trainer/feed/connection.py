@@ -32,6 +32,8 @@ _backoff = wait_random_exponential(multiplier=0.1, max=10)
 class Connection:
     """To the server at `url`. Safe to share between threads.
 
+    A user and password in the URL are sent (basic authentication), and are in no error, log or `url` of this object.
+
     A request fails at once as long as no server has ever answered. Later it is tried again, with jitter and not
     before the server's Retry-After, for up to `patience` seconds while the server cannot be reached or is busy; then
     `Unavailable` says why. Every request here only reads, so trying again is safe.
@@ -40,9 +42,14 @@ class Connection:
     """
 
     def __init__(self, url: str, patience: float) -> None:
-        self.url = url
+        base = _base(url)
+        self.url = _without_credentials(url)
         self._patience = patience
-        self._client = httpx.Client(base_url=_base(url), timeout=_TIMEOUT)
+        self._client = httpx.Client(
+            base_url=base.copy_with(userinfo=b""),
+            auth=(base.username, base.password) if base.userinfo else None,
+            timeout=_TIMEOUT,
+        )
         self._known = False  # somebody of the right version has answered
         self._same = False  # and has not been away since
         self._closed = threading.Event()
@@ -132,7 +139,8 @@ class Connection:
                 "server and client are of different versions",
                 given=f"server {theirs}",
                 expected=f"{series_of(ours)}, as this client is",
-                hint=f"pip install 'graphkin~={theirs}' here, or graphkin~={ours} there",
+                hint=f"pip install 'graphkin~={theirs}' here, or 'graphkin~={ours}' there; "
+                "or '.' in a clone of that version",
             )
         self._known = self._same = True
 
@@ -171,10 +179,16 @@ def _base(url: str) -> httpx.URL:
     try:
         base = httpx.URL(url)
     except httpx.InvalidURL as error:
-        raise InvalidInput(f"not a URL: {error}", given=url, expected="http://HOST:PORT") from error
+        given = _without_credentials(url)
+        raise InvalidInput(f"not a URL: {error}", given=given, expected="http://HOST:PORT") from error
     if base.scheme not in ("http", "https") or not base.host:
-        raise InvalidInput("not the URL of a server", given=url, expected="http://HOST:PORT")
+        raise InvalidInput("not the URL of a server", given=_without_credentials(url), expected="http://HOST:PORT")
     return base
+
+
+def _without_credentials(url: str) -> str:
+    scheme, separator, rest = url.rpartition("://")
+    return scheme + separator + rest.rpartition("@")[2]
 
 
 def series_of(release: str) -> str:

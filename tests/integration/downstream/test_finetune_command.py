@@ -177,4 +177,5 @@ sys.exit(run(sys.argv[1:]))
 """)
     command = [sys.executable, str(script), "finetune", "--csv", str(file), "--checkpoint", "none", "--output", "x"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ended.returncode, "graphkin[trainer]" in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)
+    hint = "pip install 'graphkin[trainer]', or '.[trainer]' in a clone"
+    assert (ended.returncode, hint in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)

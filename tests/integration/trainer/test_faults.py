@@ -4,6 +4,7 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from graphkin.trainer.errors import Closed, GenerationChanged, VersionMismatch
 from graphkin.trainer.feed.client import Graphkin
 
 BLOCK = 65_536  # anchors in one piece of a stream
+OURS = version("graphkin")
+MAJOR, MINOR = map(int, OURS.split(".")[:2])
+TOLD = b'"version":"%b"'  # in the OpenAPI
 
 
 @pytest.fixture(scope="module")
@@ -161,9 +165,12 @@ def test_an_answer_that_no_graphkin_server_gives_is_named_so(proxy: Any, server:
         nci.item(0)
 
 
-@pytest.mark.parametrize(("told", "refused"), [("0.1.9", False), ("0.9.0", True), ("1.1.0", True)])
+@pytest.mark.parametrize(
+    ("told", "refused"),
+    [(f"{MAJOR}.{MINOR}.9", False), (f"{MAJOR}.{MINOR + 8}.0", True), (f"{MAJOR + 1}.{MINOR}.0", True)],
+)
 def test_versions_are_compared(proxy: Any, told: str, refused: bool) -> None:
-    proxy.rewrite = lambda passing: passing.replace(b'"version":"0.1.0"', b'"version":"%b"' % told.encode())
+    proxy.rewrite = lambda passing: passing.replace(TOLD % OURS.encode(), TOLD % told.encode())
     with Graphkin(proxy.url) as server:
         if not refused:
             assert server.collections()
@@ -171,12 +178,15 @@ def test_versions_are_compared(proxy: Any, told: str, refused: bool) -> None:
         with pytest.raises(VersionMismatch) as mismatch:
             server.collections()
         assert mismatch.value.given == f"server {told}"
-        assert "0.1" in str(mismatch.value.expected)
+        assert f"{MAJOR}.{MINOR}," in str(mismatch.value.expected)
+        assert f"'graphkin~={told}' here, or 'graphkin~={OURS}' there" in str(mismatch.value.hint)
+        assert "in a clone" in str(mismatch.value.hint)
 
 
 def test_a_server_that_comes_back_as_another_version_is_noticed(proxy: Any, server: Graphkin) -> None:
     nci = server.collection("nci")
-    proxy.rewrite = lambda passing: passing.replace(b'"version":"0.1.0"', b'"version":"0.2.0"')
+    other = TOLD % f"{MAJOR}.{MINOR + 1}.0".encode()
+    proxy.rewrite = lambda passing: passing.replace(TOLD % OURS.encode(), other)
     proxy.cut_after(10)
     with pytest.raises(VersionMismatch):
         nci.item(0)

@@ -86,4 +86,5 @@ def test_without_the_extra_it_says_what_to_install(missing: str) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", script, "fetch", *options], capture_output=True, text=True, check=False
     )
-    assert (ended.returncode, "graphkin[trainer]" in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)
+    hint = "pip install 'graphkin[trainer]', or '.[trainer]' in a clone"
+    assert (ended.returncode, hint in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)
