@@ -19,10 +19,10 @@ import pytest
 
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers import ReadOptions
+from graphkin.protocol.policy import Policy
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
-from graphkin.protocol.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
