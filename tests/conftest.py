@@ -21,6 +21,8 @@ from filelock import FileLock
 from hypothesis import settings
 from rdkit import RDConfig
 
+from graphkin.ingest.parsing import Chunk
+from graphkin.ingest.readers import RECORD_SCHEMA
 from graphkin.protocol.manifest import Counts, Histogram, Input, Manifest, Provenance
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Draft, Store
@@ -345,6 +347,26 @@ def start_neo4j(
 def spare_neo4j(start_neo4j: Callable[..., Neo4jServer]) -> Neo4jServer:
     """A server for one test after the other: each clears it first, and leaves it running."""
     return start_neo4j()
+
+
+@pytest.fixture
+def chunk() -> Callable[..., Chunk]:
+    """chunk(texts, names=None, properties=None, faults=None): records of one source, lines from 1."""
+
+    def chunk(
+        texts: Sequence[str],
+        names: Sequence[str | None] | None = None,
+        properties: Sequence[dict[str, str]] | None = None,
+        faults: Sequence[str | None] | None = None,
+        writing: Any = "smiles",
+    ) -> Chunk:
+        nothing = [None] * len(texts)
+        pairs = [list(own.items()) for own in properties or [{} for _ in texts]]
+        columns = [range(1, len(texts) + 1), texts, names or nothing, pairs, faults or nothing]
+        arrays = [pa.array(list(column), field.type) for column, field in zip(columns, RECORD_SCHEMA, strict=True)]
+        return Chunk("made-up.smi", writing, pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA))
+
+    return chunk
 
 
 @pytest.fixture(scope="session")

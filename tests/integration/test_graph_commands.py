@@ -4,6 +4,8 @@ import csv
 import gzip
 import io
 import json
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -208,3 +210,38 @@ def test_exported_items_can_be_ingested_again(graphkin: Callable[..., Any], wher
     refused = graphkin("export", "items", *where, "--format", "sdf", "--output", "-")
     assert refused.code != 0
     assert "holds no molecules" in refused.err
+
+
+_WITHOUT = """
+import sys
+sys.modules["grakel"] = None  # as Python itself marks what cannot be imported
+from graphkin.cli import run
+if __name__ == "__main__":
+    raise SystemExit(run(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(("kernel", "code"), [("grakel", 2), ("grakel-graphlet", 2), ("wl", 0)])
+def test_where_grakel_is_not_installed(lines: Path, tmp_path: Path, kernel: str, code: int) -> None:
+    script = tmp_path / "without.py"
+    script.write_text(_WITHOUT)
+    arguments = [
+        "ingest",
+        "graphs",
+        lines,
+        "--store",
+        tmp_path / "s",
+        "--collection",
+        "c",
+        "--closeness",
+        "1",
+        "--json",
+    ]
+    done = subprocess.run([sys.executable, script, *arguments, "--kernel", kernel], capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    if code:
+        assert f"the kernel {kernel} needs GraKeL" in done.stderr
+        assert "pip install 'graphkin[grakel]', or '.[grakel]' in a clone" in done.stderr
+        assert "Traceback" not in done.stderr
+    else:
+        assert json.loads(done.stdout)["edges"] > 0

@@ -1,8 +1,5 @@
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import fields
 
 import numpy as np
@@ -269,78 +266,3 @@ def test_close_stops_the_build(cache_of, random_graph, entries):
     sampler.gate.set()
     closer.join()
     assert entries() == set()
-
-
-def python(script, *arguments):
-    return subprocess.run(
-        [sys.executable, "-c", PREAMBLE + script, *map(str, arguments)], capture_output=True, text=True
-    )
-
-
-PREAMBLE = """
-import os, resource, signal, sys
-from pathlib import Path
-import numpy as np
-from graphkin.protocol.errors import StoreError
-from graphkin.protocol.policy import Policy
-from graphkin.store.positives import PositiveCache
-from graphkin.store.records import Graph
-from graphkin.store.sampling.snapshot import SnapshotSampler
-ends = np.arange(4000, dtype=np.int32) ^ 1
-graph = Graph(np.arange(4001, dtype=np.int64), ends, np.full(4000, 0.5, np.float32))
-folder, policy = Path(sys.argv[1]), Policy.of("first_order", k=1)
-"""
-
-
-def test_processes_share_a_folder(tmp_path, graph_of):
-    there = python("PositiveCache(folder, 10**6).build(SnapshotSampler(graph, 'g'), 'g', 4000, policy, 0, 0)", tmp_path)
-    assert there.returncode == 0, there.stderr
-    silent = SnapshotSampler(graph_of(4000, {}), "g")
-    with closing(PositiveCache(tmp_path, 10**6)) as cache:
-        sets = cache.get(silent, "g", 4000, Policy.of("first_order", k=1), 0, 0)
-        assert np.array_equal(sets.positives[:, 0], np.arange(4000) ^ 1)
-
-
-def test_what_a_killed_builder_left_is_removed(tmp_path, random_graph):
-    script = """
-class Dying(SnapshotSampler):
-    def positives(self, anchors, policy, seed, epoch):
-        if anchors[0] > 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().positives(anchors, policy, seed, epoch)
-PositiveCache(folder, 10**6, block=1000).build(Dying(graph, "g"), "g", 4000, policy, 0, 0)
-"""
-    assert python(script, tmp_path).returncode == -9
-    assert len(list(tmp_path.glob("*.partial"))) == 1
-    with closing(PositiveCache(tmp_path, 10**6)):
-        assert not [path for path in tmp_path.iterdir() if path.is_dir()]
-
-
-def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path):
-    script = """
-cache = PositiveCache(folder, 10**6)
-sampler = SnapshotSampler(graph, "g")
-cache.build(sampler, "g", 400, policy, 0, 0)
-resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
-try:
-    cache.build(sampler, "g", 4000, policy, 0, 0)
-except StoreError as error:
-    print(error.detail, error.hint)
-print(len([path for path in folder.iterdir() if path.is_dir()]))
-"""
-    there = python(script, tmp_path)
-    assert there.returncode == 0, there.stderr
-    assert "cannot write the positive-set cache" in there.stdout
-    assert "free space" in there.stdout
-    assert there.stdout.split()[-1] == "1"
-
-
-def test_a_folder_that_cannot_be_made(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    script = """
-try:
-    PositiveCache(folder / "file" / "cache", 10**6)
-except StoreError as error:
-    print(error.detail)
-"""
-    assert "cannot write the positive-set cache" in python(script, tmp_path).stdout

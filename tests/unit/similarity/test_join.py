@@ -1,10 +1,6 @@
 """The join finds exactly what RDKit's own Tanimoto finds."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +9,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rdkit import Chem, DataStructs
 
-import graphkin
 from graphkin.similarity.join import JoinPlan, Pairs, similar_pairs
 from graphkin.similarity.planes import BitLists, BitPlanes
 from graphkin.similarity.popcount import minimum_common
@@ -162,27 +157,6 @@ def test_new_rows_against_old_ones() -> None:
     assert len(found) == len(rows) > 1000
     assert found == {*zip(*(ends.tolist() for ends in np.nonzero(_similarity(new, old) >= 0.3)), strict=True)}
     assert np.array_equal(shared, np.bitwise_count(new[left] & old[right]).sum(axis=1))
-
-
-def test_a_processor_without_wide_vectors_gives_the_same(many: np.ndarray, tmp_path: Path) -> None:
-    """Compiled for the plainest processor of this architecture."""
-    np.save(tmp_path / "words.npy", many[:3000])
-    code = (
-        "import sys, numpy as np; from graphkin.similarity.join import similar_pairs; from numba.core import config\n"
-        "assert config.CPU_NAME == 'generic'\n"
-        "[pairs] = similar_pairs(np.load('words.npy'), 0.5, 1)\n"
-        "np.savez('pairs.npz', **vars(pairs))"
-    )
-    environment = {
-        **os.environ,
-        "NUMBA_CPU_NAME": "generic",
-        "NUMBA_CPU_FEATURES": "",
-        "NUMBA_CACHE_DIR": str(tmp_path),
-    }
-    root = str(Path(graphkin.__file__).parents[1])
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env={**environment, "PYTHONPATH": root})
-    with np.load(tmp_path / "pairs.npz") as saved:
-        assert _same(Pairs(**saved), _join(many[:3000], 0.5))
 
 
 def _brute(rows: list[int], threshold: float) -> dict[tuple[int, int], float]:

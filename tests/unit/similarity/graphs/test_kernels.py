@@ -1,8 +1,5 @@
-"""GraKeL's kernels as a collection's similarity, and what is said where GraKeL is not installed."""
+"""GraKeL's kernels as a collection's similarity."""
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
@@ -89,29 +86,3 @@ def test_too_many_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Reference(few, resolve_graphs(kernel="grakel")).similarities(np.array([0]), np.array([1])).tolist() == [1]
     with pytest.raises(InvalidInput, match="too many"):
         Reference([*few, *few], resolve_graphs(kernel="grakel"))
-
-
-_WITHOUT = """
-import sys
-sys.modules["grakel"] = None  # as Python itself marks what cannot be imported
-from graphkin.cli import run
-if __name__ == "__main__":
-    raise SystemExit(run(sys.argv[1:]))
-"""
-
-
-@pytest.mark.parametrize(("kernel", "code"), [("grakel", 2), ("grakel-graphlet", 2), ("wl", 0)])
-def test_where_grakel_is_not_installed(
-    write: Callable[..., str], tmp_path: Any, various: Any, kernel: str, code: int
-) -> None:
-    script = tmp_path / "without.py"
-    script.write_text(_WITHOUT)
-    arguments = ["ingest", "graphs", write(various()), "--store", str(tmp_path / "s"), "--collection", "c", "--json"]
-    done = subprocess.run([sys.executable, script, *arguments, "--kernel", kernel], capture_output=True, text=True)
-    assert done.returncode == code, done.stderr
-    if code:
-        assert f"the kernel {kernel} needs GraKeL" in done.stderr
-        assert "pip install 'graphkin[grakel]', or '.[grakel]' in a clone" in done.stderr
-        assert "Traceback" not in done.stderr
-    else:
-        assert json.loads(done.stdout)["edges"] > 0

@@ -1,0 +1,141 @@
+"""The local cache: what several processes, and kills, do to it."""
+
+import json
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from graphkin.trainer.feed.cache import Arrays, Cache
+
+ROOM = 10**7
+
+
+def arrays_of(number: int, rows: int = 100) -> dict[str, NDArray[Any]]:
+    draws = np.random.default_rng(number)
+    return {"ids": draws.integers(0, 2**31, (rows, 3), np.int32), "empty": np.empty((rows, 0), np.uint8)}
+
+
+def same(found: Arrays, wanted: Arrays) -> bool:
+    return found.keys() == wanted.keys() and all(
+        np.array_equal(found[name], wanted[name]) and found[name].dtype == wanted[name].dtype for name in wanted
+    )
+
+
+def folders(folder: Path) -> list[Path]:
+    return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+
+
+def size_of(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+PROCESS = """
+import os, signal, sys
+from pathlib import Path
+import numpy as np
+from graphkin.trainer.feed.cache import Cache
+
+folder, log, room, rounds, seed = Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:6])
+cache = Cache(folder, room)
+
+def arrays_of(number):
+    draws = np.random.default_rng(number)
+    return {"ids": draws.integers(0, 2**31, (100, 3), np.int32), "empty": np.empty((100, 0), np.uint8)}
+
+def make(number):
+    with open(log, "a") as file:
+        file.write(f"{number}\\n")
+    return arrays_of(number)
+
+print("ready", flush=True)
+sys.stdin.readline()
+for number in np.random.default_rng(seed).integers(0, 20, rounds).tolist():
+    found = cache.get({"n": number}, lambda: make(number))
+    assert np.array_equal(found["ids"], arrays_of(number)["ids"]), number
+"""
+
+
+def together(folder: Path, log: Path, room: int, rounds: int, processes: int = 4) -> None:
+    """Several processes that ask for the same twenty entries at the same time."""
+    command = [sys.executable, "-W", "error", "-c", PROCESS, folder, log, room, rounds]
+    started = [
+        subprocess.Popen([*map(str, command), str(seed)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for seed in range(processes)
+    ]
+    for process in started:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+    for process in started:
+        process.communicate("go\n", timeout=120)
+    assert [process.returncode for process in started] == [0] * processes
+
+
+def test_processes_share_one_making(tmp_path: Path) -> None:
+    together(tmp_path / "cache", tmp_path / "log", ROOM, 60)
+    made = (tmp_path / "log").read_text().split()
+    assert sorted(made) == sorted(set(made))
+    assert len(folders(tmp_path / "cache")) == len(made)
+
+
+def test_processes_may_crowd_each_other_out(tmp_path: Path) -> None:
+    room = 3 * 14_000
+    together(tmp_path / "cache", tmp_path / "log", room, 100)
+    assert len((tmp_path / "log").read_text().split()) > 20
+    assert size_of(tmp_path / "cache") <= room
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import numpy as np
+from graphkin.trainer.feed.cache import Cache
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+class Fatal(dict):
+    def items(self):
+        for name, array in super().items():
+            yield name, array
+            die()
+
+def make():
+    print("making", flush=True)
+    sys.stdin.readline()
+    if sys.argv[2] == "making":
+        die()
+    return Fatal(ids=np.arange(7), other=np.arange(9))
+
+Cache(Path(sys.argv[1]), 10**7).get({}, make)
+"""
+
+
+@pytest.mark.parametrize("when", ["making", "writing"])
+def test_a_process_that_is_killed_leaves_nothing_in_the_way(tmp_path: Path, when: str) -> None:
+    """Another one waits for its entry meanwhile."""
+    killed = subprocess.Popen(
+        [sys.executable, "-c", KILLED, tmp_path, when], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert killed.stdout
+    assert killed.stdout.readline() == "making\n"
+    with ThreadPoolExecutor(1) as waiting:
+        answer = waiting.submit(Cache(tmp_path, ROOM).get, {}, lambda: arrays_of(1))
+        killed.communicate("go\n", timeout=60)
+        assert killed.returncode == -signal.SIGKILL
+        assert same(answer.result(60), arrays_of(1))
+    assert [folder.suffix for folder in folders(tmp_path)] == [""]
+    assert json.loads((folders(tmp_path)[0] / "entry.json").read_text())["arrays"].keys() == {"ids", "empty"}
+
+
+def test_what_a_killed_process_left_is_swept_by_the_next(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, tmp_path, "writing"], input="go\n", text=True, capture_output=True)
+    assert [folder.suffix for folder in folders(tmp_path)] == [".partial"]
+    Cache(tmp_path, ROOM)
+    assert folders(tmp_path) == []
