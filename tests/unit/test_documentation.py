@@ -31,6 +31,21 @@ def test_the_hook_calls_make_lint_and_nothing_else() -> None:
     assert [(hook["language"], hook["entry"]) for hook in repository["hooks"]] == [("system", "make lint")]
 
 
+def test_what_contributors_are_sent_to_is_there() -> None:
+    """Every file that CONTRIBUTING.md names, and the names that a point of its lists says are in them."""
+    missing = []
+    for point in re.split(r"\n\n|\n(?=- )", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
+        named = re.findall(r"`([^`\s]+)`", point)
+        places = [ROOT / each for each in named if "/" in each or each.endswith((".md", ".toml", ".yaml", ".yml"))]
+        missing += [place for place in places if not place.exists()]
+        if point.startswith("- "):
+            files = [file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place])]
+            text = "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
+            names = [part for each in named if ROOT / each not in places for part in each.split(".")]
+            missing += [name for name in names if name not in text]
+    assert missing == []
+
+
 def test_every_setting_is_documented() -> None:
     from graphkin.api.settings import Settings
 
