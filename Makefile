@@ -51,18 +51,20 @@ results: $(VENV)/.dev ## what pre-training is worth downstream: hours, and it go
 graph-results: $(VENV)/.dev ## the same of social graphs: hours, and it goes on where it was stopped
 	$(BIN)/python -m benchmarks.graph_results $(RESULTS)
 
-lint: $(VENV)/.dev ## format, lint, types, who may import whom
+lint: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## format, lint, types, who may import whom, what is made by `make docs`
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python docs/openapi.py | $(NPM) run --silent types -- --check || { echo "run 'make docs'"; exit 1; }
 
 format: $(VENV)/.dev ## sort imports and format the code
 	$(BIN)/ruff check --fix --select I .
 	$(BIN)/ruff format .
 
-docs: $(VENV)/.dev ## docs/cli.md from the commands' own help
+docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## docs/cli.md from the commands' own help; the page's types from the OpenAPI
 	$(BIN)/python docs/regenerate.py
+	$(BIN)/python docs/openapi.py | $(NPM) run --silent types
 
 screenshot: page ## the README's picture, docs/page.png; needs Chromium
 	$(BIN)/python docs/screenshot.py

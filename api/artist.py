@@ -1,9 +1,10 @@
 """Pictures, drawn where that can be stopped: RDKit holds the interpreter while it draws, which can take seconds."""
 
 from graphkin.api.work.pool import Ended, Failed, Pool
-from graphkin.store.errors import Conflict, InvalidInput
-from graphkin.store.records import Kind
+from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.protocol.values import Kind
 
+_MOLECULE, _DRAWN = "molecule", ("molecule", "graph")  # kinds
 _PATIENCE = 4.0  # seconds
 _SHARED_SUBSTRUCTURE = 2.0  # seconds
 _GRACE = 0.5  # seconds for RDKit to keep that limit itself, and to say what it had found by then
@@ -27,14 +28,16 @@ class Artist:
         molecule shares with another highlighted.
 
         What is shared is looked for during 2 s; the `desc` of the drawing says if that did not suffice.
-        Raises `Conflict` for what a graph would share, and `InvalidInput` if the structure cannot be drawn or takes too
-        long: it would again.
+        Raises `Conflict` for a kind without pictures and for what a graph would share, and `InvalidInput` if the
+        structure cannot be drawn or takes too long: it would again.
         """
-        if kind != "molecule" and shared_with is not None:
-            raise Conflict("only molecules have shared substructures to highlight", given=kind, expected="molecule")
+        if kind not in _DRAWN:
+            raise Conflict("there are no pictures of this kind", given=kind, expected=" or ".join(_DRAWN))
+        if kind != _MOLECULE and shared_with is not None:
+            raise Conflict("only molecules have shared substructures to highlight", given=kind, expected=_MOLECULE)
         size = {"width": width, "height": height}
         try:
-            if kind != "molecule":
+            if kind != _MOLECULE:
                 return await self._drawn("draw_graph", self._patience, structure=structure, title=title, **size)
             left = self._patience
             atoms: list[int] = []

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.requests import Request
 
-from graphkin.api.errors import BadRequest, UnsupportedMediaType, refusal
+from graphkin.api.errors import refusal
 from graphkin.api.reply import JSON
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import BadRequest, InvalidInput, UnsupportedMediaType
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -7,11 +7,12 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from graphkin.api.openapi import problems
-from graphkin.api.queries import GenerationQuery, NoQuery
-from graphkin.api.reading import CollectionName, reply_by_content
-from graphkin.api.schemas import CollectionDetail, Collections
+from graphkin.api.paths import CollectionName
+from graphkin.api.reading import reply_by_content
 from graphkin.api.state import state_of
-from graphkin.store.errors import Damage
+from graphkin.protocol.errors import Damage
+from graphkin.protocol.replies import CollectionDetail, Collections
+from graphkin.protocol.requests import GenerationQuery, NoQuery
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=problems(400, 406, 422, 500, 503))
 

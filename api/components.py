@@ -7,13 +7,14 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from graphkin.api.openapi import problems
-from graphkin.api.queries import ComponentId, ComponentQuery, ComponentsQuery
+from graphkin.api.paths import ComponentId
 from graphkin.api.reading import JsonReading, Reading
 from graphkin.api.reply import array, similarity_texts
-from graphkin.api.schemas import ComponentReply, ComponentsPage
 from graphkin.api.work.classes import Searching
+from graphkin.protocol.errors import NotFound
+from graphkin.protocol.replies import ComponentReply, ComponentsPage
+from graphkin.protocol.requests import ComponentQuery, ComponentsQuery
 from graphkin.store.components import Components
-from graphkin.store.errors import NotFound
 from graphkin.store.records import Int32
 
 _MOST_CHILDREN = 1000

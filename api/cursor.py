@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Self
 
-from graphkin.api.errors import BadRequest
+from graphkin.protocol.errors import BadRequest
 
 _LAYOUT = struct.Struct(">32s8sI")  # generation, query, position
 

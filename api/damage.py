@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from graphkin.protocol.errors import Damage, StoreError
+from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Store
-from graphkin.store.errors import Damage, StoreError
-from graphkin.store.records import Manifest
 
 if TYPE_CHECKING:
     from graphkin.api.library import Opened

@@ -8,13 +8,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.openapi import problems, replies
-from graphkin.api.queries import DepictionQuery, ItemId, StructureDepictionQuery
+from graphkin.api.paths import ItemId
 from graphkin.api.reading import SvgReading
 from graphkin.api.reply import SVG
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Drawing
+from graphkin.protocol.requests import DepictionQuery, StructureDepictionQuery
 from graphkin.store.base import Generation
-from graphkin.store.records import STRUCTURE
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
@@ -33,16 +33,16 @@ async def depiction(
     `highlight` and `highlight_smiles`, for molecules: the largest substructure shared with that one, looked for during
     2 s.
     """
-    kind = read.generation.manifest.kind
+    manifest = read.generation.manifest
     ids = [id] if query.highlight is None else [id, query.highlight]
     item, *other = await run_in_threadpool(_rows, read.generation, ids)
-    shared_with = other[0][STRUCTURE[kind]] if other else None
+    shared_with = other[0][manifest.structure] if other else None
     if query.highlight_smiles is not None:
         shared_with = (await read.structure(smiles=query.highlight_smiles)).text
     svg = await state_of(request)["artist"].draw(
-        kind=kind,
-        structure=item[STRUCTURE[kind]],
-        title=item["names"][0] if item["names"] else item[STRUCTURE[kind]][:100],
+        kind=manifest.kind,
+        structure=item[manifest.structure],
+        title=item["names"][0] if item["names"] else item[manifest.structure][:100],
         width=query.width,
         height=query.height,
         shared_with=shared_with,

@@ -8,15 +8,16 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from graphkin.api.openapi import problems, replies
+from graphkin.api.paths import EpochInPath
 from graphkin.api.positives import provenance
-from graphkin.api.queries import EpochInPath, EpochQuery
 from graphkin.api.reading import RowsReading
 from graphkin.api.reply import ARROW, ROWS
 from graphkin.api.rows import positives_blocks, positives_schema, write
-from graphkin.api.schemas import PositivesRow
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Feeding
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.replies import PositivesRow
+from graphkin.protocol.requests import EpochQuery
 
 router = APIRouter(
     prefix="/v1/collections/{c}",

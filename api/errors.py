@@ -1,10 +1,11 @@
-"""Errors as `application/problem+json` (RFC 9457). One table says which exception has which status."""
+"""Errors as `application/problem+json` (RFC 9457). `protocol.problems` says which error has which status."""
 
 import logging
 import reprlib
 import uuid
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from http import HTTPStatus
+from math import ceil
 from typing import Any
 from urllib.parse import quote
 
@@ -16,20 +17,21 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphkin.store.errors import (
-    Conflict,
+from graphkin.protocol.errors import (
+    BadRequest,
     Damaged,
-    Deleted,
     GraphkinError,
     InvalidInput,
     NotFound,
+    ServerFault,
     StoreBusy,
     StoreError,
+    Unavailable,
 )
-
-MEDIA_TYPE = "application/problem+json"
+from graphkin.protocol.problems import MEDIA_TYPE, ProblemType, problem_type_of
 
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+_NO_METHOD = ProblemType(HTTPStatus.METHOD_NOT_ALLOWED, "Method not allowed")
 _RETRY_AFTER = 5  # seconds, where the store does not know better
 _SHOWN = 200  # characters of what was given
 _TOLD = 500  # characters of a detail
@@ -40,71 +42,35 @@ _brief = reprlib.Repr()
 _brief.maxlevel, _brief.maxstring, _brief.maxother = 2, _SHOWN, _SHOWN
 
 
-class BadRequest(GraphkinError):
-    """Not even a request of this API: a malformed cursor or JSON, a Host that is not served."""
-
-
-class NotAcceptable(GraphkinError):
-    """None of the media types in Accept is offered here."""
-
-
-class TooLarge(GraphkinError):
-    """The request body is over the limit."""
-
-
-class UnsupportedMediaType(GraphkinError):
-    """The request body is of a kind that is not read."""
-
-
-TABLE: dict[type[Exception], tuple[HTTPStatus, str]] = {
-    BadRequest: (HTTPStatus.BAD_REQUEST, "Malformed request"),
-    NotFound: (HTTPStatus.NOT_FOUND, "Not found"),
-    NotAcceptable: (HTTPStatus.NOT_ACCEPTABLE, "Not offered in this media type"),
-    Conflict: (HTTPStatus.CONFLICT, "Does not fit this collection"),
-    Deleted: (HTTPStatus.GONE, "Generation deleted"),
-    TooLarge: (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "Body too large"),
-    UnsupportedMediaType: (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Unsupported media type"),
-    InvalidInput: (HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid value"),
-    StoreError: (HTTPStatus.SERVICE_UNAVAILABLE, "Not available now"),
-    Damaged: (HTTPStatus.SERVICE_UNAVAILABLE, "Damaged"),
-    Exception: (HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error"),
-}
-"""The status and title of every exception, that of its nearest ancestor here."""
-
-
 def answer(error: GraphkinError, scope: Scope) -> Response:
     """The problem that an error stands for. There is no Retry-After where trying again does not help."""
-    status, title = next(TABLE[kind] for kind in type(error).__mro__ if kind in TABLE)
     headers = {}
-    if isinstance(error, StoreBusy):
-        headers["Retry-After"] = str(error.retry_after)
-    elif isinstance(error, StoreError):
+    if isinstance(error, StoreError) and not isinstance(error, StoreBusy):
         _log.error("%s: %s", scope["path"], error)
-        if not isinstance(error, Damaged):
-            headers["Retry-After"] = str(_RETRY_AFTER)
-    return _problem(scope, status, title, error, headers=headers)
+    if isinstance(error, Unavailable) and not isinstance(error, Damaged):
+        headers["Retry-After"] = str(_RETRY_AFTER if error.retry_after is None else ceil(error.retry_after))
+    return _problem(scope, problem_type_of(error), error, headers=headers)
 
 
 def _problem(
     scope: Scope,
-    status: int,
-    title: str,
+    kind: ProblemType,
     said: GraphkinError,
     *,
     instance: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     body = {
-        "type": "urn:graphkin:problem:" + title.lower().replace(" ", "-"),
-        "title": title,
-        "status": int(status),
+        "type": kind.urn,
+        "title": kind.title,
+        "status": int(kind.status),
         "detail": _shown(said.detail, _TOLD),
         "instance": instance or quote(scope["path"]),
         "given": _shown(said.given),
         "expected": _shown(said.expected, _TOLD),
         "hint": _shown(said.hint, _TOLD),
     }
-    return Response(to_json(body, inf_nan_mode="strings"), status, headers, MEDIA_TYPE)
+    return Response(to_json(body, inf_nan_mode="strings"), kind.status, headers, MEDIA_TYPE)
 
 
 def _shown(given: Any, most: int = _SHOWN) -> Any:
@@ -157,9 +123,10 @@ async def _on_http_exception(request: Request, error: HTTPException) -> Response
         case HTTPStatus.METHOD_NOT_ALLOWED:
             allowed = ", ".join(_allowed(request))
             said = GraphkinError("this path has no such method", given=request.method, expected=allowed)
-            return _problem(request.scope, error.status_code, "Method not allowed", said, headers={"Allow": allowed})
-    title = HTTPStatus(error.status_code).phrase
-    return _problem(request.scope, error.status_code, title, GraphkinError(error.detail), headers=error.headers)
+            return _problem(request.scope, _NO_METHOD, said, headers={"Allow": allowed})
+    status = HTTPStatus(error.status_code)
+    said = GraphkinError(error.detail)
+    return _problem(request.scope, ProblemType(status, status.phrase), said, headers=error.headers)
 
 
 def _allowed(request: Request) -> list[str]:
@@ -200,9 +167,8 @@ class Bugs:
 def _bug(error: Exception, scope: Scope) -> Response:
     number = uuid.uuid4()
     _log.error("internal error %s: %s %s", number, scope["method"], scope["path"], exc_info=error)
-    said = GraphkinError("an error of graphkin's own", hint=f"the log has the details under {number}")
-    status, title = TABLE[Exception]
-    return _problem(scope, status, title, said, instance=f"urn:uuid:{number}")
+    said = ServerFault("an error of graphkin's own", hint=f"the log has the details under {number}")
+    return _problem(scope, problem_type_of(said), said, instance=f"urn:uuid:{number}")
 
 
 HANDLERS: dict[Any, Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {

@@ -9,13 +9,14 @@ from starlette.responses import Response
 from graphkin.api.body import as_body, body_of
 from graphkin.api.export import MEDIA_TYPES, media_type
 from graphkin.api.openapi import problems, replies
-from graphkin.api.queries import ExportBody, ExportQuery, GenerationQuery
-from graphkin.api.reading import CollectionName, Reading, open_reading
+from graphkin.api.paths import CollectionName
+from graphkin.api.reading import Reading, open_reading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Exporting
 from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.api.work.reading import packed
-from graphkin.store.errors import StoreError
+from graphkin.protocol.errors import StoreError
+from graphkin.protocol.requests import ExportBody, ExportQuery, GenerationQuery
 
 _OFFERED = tuple(sorted({type for formats in MEDIA_TYPES.values() for type in formats.values()}))
 

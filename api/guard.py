@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphkin.api.errors import BadRequest, TooLarge, answer
-from graphkin.store.errors import GraphkinError
+from graphkin.api.errors import answer
+from graphkin.protocol.errors import BadRequest, GraphkinError, TooLarge
+from graphkin.protocol.values import MAX_BODY
 
-MAX_BODY = 2 * 2**20  # bytes
 REST = "graphkin.rest"
 """Key of the scope: what receives whatever comes after the body, which is that the client has gone."""
 

@@ -7,8 +7,8 @@ from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
 from graphkin.api.openapi import problems, replies
-from graphkin.api.schemas import Health, Readiness
 from graphkin.api.state import state_of
+from graphkin.protocol.replies import Health, Readiness
 
 router = APIRouter(tags=["health"])
 

@@ -7,11 +7,12 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from graphkin.api.openapi import problems
-from graphkin.api.queries import HopsQuery, ItemId, PathQuery, SubgraphQuery
+from graphkin.api.paths import ItemId
 from graphkin.api.reading import JsonReading
 from graphkin.api.reply import array, similarity_texts
-from graphkin.api.schemas import HopsReply, PathReply, Subgraph
 from graphkin.api.work.classes import Searching
+from graphkin.protocol.replies import HopsReply, PathReply, Subgraph
+from graphkin.protocol.requests import HopsQuery, PathQuery, SubgraphQuery
 from graphkin.similarity.hops import by_hop
 
 router = APIRouter(

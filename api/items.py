@@ -7,10 +7,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.openapi import problems
-from graphkin.api.queries import GenerationQuery, ItemId, ItemsQuery
+from graphkin.api.paths import ItemId
 from graphkin.api.reading import JsonReading, Reading
 from graphkin.api.reply import array
-from graphkin.api.schemas import ItemReply, ItemsPage
+from graphkin.protocol.replies import ItemReply, ItemsPage
+from graphkin.protocol.requests import GenerationQuery, ItemsQuery
 from graphkin.store.base import Field
 
 router = APIRouter(

@@ -11,12 +11,13 @@ from pydantic_core import to_json
 
 from graphkin.api.damage import Damages
 from graphkin.api.preparation import Preparation
+from graphkin.protocol.errors import Damage, NotFound, StoreDamaged
+from graphkin.protocol.manifest import Manifest
 from graphkin.similarity.kind import Kind, Search
 from graphkin.similarity.kinds import kind_of
+from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Collection, Generation, Store, rounded
 from graphkin.store.components import Components
-from graphkin.store.errors import Damage, Damaged, NotFound
-from graphkin.store.records import Manifest
 from graphkin.store.sampling.base import Sampler
 from graphkin.store.sampling.engine import Engine, require_engine, sampler_of
 
@@ -44,7 +45,7 @@ class Opened:
         weakref.finalize(self, generation.close)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Kind[Recipe]:
         """What is peculiar to its items."""
         return kind_of(self.generation)
 
@@ -124,15 +125,15 @@ class Library:
             self._lock.release()
 
     def get(self, collection: str, generation: str | None = None) -> Opened:
-        """The current generation or the one named. Raises `NotFound`, `Deleted` for one that was deleted, and `Damaged`
-        for one that is known to be damaged, whoever found out.
+        """The current generation or the one named. Raises `NotFound`, `Deleted` for one that was deleted, and
+        `StoreDamaged` for one that is known to be damaged, whoever found out.
 
         The store is asked without holding the lock: where it is away, nobody waits for another's answer.
         """
         key = (collection, _named(generation, self.listed(collection, generation)))
         damage = self.damage(*key)
         if damage is not None:
-            raise Damaged(damage)
+            raise StoreDamaged(damage)
         with self._lock:
             opened = self._opened.get(key)
         if opened is None:
@@ -144,7 +145,7 @@ class Library:
     def _open(self, collection: str, generation: str) -> Generation:
         try:
             return self.store.open(collection, generation)
-        except Damaged as error:
+        except StoreDamaged as error:
             if error.damage.generation is not None:  # else it is the catalogue
                 self._damages.note(collection, self.store.manifest(collection, generation), error.damage)
             raise
@@ -188,7 +189,7 @@ class Library:
                 with suppress(NotFound):  # deleted meanwhile
                     damage = self.damage(listed.name, generation)
                     if damage is not None and generation == listed.current:
-                        raise Damaged(damage)
+                        raise StoreDamaged(damage)
                     others += [] if damage is None else [damage]
         require_engine(self.store, self._engine)
         for opened in self.in_use():

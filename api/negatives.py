@@ -8,12 +8,12 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from graphkin.api.openapi import problems, replies
-from graphkin.api.queries import NegativesQuery
 from graphkin.api.reading import RowsReading
 from graphkin.api.reply import ROWS
 from graphkin.api.rows import negatives_rows, negatives_schema, write
-from graphkin.api.schemas import NegativesRow
 from graphkin.api.work.classes import Feeding
+from graphkin.protocol.replies import NegativesRow
+from graphkin.protocol.requests import NegativesQuery
 from graphkin.store.sampling.base import Sampler
 
 _BLOCK = 2**20  # ids drawn at a time

@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from graphkin.api.body import validated
 from graphkin.api.openapi import parameters, problems
-from graphkin.api.queries import ItemPath, NeighborsQuery
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.reply import JSON, similar_items
-from graphkin.api.schemas import NeighborsPage
+from graphkin.protocol.replies import NeighborsPage
+from graphkin.protocol.requests import ItemPath, NeighborsQuery
 
 _QUICK = 100  # neighbours that are read in less time than handing over to another thread takes
 

@@ -6,9 +6,9 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from graphkin.api.errors import MEDIA_TYPE
-from graphkin.api.queries import BatchBody, ExportBody, SearchBody
-from graphkin.api.schemas import Problem
+from graphkin.protocol.problems import MEDIA_TYPE
+from graphkin.protocol.replies import Problem
+from graphkin.protocol.requests import BatchBody, ExportBody, SearchBody
 
 _NAMED = (Problem, BatchBody, ExportBody, SearchBody)
 _REFERENCE = "#/components/schemas/{model}"

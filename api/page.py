@@ -11,7 +11,7 @@ from starlette.responses import Response
 from graphkin.api.reading import require_news
 from graphkin.api.reply import entity_tag
 from graphkin.api.security import PAGE
-from graphkin.store.errors import NotFound
+from graphkin.protocol.errors import NotFound
 
 _BUILT = Path(__file__).parent / "ui" / "dist"
 

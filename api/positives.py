@@ -8,14 +8,15 @@ from starlette.responses import Response
 
 from graphkin.api.body import as_body, body_of
 from graphkin.api.openapi import problems, replies
-from graphkin.api.queries import BatchBody, GenerationQuery, ItemId, PositivesQuery
+from graphkin.api.paths import ItemId
 from graphkin.api.reading import JsonReading, Reading, RowsReading
 from graphkin.api.reply import ROWS, array, document, similarity_texts
 from graphkin.api.rows import positives_rows, write
-from graphkin.api.schemas import PositivesReply, PositivesRow
 from graphkin.api.work.classes import Searching
+from graphkin.protocol.policy import Policy
+from graphkin.protocol.replies import PositivesReply, PositivesRow
+from graphkin.protocol.requests import BatchBody, GenerationQuery, PositivesQuery
 from graphkin.store.sampling.base import Positive
-from graphkin.store.sampling.policy import Policy
 
 router = APIRouter(
     prefix="/v1/collections/{c}",

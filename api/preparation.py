@@ -2,7 +2,7 @@
 
 import threading
 
-from graphkin.store.errors import GraphkinError, StoreBusy
+from graphkin.protocol.errors import GraphkinError, StoreBusy
 from graphkin.store.sampling.base import Sampler
 
 

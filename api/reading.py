@@ -6,7 +6,7 @@ from importlib.metadata import version
 from itertools import chain, islice
 from typing import Annotated, Any
 
-from fastapi import Depends, Path
+from fastapi import Depends
 from rdkit import rdBase
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -14,17 +14,16 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from graphkin.api.cursor import Cursor, query_key
-from graphkin.api.errors import BadRequest
 from graphkin.api.library import Opened
+from graphkin.api.paths import CollectionName
 from graphkin.api.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
 from graphkin.api.security import DRAWING
 from graphkin.api.state import state_of
+from graphkin.protocol.errors import BadRequest
 from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation, require_stored_threshold
 
 _VERSION = f"{version('graphkin')} {rdBase.rdkitVersion}"
-
-CollectionName = Annotated[str, Path(description="Collection.", examples=["nci"])]
 
 
 class NotModified(Exception):

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from graphkin.api.openapi import problems
-from graphkin.api.queries import RejectionsQuery
 from graphkin.api.reading import JsonReading
-from graphkin.api.schemas import RejectionsPage
+from graphkin.protocol.replies import RejectionsPage
+from graphkin.protocol.requests import RejectionsQuery
 
 router = APIRouter(
     prefix="/v1/collections/{c}", tags=["collections"], responses=problems(400, 404, 406, 410, 422, 500, 503)

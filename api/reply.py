@@ -9,7 +9,7 @@ import mimeparse
 import numpy as np
 from pydantic_core import to_json
 
-from graphkin.api.errors import NotAcceptable
+from graphkin.protocol.errors import NotAcceptable
 from graphkin.store.records import Float32, shortest
 
 JSON = "application/json"

@@ -6,13 +6,13 @@ from starlette.responses import Response
 
 from graphkin.api.body import as_body, received, validated
 from graphkin.api.openapi import parameters, problems
-from graphkin.api.queries import CollectionPath, GenerationQuery, SearchBody
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.reply import JSON, similar_items
-from graphkin.api.schemas import SearchReply
 from graphkin.api.state import state_of
 from graphkin.api.structures import Search
 from graphkin.api.work.classes import Searching
+from graphkin.protocol.replies import SearchReply
+from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBody
 
 _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery, "query")]
 

@@ -13,7 +13,7 @@ import uvicorn
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
 from graphkin.api.state import opened
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 _PATIENCE = 10  # seconds that replies get to end when the server is told to
 

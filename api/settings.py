@@ -7,7 +7,7 @@ import platformdirs
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.store.sampling.engine import Engine
 
 

@@ -7,10 +7,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.openapi import problems
-from graphkin.api.queries import StructureQuery
 from graphkin.api.reading import JsonReading
-from graphkin.api.schemas import StructureReply
 from graphkin.api.work.classes import Searching
+from graphkin.protocol.replies import StructureReply
+from graphkin.protocol.requests import StructureQuery
 
 router = APIRouter(
     prefix="/v1/collections/{c}",

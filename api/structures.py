@@ -9,9 +9,9 @@ from cachetools import LRUCache
 
 from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.api.work.reading import unpacked
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation
-from graphkin.store.errors import InvalidInput
 
 MEMORY = 250 * 2**20
 """Bytes that reading one structure may take."""
@@ -22,7 +22,7 @@ _REMEMBERED = 64 * 2**20  # bytes
 
 @dataclass(frozen=True)
 class Search:
-    """What the body of a search asks for: `api.queries.SearchBody`, its structure read."""
+    """What the body of a search asks for: `protocol.requests.SearchBody`, its structure read."""
 
     query: Query
     min_similarity: float | None

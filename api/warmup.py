@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from graphkin.api.work.pool import Pool
+from graphkin.protocol.errors import StoreBusy, StoreError
 from graphkin.similarity.warmup import compile_kernels
-from graphkin.store.errors import StoreBusy, StoreError
 
 
 class Warmup:

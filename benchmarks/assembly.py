@@ -19,9 +19,9 @@ import numpy as np
 import torch
 
 from benchmarks.data import molecules
-from graphkin.trainer.batch import Assembler
-from graphkin.trainer.corpus import DIRECTIONS, Corpus
-from graphkin.trainer.featurize import featurize
+from graphkin.trainer.features.corpus import DIRECTIONS, Corpus
+from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.model.batch import Assembler
 
 with warnings.catch_warnings():  # while it is imported it uses torch.jit, which torch says is deprecated
     warnings.simplefilter("ignore", FutureWarning)

@@ -26,21 +26,21 @@ import torch
 from scipy.stats import bootstrap
 
 from benchmarks.data import smiles_file
+from benchmarks.memory import MemorySource
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
-from graphkin.trainer.batch import Assembler
-from graphkin.trainer.cache import Cache
-from graphkin.trainer.config import PretrainConfig
-from graphkin.trainer.features import features
-from graphkin.trainer.memory import MemorySource
-from graphkin.trainer.objective import Draw, Step
-from graphkin.trainer.online import OnlineSource
-from graphkin.trainer.plan import Plan
-from graphkin.trainer.pretrain import Clock, Trainer
-from graphkin.trainer.source import Source
+from graphkin.trainer.feed.cache import Cache
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.feed.source import Source
+from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.objective import Draw, Step
+from graphkin.trainer.pretraining.plan import Plan
+from graphkin.trainer.pretraining.pretrain import Clock, Trainer
 
 _THRESHOLD = 0.3  # low, for degrees as large collections have them
 _FED_THRESHOLD = 0.5

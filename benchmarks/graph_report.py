@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from benchmarks.cells import Cell, minutes
 from benchmarks.comparison import Difference, over_splits, told_apart
 from benchmarks.report import counted
-from graphkin.trainer.published import published
-from graphkin.trainer.split import FOLDS
+from graphkin.trainer.downstream.published import published
+from graphkin.trainer.downstream.split import FOLDS
 from graphkin.trainer.strategy import Strategy
 
 PRETRAINED: tuple[Strategy, ...] = ("hgc-fo", "hgc-ho")

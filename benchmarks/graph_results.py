@@ -45,26 +45,26 @@ import networkx as nx
 import numpy as np
 import torch
 
+from benchmarks.calibration import calibrate
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.graph_report import ARMS, FINETUNED, PRETRAINED, SETS, GraphResults, report
 from benchmarks.pretraining import pretrained
+from benchmarks.probe import probe_classes, standardised
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.cli import run as graphkin
-from graphkin.trainer.calibration import calibrate
-from graphkin.trainer.config import Model, PretrainConfig
-from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.embed import embed
-from graphkin.trainer.encoders import Encoder
-from graphkin.trainer.features import features
-from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
-from graphkin.trainer.objective import make_encoder
-from graphkin.trainer.online import OnlineSource, default_cache
-from graphkin.trainer.pretrained import load_encoder
-from graphkin.trainer.probe import probe_classes, standardised
-from graphkin.trainer.split import FOLDS, stratified_split
+from graphkin.trainer.downstream.embed import embed
+from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.split import FOLDS, stratified_split
+from graphkin.trainer.downstream.tu import TuDataset, read_tu
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.online import OnlineSource, default_cache
+from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.objective import make_encoder
+from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Strategy
-from graphkin.trainer.tu import TuDataset, read_tu
 
 _DATA = Path(__file__).parents[2] / "shared" / "data" / "tu"
 _CALIBRATION = 512  # graphs

@@ -24,14 +24,15 @@ from numpy.typing import NDArray
 
 from benchmarks.data import smiles_file
 from graphkin.ingest import pipeline
+from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.policy import Policy
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
 from graphkin.store.neo4j.bulk import write_import
 from graphkin.store.neo4j.connection import PASSWORD, USER
-from graphkin.store.records import Edges, Manifest
+from graphkin.store.records import Edges
 from graphkin.store.sampling.engine import sampler_of
-from graphkin.store.sampling.policy import Policy
 from graphkin.store.transfer import copy_generation
 from tests.conftest import JARS, Neo4jServer
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from benchmarks.data import smiles_file
 from graphkin.ingest.pipeline import ingest
+from graphkin.protocol.policy import Policy
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.records import Int32
-from graphkin.store.sampling.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 _BATCH = 256

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from benchmarks.cells import Cell, Stopwatch
-from graphkin.trainer.config import PretrainConfig
-from graphkin.trainer.metrics_log import Record
-from graphkin.trainer.online import OnlineSource
-from graphkin.trainer.pretrain import pretrain
+from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.metrics_log import Record
+from graphkin.trainer.pretraining.pretrain import pretrain
 
 
 def pretrained(config: PretrainConfig, source: OnlineSource, run: Path, checkpoint_steps: int) -> Cell:

@@ -29,28 +29,29 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 
+from benchmarks.calibration import calibrate
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules, smiles_file
 from benchmarks.pretraining import pretrained
+from benchmarks.probe import morgan, probe, standardised
 from benchmarks.report import FINETUNED, INTERPRETED, LATE, PRETRAINED, UNINTERPRETED, Results, report
+from benchmarks.scaffold import random_scaffold_split
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
-from graphkin.trainer.calibration import calibrate
-from graphkin.trainer.config import Model, PretrainConfig
-from graphkin.trainer.dataset import MOLECULENET, Dataset, read_csv
-from graphkin.trainer.embed import embed
-from graphkin.trainer.encoders import Encoder
-from graphkin.trainer.features import features
-from graphkin.trainer.featurize import featurize
-from graphkin.trainer.finetune import FinetuneOptions, Start, finetune
-from graphkin.trainer.objective import make_encoder
-from graphkin.trainer.online import OnlineSource, default_cache
-from graphkin.trainer.pretrained import load_encoder
-from graphkin.trainer.probe import morgan, probe, standardised
-from graphkin.trainer.scaffold import random_scaffold_split, scaffold_split, scaffolds
+from graphkin.trainer.downstream.dataset import MOLECULENET, Dataset, read_csv
+from graphkin.trainer.downstream.embed import embed
+from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
+from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.online import OnlineSource, default_cache
+from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.objective import make_encoder
+from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Strategy
 
 _DATA = Path(__file__).parents[2] / "shared" / "data" / "moleculenet"

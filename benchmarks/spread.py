@@ -24,17 +24,17 @@ from torch import Tensor
 
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import molecules
-from graphkin.trainer.batch import Assembler, Batch
-from graphkin.trainer.checkpoint import Checkpoint
-from graphkin.trainer.config import PretrainConfig
-from graphkin.trainer.corpus import MASK, Corpus
-from graphkin.trainer.featurize import featurize
-from graphkin.trainer.masking import Masking, uniform_like
-from graphkin.trainer.metrics import clustered_mean, masked_distance
-from graphkin.trainer.plan import Plan
-from graphkin.trainer.pretrain import Clock, Trainer
-from graphkin.trainer.schedule import learning_rate
-from graphkin.trainer.source import Epoch
+from benchmarks.metrics import clustered_mean, masked_distance
+from graphkin.trainer.features.corpus import MASK, Corpus
+from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.feed.source import Epoch
+from graphkin.trainer.model.batch import Assembler, Batch
+from graphkin.trainer.pretraining.checkpoint import Checkpoint
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.masking import Masking, Units
+from graphkin.trainer.pretraining.plan import Plan
+from graphkin.trainer.pretraining.pretrain import Clock, Trainer
+from graphkin.trainer.pretraining.schedule import learning_rate
 
 _PAPER_EPOCHS = 5  # that T17 averages over
 
@@ -57,6 +57,12 @@ def distances(batch: Batch, ids: np.ndarray, generator: torch.Generator) -> Dist
     molecule = torch.from_numpy(ids).to(mask.device)[batch.graph[mask]]
     found = molecule, masked_distance(batch, mask)[mask], masked_distance(batch, uniform)[uniform]
     return Distances(*(each.cpu() for each in found))
+
+
+def uniform_like(mask: Tensor, batch: Batch, generator: torch.Generator) -> Tensor:
+    """A uniform mask, (N,) bool, with as many atoms of every graph as `mask`: what T17 compares with (method.md I)."""
+    counts = torch.zeros(batch.graphs, dtype=torch.long, device=mask.device).index_add_(0, batch.graph, mask.long())
+    return Units.of("per_graph", batch).pick(torch.zeros(len(mask), device=mask.device), counts, generator)
 
 
 class Masked:

@@ -18,11 +18,11 @@ from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.data import molecules
-from graphkin.trainer.batch import Assembler
-from graphkin.trainer.config import PretrainConfig
-from graphkin.trainer.featurize import featurize
-from graphkin.trainer.objective import Draw
-from graphkin.trainer.pretrain import Clock, Trainer
+from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.objective import Draw
+from graphkin.trainer.pretraining.pretrain import Clock, Trainer
 
 _WARM_UP = 5
 

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.policy import Policy
 from graphkin.similarity.kind import Query, Search
 from graphkin.store.base import Generation, require_stored_threshold
-from graphkin.store.errors import InvalidInput
 from graphkin.store.records import Float32, Int32, shortest
 from graphkin.store.sampling.base import Sampler
-from graphkin.store.sampling.policy import Policy
 
 
 def neighbors_of(generation: Generation, id: int, min_similarity: float | None, limit: int) -> dict[str, Any]:

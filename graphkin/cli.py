@@ -65,13 +65,12 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line and say on standard error what went wrong; returns the exit code, as in the epilog."""
-    from graphkin.store.errors import GraphkinError
-    from graphkin.trainer.errors import TrainerError
+    from graphkin.protocol.errors import GraphkinError
 
     try:
         code = graphkin.main(arguments, prog_name="graphkin", standalone_mode=False)
         sys.stdout.flush()
-    except (GraphkinError, TrainerError) as error:
+    except GraphkinError as error:
         click.echo(f"error: {error}", err=True)
         return error.exit_code
     except click.ClickException as error:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from graphkin.ingest.progress import Progress
 
 if TYPE_CHECKING:
-    from graphkin.trainer.metrics_log import Listener, Report
+    from graphkin.trainer.pretraining.metrics_log import Listener, Report
 
 _TRAINING = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 _LINE_EVERY = 10.0  # seconds

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from graphkin.ingest.readers import RECORD_SCHEMA
 from graphkin.similarity.describer import Describer, Rejected, broken_off
+from graphkin.similarity.recipe import Recipe
 from graphkin.store.records import REJECTION_SCHEMA
 
 _KEPT_INPUT = 4096
@@ -57,7 +58,7 @@ class Parsed:
 class ChunkParser:
     """Parses chunks in this process."""
 
-    def __init__(self, describer: Describer) -> None:
+    def __init__(self, describer: Describer[Recipe]) -> None:
         self._describer = describer
 
     def parse(self, chunk: Chunk, at: Callable[[int], object] = lambda _: None) -> Parsed:

@@ -22,13 +22,14 @@ from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.progress import Progress
 from graphkin.ingest.readers import ReadOptions, Source, open_source
 from graphkin.ingest.workspace import Workspace
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.manifest import Counts, Histogram, Manifest, Provenance
 from graphkin.similarity.kind import Descriptors, Kind
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store import csr
 from graphkin.store.base import Draft, Store
-from graphkin.store.errors import InvalidInput
-from graphkin.store.records import REJECTION_SCHEMA, Counts, Edges, Histogram, Manifest, Provenance
+from graphkin.store.records import REJECTION_SCHEMA, Edges
 
 _FINGERPRINT_BLOCK = 65_536
 
@@ -129,6 +130,7 @@ def ingest(
             draft.write_forest(tally.forest.edges())
         provenance = Provenance(
             kind=kind.name,
+            structure=kind.structure,
             recipe=recipe.model_dump(mode="json"),
             versions={**kind.versions(recipe), **_versions()},
             inputs=[source.digest() for source in sources],
@@ -150,7 +152,7 @@ def ingest(
 
 
 def _parse(
-    kind: Kind,
+    kind: Kind[Recipe],
     sources: list[Source],
     recipe: Recipe,
     options: IngestOptions,

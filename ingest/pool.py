@@ -24,10 +24,10 @@ import pyarrow as pa
 
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.workspace import Workspace
+from graphkin.protocol.errors import StoreError
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.embedded.files import disk
-from graphkin.store.errors import StoreError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class ParserPool:
 
     def __init__(
         self,
-        describer: type[Describer],
+        describer: type[Describer[Recipe]],
         recipe: Recipe,
         max_size: int,
         workers: int,
@@ -223,7 +223,7 @@ class _Timer:
 class _Worker:
     """Parses chunks into pieces of the workspace, unless an earlier run has left them there."""
 
-    def __init__(self, describer: Describer, workspace: Workspace, patience: float) -> None:
+    def __init__(self, describer: Describer[Recipe], workspace: Workspace, patience: float) -> None:
         self._parser = ChunkParser(describer)
         self._key = describer.key
         self._workspace = workspace
@@ -269,7 +269,7 @@ _worker: _Worker
 
 
 def _start_worker(
-    describer: type[Describer], made_with: tuple[Recipe, int], workspace: Workspace, patience: float
+    describer: type[Describer[Recipe]], made_with: tuple[Recipe, int], workspace: Workspace, patience: float
 ) -> None:
     global _worker  # a worker process has one, made once
     Thread(target=_end_with_parent, daemon=True).start()

@@ -3,9 +3,11 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Generic
 
 import pyarrow as pa
+
+from graphkin.similarity.recipe import AnyRecipe
 
 _PLACE = re.compile(r"\S*/\S*|\b0x[0-9a-fA-F]+\b")  # a path, or where in memory
 _LONGEST = 200
@@ -23,7 +25,7 @@ def broken_off(error: Exception) -> str:
     return f"could not be described: {type(error).__name__}{': ' if said else ''}{said}"
 
 
-class Describer(ABC):
+class Describer(ABC, Generic[AnyRecipe]):
     """Turns the text of a record into a row of `schema`. Every process that reads records makes its own.
 
     Of the schema, `digest` (16 bytes) says which records are the same item; what has the name of a column of the item
@@ -35,7 +37,7 @@ class Describer(ABC):
     """All that decides what `describe` returns."""
 
     @abstractmethod
-    def __init__(self, recipe: Any, max_size: int) -> None:
+    def __init__(self, recipe: AnyRecipe, max_size: int) -> None:
         """As the recipe says; items of more than `max_size` atoms or nodes are rejected."""
 
     @abstractmethod

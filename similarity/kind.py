@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Generic, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.join import Pairs
-from graphkin.similarity.recipe import Recipe
-from graphkin.store import records
+from graphkin.similarity.recipe import AnyRecipe
 from graphkin.store.base import Generation
 from graphkin.store.records import Edges, Float64, Int32, Int64, UInt64
 
@@ -78,44 +77,50 @@ class Search(ABC):
         """(n,) of one item, or of any structure, with others, by default (N,) with all, itself among them."""
 
 
-class Kind(ABC):
-    """One kind of item."""
+class Kind(ABC, Generic[AnyRecipe]):
+    """One kind of item, compared as recipes of one type say.
 
-    name: ClassVar[records.Kind]
-    recipe_type: ClassVar[type[Recipe]]
-    describer: ClassVar[type[Describer]]
+    One that is registered (`similarity.kinds`) is ingested, kept, served, searched and exported.
+    """
+
+    name: ClassVar[str]
+    """Lower-case letters."""
     plural: ClassVar[str]
+    recipe_type: type[AnyRecipe]
+    describer: type[Describer[AnyRecipe]]
+    structure: ClassVar[Literal["smiles", "structure"]] = "structure"
+    """The column of the item table that says what an item is."""
     computed: ClassVar[Sequence[str]]
     """Columns of the describer that are kept as numeric properties."""
     writings: ClassVar[Sequence[str]]
-    """Ways to write a structure."""
+    """Ways to write a structure; the usual one first."""
     files: ClassVar[Mapping[str, str]]
     """Formats of files that hold such items, and which of the writings is in each."""
     max_size: ClassVar[int]
     """Atoms or nodes of the largest item that is kept, unless told otherwise."""
 
-    def recipe(self, values: Mapping[str, Any]) -> Any:
+    def recipe(self, values: Mapping[str, Any]) -> AnyRecipe:
         """The recipe of a manifest."""
         return self.recipe_type.model_validate(values)
 
     @abstractmethod
-    def descriptors(self, items: pa.Table, recipe: Any) -> Descriptors:
+    def descriptors(self, items: pa.Table, recipe: AnyRecipe) -> Descriptors:
         """Of the distinct items, as their describer described them."""
 
     @abstractmethod
-    def descriptors_of(self, generation: Generation, recipe: Any) -> Descriptors:
+    def descriptors_of(self, generation: Generation, recipe: AnyRecipe) -> Descriptors:
         """Of the items of a published generation."""
 
     @abstractmethod
-    def specimen(self, recipe: Any) -> Descriptors:
+    def specimen(self, recipe: AnyRecipe) -> Descriptors:
         """Two items, to compile with."""
 
     @abstractmethod
-    def versions(self, recipe: Any) -> dict[str, str]:
+    def versions(self, recipe: AnyRecipe) -> dict[str, str]:
         """Of the libraries that take part in describing and comparing these items."""
 
     @abstractmethod
-    def read(self, recipe: Any, text: str, writing: str) -> Query:
+    def read(self, recipe: AnyRecipe, text: str, writing: str) -> Query:
         """Read a structure that somebody asks about. Raises `InvalidInput` with the reason."""
 
     @abstractmethod

@@ -1,15 +1,16 @@
 """A structure somebody asks about, read exactly as the collection's recipe reads its records."""
 
+from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.errors import Conflict, InvalidInput
 
 
 def read_structure(recipe: Recipe, **structure: str | None) -> Query:
     """Read a structure that is given in exactly one way.
 
-    Molecules: smiles, inchi (10 kB each) or molblock (1 MB), of at most 1,000 atoms. Graphs: graph, as JSON.
+    Molecules: smiles, inchi (10 kB each) or molblock (1 MB), of at most 1,000 atoms. Graphs: graph, as JSON. Of any
+    kind: structure, which is the first of its writings.
     Raises `InvalidInput` with the reason, and `Conflict` where items of this kind are not written so.
     """
     kind = kind_of_recipe(recipe)
@@ -21,6 +22,8 @@ def read_structure(recipe: Recipe, **structure: str | None) -> Query:
             expected=f"exactly one of {', '.join(kind.writings)}",
         )
     ((text, writing),) = given
+    if writing == "structure":
+        writing = kind.writings[0]
     if writing not in kind.writings:
         raise Conflict(
             f"collections of {kind.plural} have no such structures",

@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kinds import kind_of
 from graphkin.store.base import Generation
-from graphkin.store.errors import InvalidInput
 from graphkin.store.records import Int64
 
 

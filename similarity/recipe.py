@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from graphkin.store.errors import InvalidInput
-from graphkin.store.records import Frozen
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.frozen import Frozen
 
 AnyRecipe = TypeVar("AnyRecipe", bound="Recipe")
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from graphkin.protocol.errors import StoreFormat
 from graphkin.store.base import Generation
-from graphkin.store.errors import StoreFormat
 
 T = TypeVar("T", bound=NamedTuple)
 

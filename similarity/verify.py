@@ -4,6 +4,7 @@ import numpy as np
 
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.kinds import kind_of
+from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Generation, rounded
 from graphkin.store.records import Edges
 
@@ -22,7 +23,7 @@ def verify(generation: Generation, sample: int, seed: int = 0) -> list[str]:
     return [*kind.wrong_items(generation, sample, random), *_wrong_edges(kind, generation, sample, random)]
 
 
-def _wrong_edges(kind: Kind, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+def _wrong_edges(kind: Kind[Recipe], generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
     edges = _sampled(generation, sample, random)
     again = kind.recomputed(generation, edges)
     wrong = (np.abs(again - edges.similarity) > _TOLERANCE) | (

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from graphkin.protocol.policy import Policy
 from graphkin.similarity.planes import BitLists, BitPlanes
 from graphkin.similarity.popcount import common_with, minimum_common
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.store import csr, traverse
 from graphkin.store.components import Components
 from graphkin.store.records import Edges, Graph
-from graphkin.store.sampling.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 

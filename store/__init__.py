@@ -24,7 +24,7 @@ def open_store(location: str | Path, *, create: bool = False) -> "Store":
 
 
 def _open_neo4j(url: str, create: bool) -> "Store":
-    from graphkin.store.errors import InvalidInput
+    from graphkin.protocol.errors import InvalidInput
 
     try:
         from graphkin.store.neo4j.store import Neo4jStore

@@ -16,21 +16,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graphkin.store.errors import Conflict, Damage, Damaged, InvalidInput, NotFound, StoreFormat
-from graphkin.store.records import (
-    STRUCTURE,
-    Edges,
-    Fingerprints,
-    Float32,
-    Float64,
-    Graph,
-    Int32,
-    Item,
-    Kind,
-    Manifest,
-    Provenance,
-    UInt64,
-)
+from graphkin.protocol.errors import Conflict, Damage, InvalidInput, NotFound, StoreDamaged, StoreFormat
+from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.protocol.values import Kind
+from graphkin.store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, UInt64
 
 Field = Literal["smiles", "name", "inchikey"]
 
@@ -104,7 +93,8 @@ class Store(ABC):
 
         The reader stays valid while it is open, whatever is published meanwhile. When its own generation is deleted it
         either goes on as before or raises `Deleted`; it never answers half.
-        Raises `NotFound`; `Deleted` for a generation that was published once; `Damaged` for one that cannot be read.
+        Raises `NotFound`; `Deleted` for a generation that was published once; `StoreDamaged` for one that cannot be
+        read.
         """
 
     def manifest(self, collection: str, generation: str | None = None) -> Manifest:
@@ -122,7 +112,7 @@ class Store(ABC):
                 for _ in opened.scrub():
                     pass
                 return opened.damage
-        except Damaged as error:
+        except StoreDamaged as error:
             return error.damage
 
     @abstractmethod
@@ -229,7 +219,7 @@ class Generation(ABC):
     """A reader of one published hierarchy. Immutable, safe to share between threads.
 
     What it answers is what was published: a store that keeps files checks each before it is first used, and every
-    method raises `Damaged` for one that is not what was written.
+    method raises `StoreDamaged` for one that is not what was written.
 
     Thresholds given to it are rounded to float32 before comparing with stored similarities, so a stored 0.7 passes
     `min_similarity=0.7`. Ids out of range raise `NotFound`. Arrays returned must not be written to.
@@ -257,7 +247,7 @@ class Generation(ABC):
     def scrub(self, again: bool = False) -> Iterator[str]:  # noqa: ARG002
         """Check the files it is read from that were not checked yet, `again` all of them; `damage` then tells.
 
-        Gives the name of each when it is done, so that the caller may rest. Never raises `Damaged`.
+        Gives the name of each when it is done, so that the caller may rest. Never raises `StoreDamaged`.
         """
         return iter(())
 
@@ -287,8 +277,7 @@ class Generation(ABC):
 
     def structures(self, ids: Int32 | None = None) -> Iterator[str]:
         """What the items are, as SMILES or graphs as JSON, in the order of `scan`."""
-        column = STRUCTURE[self.manifest.kind]
-        return (text for batch in self.scan(ids) for text in batch[column].to_pylist())
+        return (text for batch in self.scan(ids) for text in batch[self.manifest.structure].to_pylist())
 
     @abstractmethod
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
@@ -352,7 +341,7 @@ class Generation(ABC):
     def check(self) -> list[str]:
         """Damage found by reading everything back: checksums, sizes, the content hash. Empty when whole.
 
-        It is reported, never raised as `Damaged`.
+        It is reported, never raised as `StoreDamaged`.
         """
 
     @abstractmethod

@@ -24,10 +24,10 @@ import numpy as np
 from cachetools import FIFOCache
 from filelock import FileLock, Timeout
 
+from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
+from graphkin.protocol.policy import Policy
 from graphkin.store.embedded.files import ArrayWriter, map_array, sha256, sha256_at
-from graphkin.store.errors import InvalidInput, StoreBusy, StoreError
 from graphkin.store.sampling.base import PositiveSets, Sampler
-from graphkin.store.sampling.policy import Policy
 
 _FORMAT = 2  # part of the key: raise it when the engines draw differently or the columns change
 _OVERHEAD = 4096  # bytes set aside for an entry's array headers and key.json

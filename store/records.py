@@ -1,21 +1,18 @@
-"""What the rooms hand to each other: columnar items, edges, rejections, and a generation's provenance."""
+"""What the rooms hand to each other: columnar items, edges and rejections."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
 Int32: TypeAlias = NDArray[np.int32]
 Int64: TypeAlias = NDArray[np.int64]
 Float32: TypeAlias = NDArray[np.float32]
 Float64: TypeAlias = NDArray[np.float64]
 UInt64: TypeAlias = NDArray[np.uint64]
-
-Kind = Literal["molecule", "graph", "node"]
 
 ITEM_SCHEMA = pa.schema(
     [
@@ -39,9 +36,6 @@ REJECTION_SCHEMA = pa.schema(
         pa.field("reason", pa.string(), nullable=False),
     ]
 )
-
-STRUCTURE: dict[Kind, str] = {"molecule": "smiles", "graph": "structure", "node": "structure"}
-"""The column of the item table that holds what an item of this kind is."""
 
 EDGE_SCHEMA = pa.schema([("source", pa.int32()), ("target", pa.int32()), ("similarity", pa.float32())])
 """Undirected edges, each stored once with source < target."""
@@ -111,64 +105,6 @@ class Fingerprints:
 
     words: UInt64
     popcounts: Int32
-
-
-class Frozen(BaseModel):
-    """A value: immutable, every field named, nothing extra."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Input(Frozen):
-    """One source file as it was read. `sha256` is of the bytes as stored (before decompression)."""
-
-    name: str
-    bytes: int
-    sha256: str
-
-
-class Counts(Frozen):
-    """Records: read = kept + duplicates + rejected."""
-
-    read: int
-    kept: int
-    duplicates: int
-    rejected: int
-
-
-class Histogram(Frozen):
-    """`counts[i]` values lie in [edges[i], edges[i+1]); the last bin is closed."""
-
-    edges: list[float]
-    counts: list[int]
-
-
-class Provenance(Frozen):
-    """What the builder of a hierarchy knows when it publishes: everything but the id."""
-
-    kind: Kind
-    recipe: dict[str, Any]
-    versions: dict[str, str]
-    inputs: list[Input]
-    counts: Counts
-    edges: int
-    dropped: int | None  # pairs ≥ τ that the cap did not keep; null where the join could not count them
-    properties: dict[str, Literal["number", "text"]]
-    histograms: dict[Literal["degree", "similarity"], Histogram]
-    times: dict[str, float]  # seconds, stage by stage
-
-
-class Manifest(Provenance):
-    """A published generation's provenance. `generation` is its content hash, 64 hexadecimal digits."""
-
-    generation: str
-    published_at: str  # ISO 8601, UTC
-    files: dict[str, str] = {}  # file name -> SHA-256, in stores that keep files
-
-    @property
-    def threshold(self) -> float:
-        """The stored τ: no edge below it exists."""
-        return float(self.recipe["threshold"])
 
 
 def shortest(similarity: Float32) -> list[float]:

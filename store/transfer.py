@@ -5,10 +5,11 @@ from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
 
+from graphkin.protocol.errors import NotFound, StoreFormat
+from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.store.base import Collection, Draft, Generation, Store
-from graphkin.store.errors import NotFound, StoreFormat
 from graphkin.store.identity import ContentHash
-from graphkin.store.records import ITEM_SCHEMA, Int32, Manifest, Provenance
+from graphkin.store.records import ITEM_SCHEMA, Int32
 
 Stage = Callable[[str, int | None, str], AbstractContextManager[Callable[[int], object]]]
 """Announces a stage: its name, its total (None: unknown) and unit. What it yields advances it by so many units."""

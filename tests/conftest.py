@@ -23,19 +23,10 @@ from rdkit import RDConfig
 
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.readers import RECORD_SCHEMA
+from graphkin.protocol.manifest import Counts, Histogram, Input, Manifest, Provenance
+from graphkin.protocol.values import Kind
 from graphkin.store.base import Draft, Store
-from graphkin.store.records import (
-    ITEM_SCHEMA,
-    REJECTION_SCHEMA,
-    Counts,
-    Edges,
-    Histogram,
-    Input,
-    Kind,
-    Manifest,
-    Provenance,
-    UInt64,
-)
+from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Edges, UInt64
 
 _JAVA = Path(__file__).with_name("neo4j")
 JARS = _JAVA / "target" / "lib"

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import Any, Literal
 
+from graphkin.protocol.values import Pad, PolicyName, Rank
+
 Strategy = Literal["hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho"]
 Preset = Literal["default", "paper", "rc"]
 Encoder = Literal["gin", "gcn", "sage"]
@@ -24,15 +26,15 @@ class Policy:
     pad     resample or self: what fills up short lists.
     """
 
-    name: Literal["first_order", "random_walk", "second_order"]
+    name: PolicyName
     k: int
     length: int = 2
     walks: int = 5
     p: float = 1.0
     q: float = 1.0
     p_end: float = 0.0
-    rank: Literal["top", "count", "exp"] = "exp"
-    pad: Literal["resample", "self"] = "resample"
+    rank: Rank = "exp"
+    pad: Pad = "resample"
 
     def parameters(self) -> dict[str, Any]:
         """All but the name."""

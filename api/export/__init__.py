@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from graphkin.api.export.table import Comparison, ItemTable
+from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.store.base import Generation, rounded
-from graphkin.store.errors import Conflict, InvalidInput, NotFound
-from graphkin.store.records import EDGE_SCHEMA, STRUCTURE, Int32
+from graphkin.store.records import EDGE_SCHEMA, Int32
 
 ItemFormat = Literal["csv", "parquet", "sdf", "arrow"]
 EdgeFormat = Literal["csv", "parquet", "graphml", "arrow"]
@@ -56,7 +56,7 @@ def export_items(
     if format == "sdf":
         from graphkin.api.export import sdf
 
-        if STRUCTURE[generation.manifest.kind] != "smiles":
+        if generation.manifest.structure != "smiles":
             raise Conflict(
                 f"collection {generation.collection!r} holds no molecules",
                 given=format,

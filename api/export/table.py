@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from graphkin.store.base import Generation
-from graphkin.store.records import STRUCTURE, Float32, Int32, shortest
+from graphkin.store.records import Float32, Int32, shortest
 
 _RESERVED = ("id", "smiles", "structure", "names", "inchikey")
 _JSON = json.JSONEncoder(ensure_ascii=False)
@@ -48,7 +48,7 @@ class ItemTable:
     @property
     def _stored(self) -> list[str]:
         manifest = self.generation.manifest
-        return ["id", STRUCTURE[manifest.kind], "names", *(["inchikey"] if manifest.recipe.get("inchikey") else [])]
+        return ["id", manifest.structure, "names", *(["inchikey"] if manifest.recipe.get("inchikey") else [])]
 
     @property
     def properties(self) -> list[Column]:

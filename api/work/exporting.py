@@ -2,13 +2,14 @@
 
 from collections.abc import Generator
 from functools import lru_cache
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 
 from graphkin.api.export import EdgeFormat, ItemFormat, export_edges, export_items
 from graphkin.api.export.table import Comparison
 from graphkin.api.work.reading import unpacked
+from graphkin.protocol.values import Exported
 from graphkin.similarity.kinds import kind_of
 from graphkin.store import open_store
 from graphkin.store.base import Generation
@@ -19,7 +20,7 @@ def export(
     store: str,
     collection: str,
     generation: str,
-    what: Literal["items", "edges"],
+    what: Exported,
     format: str,
     ids: list[int] | None = None,
     min_similarity: float | None = None,

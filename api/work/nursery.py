@@ -20,7 +20,7 @@ from types import FrameType
 from typing import Any
 
 from graphkin.api.work.worker import TASKS, work
-from graphkin.store.errors import StoreError
+from graphkin.protocol.errors import StoreError
 
 _LONGEST = 1024  # bytes of an order
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # a process with threads must not fork

@@ -10,7 +10,7 @@ from typing import Any, Self
 from graphkin.api.work.crossing import unpacked
 from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.worker import ERROR, HEADER, PIECE
-from graphkin.store.errors import StoreBusy, StoreError
+from graphkin.protocol.errors import StoreBusy, StoreError
 
 _WAITING = 256  # questions that may wait for a process
 
@@ -115,7 +115,7 @@ class Worker:
     async def ask(self, task: str, limit: float, **arguments: Any) -> Any:
         """The task's result.
 
-        Raises `TimeoutError` after `limit` seconds, what the task raised of `store.errors`, `Failed` and `Ended`.
+        Raises `TimeoutError` after `limit` seconds, what the task raised of `protocol.errors`, `Failed` and `Ended`.
         """
         async with asyncio.timeout(limit):
             self._put(task, arguments, limit)

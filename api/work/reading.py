@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from graphkin.api.body import parsed
-from graphkin.api.queries import SearchBody
+from graphkin.protocol.requests import SearchBody
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_named
 from graphkin.similarity.query import read_structure
@@ -24,7 +24,8 @@ def read_search(kind: str, recipe: dict[str, Any], body: str) -> dict[str, Any]:
     """
     asked = parsed(SearchBody, body.encode("latin-1"))
     graph = None if asked.graph is None else asked.graph.model_dump_json(exclude_none=True)
-    query = read(kind, recipe, smiles=asked.smiles, inchi=asked.inchi, molblock=asked.molblock, graph=graph)
+    given = {writing: getattr(asked, writing) for writing in ("smiles", "inchi", "molblock", "structure")}
+    query = read(kind, recipe, graph=graph, **given)
     return {"query": query, "min_similarity": asked.min_similarity, "limit": asked.limit}
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from graphkin.api.work.crossing import packed
-from graphkin.store.errors import GraphkinError
+from graphkin.protocol.errors import GraphkinError
 
 HEADER = struct.Struct(">cI")
 """Kind and length of a frame."""

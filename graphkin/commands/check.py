@@ -76,8 +76,8 @@ _Checked = tuple[str | None, str | None, list[str]]
 
 
 def _checked(location: str, collection: str | None, generation: str | None, sample: int) -> list[_Checked]:
+    from graphkin.protocol.errors import StoreFormat
     from graphkin.store import open_store
-    from graphkin.store.errors import StoreFormat
 
     try:
         with open_store(location) as store:
@@ -92,13 +92,13 @@ def _checked(location: str, collection: str | None, generation: str | None, samp
 
 
 def _problems(store: "Store", collection: str, generation: str, sample: int) -> list[str]:
+    from graphkin.protocol.errors import GraphkinError, NotFound, StoreDamaged
     from graphkin.similarity.verify import verify as verify_generation
-    from graphkin.store.errors import Damaged, GraphkinError, NotFound
 
     try:
         with store.open(collection, generation) as opened:
             return verify_generation(opened, sample)
-    except Damaged as error:
+    except StoreDamaged as error:
         return [f"{error.damage.file}: {error.damage.problem}"]
     except NotFound:
         raise

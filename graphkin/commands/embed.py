@@ -14,8 +14,8 @@ import click
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from graphkin.trainer.embedding_file import EmbeddingFile
-    from graphkin.trainer.encoders import Encoder
+    from graphkin.trainer.downstream.embedding_file import EmbeddingFile
+    from graphkin.trainer.model.encoders import Encoder
 
 _BATCHES = 32  # of the reader a block: at most 32,000 records and 128 million characters
 _COLUMNS = ("line", "text", "fault")
@@ -61,11 +61,11 @@ def embed(
     from graphkin.ingest.readers import ReadOptions, open_source
     from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
+    from graphkin.protocol.errors import InvalidInput
     from graphkin.similarity.molecules.kind import MoleculeKind
-    from graphkin.trainer.device import chosen_device
-    from graphkin.trainer.embedding_file import embedding_format
-    from graphkin.trainer.errors import InvalidInput
-    from graphkin.trainer.pretrained import load_encoder
+    from graphkin.trainer.downstream.embedding_file import embedding_format
+    from graphkin.trainer.model.device import chosen_device
+    from graphkin.trainer.pretraining.pretrained import load_encoder
 
     place = chosen_device(device)
     output_format, (encoder, _) = embedding_format(output), load_encoder(checkpoint)
@@ -96,9 +96,9 @@ def _write(
     advance: Callable[[int], object],
 ) -> tuple[int, int]:
     """Write the embeddings and the report; how many records there were, and how many of them are molecules."""
-    from graphkin.trainer.embed import embed
-    from graphkin.trainer.embedding_file import Block
-    from graphkin.trainer.featurize import featurize_readable
+    from graphkin.trainer.downstream.embed import embed
+    from graphkin.trainer.downstream.embedding_file import Block
+    from graphkin.trainer.features.featurize import featurize_readable
 
     report.write(_csv([("row", "line", "input", "reason")]))
     records = molecules = 0

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from graphkin import options
+from graphkin.protocol.values import MAX_SEED
 from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 
 
@@ -20,7 +21,7 @@ from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 @click.option("--encoder", type=click.Choice(ENCODERS), default="gin", help="What hgc-ho draws depends on it.")
 @click.option("--batch-size", type=click.IntRange(2), help="Smallest batch to train with.  [default: 256; graphs: 32]")
 @click.option("--epochs", type=click.IntRange(0), required=True, help="Epochs to train for.")
-@click.option("--seed", type=click.IntRange(0, 2**53 - 1), default=0, help="Seed of the draws.")
+@click.option("--seed", type=click.IntRange(0, MAX_SEED), default=0, help="Seed of the draws.")
 @click.option(
     "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder to write; new or empty."
 )
@@ -38,11 +39,11 @@ def fetch(
     """Write features, positives and negatives into a folder that `graphkin pretrain --offline` trains from."""
     from graphkin.output import whole_folder
     from graphkin.progress import terminal_progress
-    from graphkin.trainer.client import Graphkin
-    from graphkin.trainer.config import Model, PretrainConfig
-    from graphkin.trainer.features import features
-    from graphkin.trainer.offline import write_offline
-    from graphkin.trainer.online import OnlineSource, default_cache
+    from graphkin.trainer.feed.client import Graphkin
+    from graphkin.trainer.feed.kinds import features
+    from graphkin.trainer.feed.offline import write_offline
+    from graphkin.trainer.feed.online import OnlineSource, default_cache
+    from graphkin.trainer.pretraining.config import Model, PretrainConfig
 
     with Graphkin(url) as server:
         kind = server.collection(collection, generation).kind

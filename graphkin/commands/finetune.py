@@ -11,7 +11,7 @@ import click
 from graphkin.trainer.strategy import ENCODERS
 
 if TYPE_CHECKING:
-    from graphkin.trainer.dataset import Dataset
+    from graphkin.trainer.downstream.dataset import Dataset
 
 _DATASETS = ("bace", "bbbp", "clintox", "hiv", "sider", "tox21", "toxcast")
 _EPILOG = """\b
@@ -132,11 +132,11 @@ def finetune(
         raise click.UsageError("--encoder is only for --checkpoint none: a checkpoint says itself what it is")
 
     from graphkin.progress import terminal_progress
-    from graphkin.trainer.config import Model
-    from graphkin.trainer.device import chosen_device
-    from graphkin.trainer.finetune import FinetuneOptions, Start
-    from graphkin.trainer.study import Study, table
-    from graphkin.trainer.tu import read_tu
+    from graphkin.trainer.downstream.finetune import FinetuneOptions, Start
+    from graphkin.trainer.downstream.study import Study, table
+    from graphkin.trainer.downstream.tu import read_tu
+    from graphkin.trainer.model.device import chosen_device
+    from graphkin.trainer.pretraining.config import Model
 
     chosen_device(device)
     chosen = FinetuneOptions(**options)
@@ -151,7 +151,7 @@ def finetune(
 
 
 def _molecules(file: Path, dataset: str | None, smiles_column: str | None, targets: Sequence[str] | None) -> "Dataset":
-    from graphkin.trainer.dataset import MOLECULENET, read_csv
+    from graphkin.trainer.downstream.dataset import MOLECULENET, read_csv
 
     wanted = MOLECULENET[dataset] if targets is None and dataset is not None else targets or None
     return read_csv(file, smiles_column, wanted, workers=os.cpu_count() or 1)

@@ -107,7 +107,7 @@ def molecules(
     """
     from graphkin.ingest.readers import ReadOptions
 
-    read = ReadOptions(format=format, smiles_column=smiles_column, name_column=name_column)
+    read = ReadOptions(format=format, structure_column=smiles_column, name_column=name_column)
     _ingest(resolve_recipe(preset, recipe_options), read, max_atoms, **running)
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphkin import options
+from graphkin.protocol.values import MAX_SEED
 from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
-    from graphkin.trainer.client import Collection
-    from graphkin.trainer.config import PretrainConfig
-    from graphkin.trainer.corpus import Corpus
-    from graphkin.trainer.source import Source
+    from graphkin.trainer.features.corpus import Corpus
+    from graphkin.trainer.feed.client import Collection
+    from graphkin.trainer.feed.source import Source
+    from graphkin.trainer.pretraining.config import PretrainConfig
 
 _EPILOG = """\b
 Started by torchrun, several processes train as one: the batch, its negatives,
@@ -39,7 +40,7 @@ batch normalisation and AdaM's choice are those of all of them together.
 @click.option("--epochs", type=click.IntRange(1), help="Passes over the anchors.  [default: as published]")
 @click.option("--max-steps", type=click.IntRange(1), help="Steps to train for, however many epochs that takes.")
 @click.option("--limit", type=click.IntRange(2), help="Anchors an epoch has at most: the first in its order.")
-@click.option("--seed", type=click.IntRange(0, 2**53 - 1), default=0, help="Seed of everything that is random.")
+@click.option("--seed", type=click.IntRange(0, MAX_SEED), default=0, help="Seed of everything that is random.")
 @click.option("--mask-neighbors", is_flag=True, help="Neighbours of an anchor are not its negatives.")
 @click.option("--bf16", is_flag=True, help="Autocast to bfloat16; losses stay in float32.")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Where to train.")
@@ -68,9 +69,9 @@ def pretrain(
     """
     _require_one_source(url, collection, generation, offline)
     from graphkin.progress import training_progress
-    from graphkin.trainer.config import Model, PretrainConfig
-    from graphkin.trainer.pretrain import pretrain as train
-    from graphkin.trainer.ranks import launched
+    from graphkin.trainer.model.ranks import launched
+    from graphkin.trainer.pretraining.config import Model, PretrainConfig
+    from graphkin.trainer.pretraining.pretrain import pretrain as train
 
     if resume and generation is None:
         generation = _begun_with(output, collection)
@@ -108,8 +109,8 @@ def _require_one_source(url: str | None, collection: str | None, generation: str
 
 def _begun_with(output: Path, collection: str | None) -> str | None:
     """The generation of the run in a folder, if there is one, and it is of this collection."""
-    from graphkin.trainer.checkpoint import read_run
-    from graphkin.trainer.errors import NotFound
+    from graphkin.protocol.errors import NotFound
+    from graphkin.trainer.pretraining.checkpoint import read_run
 
     try:
         begun = read_run(output).get("generation", {})
@@ -121,10 +122,10 @@ def _begun_with(output: Path, collection: str | None) -> str | None:
 def _kind(offline: Path | None, url: str | None, collection: str | None, generation: str | None) -> str:
     """Of the items to train on."""
     if offline is not None:
-        from graphkin.trainer.offline import fetched_generation
+        from graphkin.trainer.feed.offline import fetched_generation
 
         return fetched_generation(offline).kind
-    from graphkin.trainer.client import Graphkin
+    from graphkin.trainer.feed.client import Graphkin
 
     assert url is not None
     assert collection is not None
@@ -142,10 +143,10 @@ def _source(
 ) -> "Source":
     last = None if config.max_steps else config.epochs - 1
     if offline is not None:
-        from graphkin.trainer.offline import OfflineSource
+        from graphkin.trainer.feed.offline import OfflineSource
 
         return OfflineSource(offline, config.draws, last=last)
-    from graphkin.trainer.online import OnlineSource, default_cache
+    from graphkin.trainer.feed.online import OnlineSource, default_cache
 
     assert url is not None
     assert collection is not None
@@ -154,13 +155,13 @@ def _source(
 
 
 def _featurized(collection: "Collection") -> "Corpus":
-    from graphkin.trainer.features import features
+    from graphkin.trainer.feed.kinds import features
 
     click.echo(f"featurising {collection.size:,} items, once for this generation", err=True)
     return features(collection, workers=os.cpu_count() or 1)
 
 
 def _newest(output: Path) -> Path | None:
-    from graphkin.trainer.checkpoint import newest_checkpoint
+    from graphkin.trainer.pretraining.checkpoint import newest_checkpoint
 
     return newest_checkpoint(output)

@@ -2,16 +2,17 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from graphkin import options
+from graphkin.protocol.values import Pad, PolicyName, Rank
 
 if TYPE_CHECKING:
+    from graphkin.protocol.errors import Damage
+    from graphkin.protocol.manifest import Manifest
     from graphkin.store.base import Collection, Generation, Store
-    from graphkin.store.errors import Damage
-    from graphkin.store.records import Manifest
     from graphkin.store.sampling.engine import Engine
 
 
@@ -144,9 +145,9 @@ def neighbors(
 
 def _the_item(opened: "Generation", smiles: str | None, name: str | None, id: int | None) -> int:
     """The id of the one item asked for. Raises `NotFound`, and `InvalidInput` for a name that several items share."""
+    from graphkin.protocol.errors import InvalidInput, NotFound
     from graphkin.similarity.kinds import recipe_of
     from graphkin.similarity.query import read_structure
-    from graphkin.store.errors import InvalidInput, NotFound
 
     if sum(given is not None for given in (smiles, name, id)) != 1:
         raise click.UsageError("give exactly one of --smiles, --name, --id")
@@ -204,7 +205,7 @@ def search(
     text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
     with open_store(store_location) as store, store.open(collection, generation) as opened:
         kind = kind_of(opened)
-        query = read_structure(recipe_of(opened), **{kind.writings[0]: text})
+        query = read_structure(recipe_of(opened), structure=text)
         answer = hits_of(opened, kind.search(opened), query, min_similarity, limit)
     if as_json:
         _print_json(answer)
@@ -216,15 +217,15 @@ def search(
 @click.command()
 @options.reading
 @click.option("--id", "anchor", type=int, required=True, help="Anchor.")
-@click.option("--policy", type=click.Choice(["first_order", "random_walk", "second_order"]), required=True)
+@click.option("--policy", type=click.Choice(get_args(PolicyName)), required=True)
 @click.option("--k", type=int, help="Positives to draw.  [default: 3; random_walk: 5]")
 @click.option("--length", type=int, help="Steps of a walk.  [default: 2]")
 @click.option("--walks", type=int, help="Walks.  [default: 5]")
 @click.option("--p", type=float, help="node2vec return parameter.  [default: 1]")
 @click.option("--q", type=float, help="node2vec in-out parameter.  [default: 1]")
 @click.option("--p-end", type=float, help="Probability that a walk ends after a step.  [default: 0]")
-@click.option("--rank", type=click.Choice(["top", "count", "exp"]), help="How visits count.  [default: exp]")
-@click.option("--pad", type=click.Choice(["resample", "self"]), help="How short lists fill up.  [default: resample]")
+@click.option("--rank", type=click.Choice(get_args(Rank)), help="How visits count.  [default: exp]")
+@click.option("--pad", type=click.Choice(get_args(Pad)), help="How short lists fill up.  [default: resample]")
 @click.option("--seed", type=int, default=0, help="Seed, 0 to 2^53 - 1.")
 @click.option("--epoch", type=int, default=0, help="Epoch.")
 @click.option(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphkin.ingest.readers.records import Record
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 MAX_COLUMNS = 10_000
 _TOLD = 500  # characters of names in an error
@@ -13,16 +13,16 @@ _TOLD = 500  # characters of names in an error
 
 @dataclass(frozen=True)
 class Columns:
-    """A header that has been understood. `smiles` and `name` are positions; `properties` are (position, name)."""
+    """A header that has been understood. `structure` and `name` are positions; `properties` are (position, name)."""
 
     names: tuple[str, ...]
-    smiles: int
+    structure: int
     name: int | None
     properties: tuple[tuple[int, str], ...]
 
     @classmethod
-    def resolve(cls, source: str, header: Sequence[str], smiles: str | None, name: str | None) -> "Columns":
-        """Find the asked-for columns, by default "smiles" and, if there is one, "id": the exact name, else in any case.
+    def resolve(cls, source: str, header: Sequence[str], structure: str, name: str | None) -> "Columns":
+        """Find the asked-for columns, the name's by default "id" if there is one: the exact name, else in any case.
 
         A column without a name is called after its position, from "column 1". Raises `InvalidInput` naming the columns
         for one that is missing or ambiguous, for two columns of one name, and for more than `MAX_COLUMNS`.
@@ -33,24 +33,24 @@ class Columns:
         title, times = Counter(names).most_common(1)[0] if names else ("", 0)
         if times > 1:
             raise InvalidInput(f"{source} has several columns named {_told(title)!r}", expected="distinct column names")
-        smiles_at = _required(source, names, smiles or "smiles", "--smiles-column")
+        structure_at = _required(source, names, structure, "--smiles-column")
         if name is not None:
             name_at: int | None = _required(source, names, name, "--name-column")
-        elif (name_at := _find(source, names, "id", "--name-column")) == smiles_at:
+        elif (name_at := _find(source, names, "id", "--name-column")) == structure_at:
             name_at = None
-        others = tuple((at, title) for at, title in enumerate(names) if at not in (smiles_at, name_at))
-        return cls(names, smiles_at, name_at, others)
+        others = tuple((at, title) for at, title in enumerate(names) if at not in (structure_at, name_at))
+        return cls(names, structure_at, name_at, others)
 
     def record(self, line: int, cells: Sequence[str | None]) -> Record:
         """One row as a record; cells that are empty, null or absent at the end are left out. Raises `ValueError` with
         the fault of a row that is too long, or too short to have a structure. No cells at all: an empty record."""
         given = len(cells)
-        if given > len(self.names) or 0 < given <= self.smiles:
-            missing = "" if given > self.smiles else f" (no {self.names[self.smiles]!r})"
+        if given > len(self.names) or 0 < given <= self.structure:
+            missing = "" if given > self.structure else f" (no {self.names[self.structure]!r})"
             raise ValueError(f"has {given:,} cells{missing}, the header has {len(self.names):,}")
         if not given:
             return line, "", None, (), (), None
-        smiles = cells[self.smiles] or ""
+        structure = cells[self.structure] or ""
         name = cells[self.name] if self.name is not None and self.name < given else None
         keys: list[str] = []
         values: list[str] = []
@@ -58,7 +58,7 @@ class Columns:
             if at < given and (value := cells[at]):
                 keys.append(title)
                 values.append(value)
-        return line, smiles.strip(), (name and name.strip()) or None, keys, values, None
+        return line, structure.strip(), (name and name.strip()) or None, keys, values, None
 
 
 def _find(source: str, names: Sequence[str], wanted: str, option: str) -> int | None:

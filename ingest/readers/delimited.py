@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from graphkin.ingest.readers.columns import Columns
 from graphkin.ingest.readers.lines import Line
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulted
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 _Row: TypeAlias = tuple[list[Line], list[str], str | None]
 """(the physical lines, the cells, why the row is rejected)"""
@@ -17,7 +17,7 @@ _LONGEST = MAX_RECORD + len("\r\n")
 
 
 def read_delimited(
-    source: str, lines: Iterator[Line], delimiter: Literal[",", "\t"], smiles: str | None, name: str | None
+    source: str, lines: Iterator[Line], delimiter: Literal[",", "\t"], structure: str, name: str | None
 ) -> Iterator[Record]:
     """Every row is a record, a blank line too. The header is read at once; `source` names the file in its errors.
 
@@ -29,7 +29,7 @@ def read_delimited(
     _, header, fault = next(rows)
     if fault is not None:
         raise InvalidInput(f"the header of {source} {fault}", expected="a line that names the columns")
-    return _records(rows, Columns.resolve(source, header, smiles, name))
+    return _records(rows, Columns.resolve(source, header, structure, name))
 
 
 def _records(rows: Iterator[_Row], columns: Columns) -> Iterator[Record]:

@@ -17,7 +17,7 @@ from graphkin.ingest.readers.sdf import read_sdf
 from graphkin.ingest.readers.smi import read_smi
 from graphkin.ingest.readers.source import STDIN, ReadOptions, Source, opened, opened_folder
 from graphkin.ingest.readers.tu import read_tu
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 EXTENSIONS = {
     ".smi": "smi",
@@ -62,7 +62,8 @@ def open_source(path: str, writings: Mapping[str, str], options: ReadOptions, st
             read = batches(read_tu(path))
         else:
             with readable(path, raw):
-                read = _batches(path, format, raw, bytes_total, options, resources)
+                column = options.structure_column or writings[format]
+                read = _batches(path, format, column, raw, bytes_total, options.name_column, resources)
         return Source(path, writings[format], bytes_total, read, raw, resources.pop_all())
 
 
@@ -85,14 +86,20 @@ def _told(path: str, given: str | None, formats: Mapping[str, str]) -> str:
 
 
 def _batches(
-    path: str, format: str, raw: Raw, bytes_total: int | None, options: ReadOptions, resources: ExitStack
+    path: str,
+    format: str,
+    column: str,
+    raw: Raw,
+    bytes_total: int | None,
+    name_column: str | None,
+    resources: ExitStack,
 ) -> Iterator[pa.RecordBatch]:
     stream, gzipped = inflate(path, raw, "at least one record", whole=format in _WHOLE)
     if format != "parquet":
-        return batches(_records(path, format, stream, options))
+        return batches(_records(path, format, stream, column, name_column))
     seekable = bytes_total is not None and not gzipped
     content = resources.enter_context(pa.OSFile(path)) if seekable else spooled(stream, resources)
-    parquet = ParquetRecords(path, content, options.smiles_column, options.name_column)
+    parquet = ParquetRecords(path, content, column, name_column)
     return _followed(batches(parquet), raw, bytes_total, parquet.rows)
 
 
@@ -106,10 +113,10 @@ def _followed(
             raw.read_to(bytes_total * batch["line"][-1].as_py() // rows)
 
 
-def _records(path: str, format: str, stream: IO[bytes], options: ReadOptions) -> Iterator[Record]:
+def _records(path: str, format: str, stream: IO[bytes], column: str, name_column: str | None) -> Iterator[Record]:
     match format:
         case "sdf":
-            return read_sdf(path, stream, options.name_column)
+            return read_sdf(path, stream, name_column)
         case "smi":
             return read_smi(read_lines(stream))
         case "jsonl":
@@ -118,6 +125,4 @@ def _records(path: str, format: str, stream: IO[bytes], options: ReadOptions) ->
             from graphkin.ingest.readers.graphml import read_graphml  # NetworkX takes its time to be imported
 
             return read_graphml(path, stream)
-    return read_delimited(
-        path, read_lines(stream), "," if format == "csv" else "\t", options.smiles_column, options.name_column
-    )
+    return read_delimited(path, read_lines(stream), "," if format == "csv" else "\t", column, name_column)

@@ -11,7 +11,7 @@ from networkx import NetworkXError
 from networkx.readwrite.graphml import GraphMLReader
 
 from graphkin.ingest.readers.records import Record, faulted
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>/]")
 _LABEL = "label"

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from graphkin.ingest.readers.columns import Columns
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decoded, faulted
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 _READ_ROWS = 1000
 _READ_BYTES = 4_000_000
@@ -25,7 +25,7 @@ class ParquetRecords:
     `InvalidInput` for a file that is not Parquet, for SMILES that are not text, and as `Columns.resolve` does.
     """
 
-    def __init__(self, source: str, file: IO[bytes] | pa.NativeFile, smiles: str | None, name: str | None) -> None:
+    def __init__(self, source: str, file: IO[bytes] | pa.NativeFile, structure: str, name: str | None) -> None:
         try:
             metadata = pq.read_metadata(file)
             shared = [field.name for field in metadata.schema.to_arrow_schema() if _may_be_long(field.type)]
@@ -36,11 +36,11 @@ class ParquetRecords:
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{source} is not a Parquet file", given=str(error)) from error
         schema = self._file.schema_arrow
-        self._columns = Columns.resolve(source, schema.names, smiles, name)
+        self._columns = Columns.resolve(source, schema.names, structure, name)
         self.rows: int = self._file.metadata.num_rows
-        held = schema.field(self._columns.smiles).type
+        held = schema.field(self._columns.structure).type
         if not _is_text(held):
-            column = schema.names[self._columns.smiles]
+            column = schema.names[self._columns.structure]
             raise InvalidInput(f"column {column!r} of {source} does not hold SMILES", given=str(held), expected="text")
 
     def __iter__(self) -> Iterator[Record]:
@@ -62,7 +62,7 @@ class ParquetRecords:
         if sum(len(value) for value in row if value) > MAX_RECORD:
             fault = TOO_LONG
         if fault is not None:
-            return faulted(number, cells[self._columns.smiles][0] or "", fault)
+            return faulted(number, cells[self._columns.structure][0] or "", fault)
         return self._columns.record(number, [text for text, _ in cells])
 
 

@@ -12,8 +12,8 @@ from zipfile import BadZipFile
 
 import pyarrow as pa
 
-from graphkin.store.errors import InvalidInput, StoreError
-from graphkin.store.records import Input
+from graphkin.protocol.errors import InvalidInput, StoreError
+from graphkin.protocol.manifest import Input
 
 _BUFFER = 1 << 18
 _GZIP = b"\x1f\x8b"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decoded, faulted
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 
 def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[Record]:

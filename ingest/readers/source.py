@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from graphkin.ingest.readers.raw import Raw, readable
-from graphkin.store.errors import InvalidInput
-from graphkin.store.records import Input
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.manifest import Input
 
 STDIN = "-"
 
@@ -23,11 +23,12 @@ STDIN = "-"
 class ReadOptions:
     """How to read sources. `format` None: by extension. The columns apply to the formats that have them.
 
-    `smiles_column` None: "smiles". `name_column` None: "id" if there is one; in SD files the title line.
+    `structure_column` None: as its writing is called, such as "smiles". `name_column` None: "id" if there
+    is one; in SD files the title line.
     """
 
     format: str | None = None
-    smiles_column: str | None = None
+    structure_column: str | None = None
     name_column: str | None = None
 
 

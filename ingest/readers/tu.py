@@ -17,7 +17,7 @@ from pyarrow import csv
 
 from graphkin.ingest.readers.raw import require_proportion
 from graphkin.ingest.readers.records import Record, faulted
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import Int64
 
 Bool: TypeAlias = NDArray[np.bool_]

@@ -21,7 +21,7 @@ def read_structure(text: str, recipe: GraphRecipe, max_nodes: int = MAX_NODES) -
     return structure
 
 
-class GraphDescriber(Describer):
+class GraphDescriber(Describer[GraphRecipe]):
     """`digest` is a seeded hash of structure and name: graphs of one shape with different names are different items.
 
     `subtree` and `count` are the features of the Weisfeiler-Lehman kernel. Those of a whole collection, and its

@@ -18,7 +18,7 @@ from graphkin.store.base import Generation
 from graphkin.store.records import Edges, Float64
 
 
-class GraphKind(Kind):
+class GraphKind(Kind[GraphRecipe]):
     """Graphs without attributes, or with node labels, compared by the Weisfeiler-Lehman subtree kernel."""
 
     name = "graph"

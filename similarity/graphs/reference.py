@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.graphs.recipe import GraphRecipe
 from graphkin.similarity.graphs.structure import Structure
-from graphkin.store.errors import InvalidInput
 from graphkin.store.records import Float64, Int32
 
 _MOST = 10_000  # graphs: GraKeL computes all pairs at once

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.index import SubtreeIndex
@@ -12,7 +13,6 @@ from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.stored_index import stored_index
 from graphkin.store.base import Generation, rounded
-from graphkin.store.errors import Conflict, InvalidInput
 from graphkin.store.records import Float64, Int32, Int64
 
 _SEARCHED = ("wl", "grakel")  # kernels with the same numbers

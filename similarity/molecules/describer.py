@@ -18,7 +18,7 @@ _FORMAT = 2
 _DECIDING = {"schema_version", "standardise", "inchikey", "fingerprint", "tie_seed"}
 
 
-class MoleculeDescriber(Describer):
+class MoleculeDescriber(Describer[MoleculeRecipe]):
     """`fingerprint` is the packed bits, `digest` a seeded hash of the canonical SMILES or CXSMILES."""
 
     def __init__(self, recipe: MoleculeRecipe, max_atoms: int) -> None:

@@ -20,13 +20,14 @@ from graphkin.store.identity import content_digest, tie_of
 from graphkin.store.records import Edges, Float64
 
 
-class MoleculeKind(Kind):
+class MoleculeKind(Kind[MoleculeRecipe]):
     """Structures that RDKit reads, compared by fingerprints."""
 
     name = "molecule"
     recipe_type = MoleculeRecipe
     describer = MoleculeDescriber
     plural = "molecules"
+    structure = "smiles"
     computed = ("molwt", "rings", "heavy_atoms")
     writings = ("smiles", "inchi", "molblock")
     files: ClassVar = {"smi": "smiles", "csv": "smiles", "tsv": "smiles", "sdf": "molblock", "parquet": "smiles"}

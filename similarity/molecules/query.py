@@ -2,13 +2,13 @@
 
 from typing import cast
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.describer import Rejected, broken_off
 from graphkin.similarity.kind import Query
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MAX_RECORD_BYTES, MoleculeReader
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.written import Writing
-from graphkin.store.errors import InvalidInput
 
 
 def read_molecule(recipe: MoleculeRecipe, text: str, writing: str) -> Query:

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from graphkin.protocol.frozen import Frozen
 from graphkin.similarity.recipe import Recipe, combined, validated
-from graphkin.store.records import Frozen
 
 FingerprintName = Literal["morgan", "rdkit", "maccs", "atompair", "torsion"]
 Step = Literal["largest_fragment", "uncharge"]

@@ -3,6 +3,7 @@
 import numpy as np
 from rdkit import rdBase
 
+from graphkin.protocol.errors import Conflict, StoreFormat
 from graphkin.similarity.hits import NOTHING, Hits
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
@@ -12,7 +13,6 @@ from graphkin.similarity.popcount import common_with, minimum_common
 from graphkin.similarity.stored_index import stored_index
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.store.base import Generation, rounded
-from graphkin.store.errors import Conflict, StoreFormat
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
 _SAMPLED = 16

@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from graphkin.protocol.errors import Damage, Deleted, NotFound, StoreDamaged, StoreError, StoreFormat
+from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, require_schema_version
 from graphkin.store.embedded.files import DATABASE_ERRORS, disk, tells_damage
-from graphkin.store.errors import Damage, Damaged, Deleted, NotFound, StoreError, StoreFormat
-from graphkin.store.records import Kind, Manifest
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
 SCHEMA_VERSION = 3
@@ -76,8 +77,8 @@ class _Content:
 class Catalog:
     """Collections and generations. Every call opens, uses and closes the database: no state between calls.
 
-    Raises `StoreFormat` for what is no catalog or of another version, `Damaged` for one that is not what was written,
-    and `StoreError` where it cannot be reached.
+    Raises `StoreFormat` for what is no catalog or of another version, `StoreDamaged` for one that is not what was
+    written, and `StoreError` where it cannot be reached.
     """
 
     def __init__(self, path: Path) -> None:
@@ -176,8 +177,8 @@ class Catalog:
             raise self._damaged("its rows are not those that were sealed")
         return content
 
-    def _damaged(self, problem: str) -> Damaged:
-        return Damaged(Damage(self._path.name, problem))
+    def _damaged(self, problem: str) -> StoreDamaged:
+        return StoreDamaged(Damage(self._path.name, problem))
 
     def collections(self) -> list[Collection]:
         with self._reading() as database:

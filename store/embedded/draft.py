@@ -13,14 +13,15 @@ import pyarrow as pa
 from filelock import BaseFileLock
 from numpy.typing import DTypeLike, NDArray
 
+from graphkin.protocol.errors import StoreError
+from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.files import ArrayWriter, disk, sha256_at, sync, write_array
 from graphkin.store.embedded.items import ItemWriter
-from graphkin.store.errors import StoreError
 from graphkin.store.identity import ContentHash
-from graphkin.store.records import Edges, Int32, Manifest, Provenance, UInt64
+from graphkin.store.records import Edges, Int32, UInt64
 
 COLLECTIONS = "collections"
 INDEX = "index."

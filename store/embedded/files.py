@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 
-from graphkin.store.errors import StoreError
+from graphkin.protocol.errors import StoreError
 
 _CONTENT = {
     sqlite3.SQLITE_CORRUPT,

@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from graphkin.protocol.errors import Damage, StoreDamaged
+from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr, traverse
 from graphkin.store.base import Field, Generation, Neighbors, Subgraph, rounded
 from graphkin.store.base import Path as GraphPath
@@ -17,9 +19,8 @@ from graphkin.store.embedded.draft import INDEX
 from graphkin.store.embedded.files import map_array
 from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.embedded.items import ItemReader
-from graphkin.store.errors import Damage, Damaged
 from graphkin.store.identity import ContentHash
-from graphkin.store.records import ITEM_SCHEMA, Edges, Fingerprints, Graph, Int32, Item, Manifest
+from graphkin.store.records import ITEM_SCHEMA, Edges, Fingerprints, Graph, Int32, Item
 
 _ITEMS = "items.sqlite"
 _GRAPH = ("indptr.npy", "indices.npy", "similarity.npy")
@@ -56,7 +57,7 @@ class EmbeddedGeneration(Generation):
             raise self._files.damaged(name, str(error)) from error
 
     def _require_layout(self) -> None:
-        """Raises `Damaged` unless all files are there and every array has its type and shape."""
+        """Raises `StoreDamaged` unless all files are there and every array has its type and shape."""
         for name in (_ITEMS, *_GRAPH, *_FINGERPRINTS, *_FOREST):
             if name not in self.manifest.files:
                 raise self._files.damaged(name, "the manifest does not name it")
@@ -208,7 +209,7 @@ class EmbeddedGeneration(Generation):
             return problems
         try:
             return self._disagreements()
-        except Damaged as error:
+        except StoreDamaged as error:
             return [f"{error.damage.file}: {error.damage.problem}"]
 
     def _disagreements(self) -> list[str]:

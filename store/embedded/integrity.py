@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from io import BufferedReader
 from pathlib import Path
 
+from graphkin.protocol.errors import Damage, StoreDamaged, StoreError
+from graphkin.protocol.manifest import Manifest
 from graphkin.store.embedded.files import sha256
-from graphkin.store.errors import Damage, Damaged, StoreError
-from graphkin.store.records import Manifest
 
 _OURS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # what fails in this process, and says nothing about a file
 
@@ -20,7 +20,7 @@ class CheckedFiles:
 
     A file is read once, by whoever needs it first (`require`); others that need it meanwhile wait. What was found
     damaged stays so. `damage` is what was found first, None as long as nothing was.
-    Raises `Damaged` for a file that is missing or cannot be read.
+    Raises `StoreDamaged` for a file that is missing or cannot be read.
     """
 
     def __init__(self, collection: str, manifest: Manifest, folder: Path) -> None:
@@ -42,7 +42,7 @@ class CheckedFiles:
         return iter(self._files)
 
     def require(self, *names: str) -> None:
-        """Read those that were not read yet, side by side. Raises `Damaged` unless all are what was written."""
+        """Read those that were not read yet, side by side. Raises `StoreDamaged` unless all are what was written."""
         unread = [name for name in names if name not in self._problems]
         if len(unread) > 1:
             with ThreadPoolExecutor(len(unread), thread_name_prefix="integrity") as threads:
@@ -72,12 +72,12 @@ class CheckedFiles:
         found = {name: problem or self._lost(name) for name, problem in sorted(self._problems.items())}
         return [f"{name}: {problem}" for name, problem in found.items() if problem]
 
-    def damaged(self, name: str, problem: str) -> Damaged:
+    def damaged(self, name: str, problem: str) -> StoreDamaged:
         """The error that says so. It is remembered."""
         damage = Damage(name, problem, self._collection, self._manifest.generation)
         self._problems[name] = problem
         self.damage = self.damage or damage
-        return Damaged(damage)
+        return StoreDamaged(damage)
 
     def _opened(self, name: str) -> BufferedReader:
         try:

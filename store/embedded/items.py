@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from graphkin.protocol.errors import StoreDamaged, StoreError
 from graphkin.store.embedded.files import DATABASE_ERRORS, tells_damage
-from graphkin.store.errors import Damaged, StoreError
 from graphkin.store.records import REJECTION_SCHEMA, SCANNED_SCHEMA, Int32
 
 _PAGE = 4096
@@ -78,7 +78,7 @@ class ItemReader:
     Raises what `damaged` makes of what SQLite finds wrong, and `StoreError` if the file cannot be opened.
     """
 
-    def __init__(self, path: Path, damaged: Callable[[str], Damaged]) -> None:
+    def __init__(self, path: Path, damaged: Callable[[str], StoreDamaged]) -> None:
         self._path = path
         self._damaged = damaged
         self._lock = threading.Lock()

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from graphkin.protocol.errors import Damage, NotFound, StoreBusy, StoreDamaged, StoreError, StoreFormat
+from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, Draft, Generation, Store
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.draft import COLLECTIONS, EmbeddedDraft
 from graphkin.store.embedded.files import disk
 from graphkin.store.embedded.generation import EmbeddedGeneration
-from graphkin.store.errors import Damage, Damaged, NotFound, StoreBusy, StoreError, StoreFormat
-from graphkin.store.records import Kind, Manifest
 
 _CATALOG = "catalog.sqlite"
 
@@ -48,9 +49,9 @@ class EmbeddedStore(Store):
         return any(not entry.name.startswith(_CATALOG) for entry in self._folder.iterdir())
 
     def _require_new(self) -> None:
-        """Raises `Damaged` where generations lie without the catalogue that says which of them are published."""
+        """Raises `StoreDamaged` where generations lie without the catalogue that says which of them are published."""
         if self._collections.is_dir():
-            raise Damaged(Damage(_CATALOG, "it is missing or empty"))
+            raise StoreDamaged(Damage(_CATALOG, "it is missing or empty"))
 
     def _absent(self) -> NotFound | StoreFormat:
         self._require_new()

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from graphkin.protocol.errors import Conflict
 from graphkin.store.base import Generation
-from graphkin.store.errors import Conflict
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.cypher import Label, digest
 from graphkin.store.records import Edges, UInt64, shortest
@@ -73,7 +73,7 @@ class _Files:
         self._options: list[str] = []
         self._longest = 0  # bytes of a text
 
-    def nodes(self, label: Label, header: str) -> AbstractContextManager[Write]:
+    def nodes(self, label: str, header: str) -> AbstractContextManager[Write]:
         return self._file("nodes", label, header)
 
     def relationships(self, type: str, header: str) -> AbstractContextManager[Write]:
@@ -130,7 +130,7 @@ def _write_items(generation: Generation, files: _Files, token: str, delimiter: s
     words, dropped = generation.fingerprints().words, dropped_by_item(generation)
     with (
         stage("items", generation.size, "items") as advance,
-        files.nodes(cypher.LABELS[generation.manifest.kind], _ITEM) as write_item,
+        files.nodes(cypher.item_label(generation.manifest.kind), _ITEM) as write_item,
         files.nodes(Label.NAME, _NAME) as write_name,
     ):
         for batch in generation.scan():

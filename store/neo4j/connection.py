@@ -20,7 +20,7 @@ from neo4j.exceptions import (
     TransientError,
 )
 
-from graphkin.store.errors import InvalidInput, StoreBusy, StoreError
+from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
 
 USER, PASSWORD = "GRAPHKIN_NEO4J_USER", "GRAPHKIN_NEO4J_PASSWORD"
 _AWAY = (ServiceUnavailable, SessionExpired, TransientError)

@@ -7,8 +7,9 @@ transaction; its constraint turns a repeated batch into an error instead of a se
 
 from enum import StrEnum
 
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.values import Kind
 from graphkin.store.identity import content_digest
-from graphkin.store.records import Kind
 
 SCHEMA_VERSION = 3
 
@@ -26,12 +27,14 @@ class Label(StrEnum):
     BATCH = "GraphkinBatch"
     REJECTION = "GraphkinRejection"
     NAME = "GraphkinName"
-    MOLECULE = "GraphkinMolecule"
-    GRAPH = "GraphkinGraph"
-    NODE = "GraphkinNode"
 
 
-LABELS: dict[Kind, Label] = {"molecule": Label.MOLECULE, "graph": Label.GRAPH, "node": Label.NODE}
+def item_label(kind: Kind) -> str:
+    """`GraphkinMolecule` for molecules, and so on. Raises `InvalidInput` for a name that something else has."""
+    label = f"Graphkin{kind.capitalize()}"
+    if label in set(Label):
+        raise InvalidInput("no kind of items can have this name in Neo4j", given=kind)
+    return label
 
 
 def digest(text: str) -> str:
@@ -51,17 +54,24 @@ SCHEMA = [
     f"CREATE CONSTRAINT {_OURS}_batch IF NOT EXISTS FOR (b:{Label.BATCH}) REQUIRE (b.graph, b.n) IS UNIQUE",
     f"CREATE CONSTRAINT {_OURS}_rejection IF NOT EXISTS FOR (r:{Label.REJECTION}) REQUIRE (r.graph, r.n) IS UNIQUE",
     f"CREATE INDEX {_OURS}_name IF NOT EXISTS FOR (n:{Label.NAME}) ON (n.graph, n.digest)",
-    *(
-        statement
-        for kind, label in LABELS.items()
-        for statement in (
-            f"CREATE CONSTRAINT {_OURS}_{kind} IF NOT EXISTS FOR (i:{label}) REQUIRE (i.graph, i.id) IS UNIQUE",
-            f"CREATE INDEX {_OURS}_{kind}_digest IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.digest)",
-            f"CREATE INDEX {_OURS}_{kind}_inchikey IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.inchikey)",
-        )
-    ),
 ]
-SCHEMA_NAMES = frozenset(statement.split()[2] for statement in SCHEMA)  # a constraint's index has its name
+
+
+def item_schema(kind: Kind) -> list[str]:
+    """What items of a kind need."""
+    label = item_label(kind)
+    return [
+        f"CREATE CONSTRAINT {_OURS}_{kind} IF NOT EXISTS FOR (i:{label}) REQUIRE (i.graph, i.id) IS UNIQUE",
+        f"CREATE INDEX {_OURS}_{kind}_digest IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.digest)",
+        f"CREATE INDEX {_OURS}_{kind}_inchikey IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.inchikey)",
+    ]
+
+
+def created(statement: str) -> str:
+    """The name of what a statement of the schema creates; a constraint's index has it too."""
+    return statement.split()[2]
+
+
 PRESENT = "SHOW INDEXES YIELD name RETURN collect(name) AS names"
 AWAIT_INDEXES = "UNWIND $names AS name CALL db.awaitIndex(name, 300)"
 
@@ -183,7 +193,7 @@ RETURN g.graph AS graph, g.manifest AS manifest
 FORGET = f"""
 MATCH (g:{Label.GENERATION} {{collection: $collection, graph: $graph}}) WHERE g.deleted_at IS NOT NULL REMOVE g.graph
 """
-BELONGINGS = {Label.NAME: "digest", Label.REJECTION: "n", Label.BATCH: "n"}
+BELONGINGS: dict[str, str] = {Label.NAME: "digest", Label.REJECTION: "n", Label.BATCH: "n"}
 
 # Reading a generation
 

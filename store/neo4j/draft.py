@@ -14,14 +14,16 @@ from neo4j.exceptions import ConstraintError
 from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
+from graphkin.protocol.errors import StoreBusy, StoreError
+from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.protocol.values import Kind
 from graphkin.store.base import Draft
-from graphkin.store.errors import StoreBusy, StoreError
 from graphkin.store.identity import ContentHash
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
 from graphkin.store.neo4j.removal import remove
-from graphkin.store.records import Edges, Int32, Int64, Kind, Manifest, Provenance, UInt64, shortest
+from graphkin.store.records import Edges, Int32, Int64, UInt64, shortest
 
 _LEASE = 60.0  # seconds without a sign of life after which a writer counts as dead
 _ROWS = 5_000
@@ -35,7 +37,7 @@ class Neo4jDraft(Draft):
         self.workspace = user_cache_path("graphkin") / "work" / digest(connection.where) / collection
         self._connection = connection
         self._collection = collection
-        self._label = cypher.LABELS[kind]
+        self._label = cypher.item_label(kind)
         self._graph = token_hex(16)
         self._content = ContentHash()
         self._batches = self._items = self._rejected = self._with_fingerprint = 0

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from graphkin.protocol.policy import Policy
 from graphkin.store.neo4j.generation import Neo4jGeneration
 from graphkin.store.neo4j.projection import Vertices
 from graphkin.store.records import Int32, Int64
 from graphkin.store.sampling import first_order, walks
 from graphkin.store.sampling.base import Positive, PositiveSets, Sampler, require_ids
 from graphkin.store.sampling.philox import PAD, SERVER, block, replay_key, uniforms
-from graphkin.store.sampling.policy import Policy
 from graphkin.store.sampling.race import arrival
 from graphkin.store.sampling.snapshot import SnapshotSampler
 

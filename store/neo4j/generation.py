@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from graphkin.protocol.errors import Deleted
+from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr, traverse
 from graphkin.store.base import Field, Generation, Neighbors, Path, Subgraph, rounded
-from graphkin.store.errors import Deleted
 from graphkin.store.identity import ContentHash
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
@@ -28,7 +29,6 @@ from graphkin.store.records import (
     Graph,
     Int32,
     Item,
-    Manifest,
     shortest,
 )
 
@@ -47,7 +47,7 @@ class Neo4jGeneration(Generation):
         self.collection = collection
         self.manifest = manifest
         self._connection = connection
-        self._label = cypher.LABELS[manifest.kind]
+        self._label = cypher.item_label(manifest.kind)
         self._token = graph
         self._lock = threading.RLock()
         self._graph: Graph | None = None

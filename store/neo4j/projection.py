@@ -8,10 +8,11 @@ import neo4j
 import numpy as np
 from neo4j.exceptions import Neo4jError
 
-from graphkin.store.errors import Deleted, StoreBusy, StoreError
+from graphkin.protocol.errors import Deleted, StoreBusy, StoreError
+from graphkin.protocol.manifest import Manifest
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
-from graphkin.store.records import Int32, Int64, Manifest
+from graphkin.store.records import Int32, Int64
 
 _NO_PROCEDURE = "Neo.ClientError.Procedure.ProcedureNotFound"
 
@@ -45,7 +46,7 @@ class Projection:
         self._collection = collection
         self._manifest = manifest
         self._graph = graph
-        self._label = cypher.LABELS[manifest.kind]
+        self._label = cypher.item_label(manifest.kind)
         self._name = _name(graph)
 
     def exists(self) -> bool:

@@ -6,10 +6,11 @@ from graphkin.store.neo4j.connection import Connection
 _AT_ONCE = 20_000
 
 
-def remove(connection: Connection, label: cypher.Label, graph: str) -> None:
+def remove(connection: Connection, label: str, graph: str) -> None:
     """Delete items, edges, names, rejections and batch markers of a draft or a deleted generation."""
     _drain(connection, cypher.DELETE_RELATIONSHIPS.format(label=label), graph)
-    for each, key in {label: "id", **cypher.BELONGINGS}.items():
+    keys = {label: "id", **cypher.BELONGINGS}
+    for each, key in keys.items():
         _drain(connection, cypher.DELETE_NODES.format(label=each, key=key), graph)
 
 

@@ -2,15 +2,16 @@
 
 from datetime import UTC, datetime
 
+from graphkin.protocol.errors import Deleted, NotFound
+from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, Draft, Generation, Store, require_schema_version
-from graphkin.store.errors import Deleted, NotFound
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.draft import Neo4jDraft
 from graphkin.store.neo4j.generation import Neo4jGeneration
 from graphkin.store.neo4j.projection import drop_projection, is_projected
 from graphkin.store.neo4j.removal import remove
-from graphkin.store.records import Kind, Manifest
 
 _IF_OLDER = "ingest again, or load from a folder, once the older store is removed: docs/operating.md, Neo4j"
 
@@ -34,18 +35,19 @@ class Neo4jStore(Store):
             )
         if row["version"] is not None:
             require_schema_version(row["version"], cypher.SCHEMA_VERSION, _IF_OLDER)
-        self._create_schema()
+        kinds = {found.kind for found in self.collections()}  # in a database that `neo4j-admin` filled
+        self._ensure(cypher.SCHEMA + [statement for kind in kinds for statement in cypher.item_schema(kind)])
         if row["version"] is None:
             self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)
 
-    def _create_schema(self) -> None:
-        """Create what is missing: everything in a new database, and in one that `neo4j-admin` filled."""
+    def _ensure(self, schema: list[str]) -> None:
+        """Create what is missing of it, and wait for its indexes."""
         (row,) = self._connection.read(cypher.PRESENT)
-        if cypher.SCHEMA_NAMES.issubset(row["names"]):
-            return
-        for statement in cypher.SCHEMA:
+        missing = {name: statement for statement in schema if (name := cypher.created(statement)) not in row["names"]}
+        for statement in missing.values():
             self._connection.run(statement)
-        self._connection.run(cypher.AWAIT_INDEXES, names=list(cypher.SCHEMA_NAMES))
+        if missing:
+            self._connection.run(cypher.AWAIT_INDEXES, names=list(missing))
 
     def collections(self) -> list[Collection]:
         return [
@@ -71,6 +73,7 @@ class Neo4jStore(Store):
 
     def draft(self, collection: str, kind: Kind) -> Draft:
         self._require_writable(collection, kind)
+        self._ensure(cypher.item_schema(kind))
         self._sweep(collection)
         return Neo4jDraft(self._connection, collection, kind)
 
@@ -85,7 +88,7 @@ class Neo4jStore(Store):
         for row in self._connection.read(cypher.DELETED, collection=collection):
             manifest = Manifest.model_validate_json(row["manifest"])
             drop_projection(self._connection, row["graph"])
-            remove(self._connection, cypher.LABELS[manifest.kind], row["graph"])
+            remove(self._connection, cypher.item_label(manifest.kind), row["graph"])
             self._connection.run(cypher.FORGET, collection=collection, graph=row["graph"])
 
     def require_gds(self) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.store.errors import NotFound
+from graphkin.protocol.errors import NotFound
+from graphkin.protocol.policy import Policy
 from graphkin.store.records import Int32
-from graphkin.store.sampling.policy import Policy
 
 
 @dataclass(frozen=True)

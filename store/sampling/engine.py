@@ -3,8 +3,8 @@
 from contextlib import suppress
 from typing import Literal
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.store.base import Generation, Store
-from graphkin.store.errors import InvalidInput
 from graphkin.store.sampling.base import Sampler
 from graphkin.store.sampling.snapshot import SnapshotSampler
 

@@ -9,9 +9,9 @@ import json
 
 import numpy as np
 
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.values import MAX_SEED
 from graphkin.store.kernels import kernel
-from graphkin.store.sampling.policy import MAX_SEED
 
 # The last word of the counter: what the draw decides.
 STEP, END, RANK, TIE, RACE, PAD, NEGATIVE, SERVER = range(8)

@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.policy import Policy
 from graphkin.store.records import Graph, Int32
 from graphkin.store.sampling import connectivity, first_order, negatives, second_order, transitions, walks
 from graphkin.store.sampling.base import Positive, PositiveSets, Sampler, require_ids
 from graphkin.store.sampling.philox import replay_key
-from graphkin.store.sampling.policy import Policy
 
 _CHUNK = 1024  # rows a thread takes at a time; a request for no more is served by the caller's own thread
 _MAX_CONNECTING_EDGES = 8

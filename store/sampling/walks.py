@@ -5,11 +5,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphkin.protocol.policy import Policy
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32
 from graphkin.store.sampling import node2vec, ranking
 from graphkin.store.sampling.philox import END, STEP, uniforms
-from graphkin.store.sampling.policy import Policy
 from graphkin.store.sampling.transitions import Transitions, pick
 
 _RANKS: Final = {"top": ranking.TOP, "count": ranking.COUNT, "exp": ranking.EXP}

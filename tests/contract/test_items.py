@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from graphkin.protocol.errors import Conflict, NotFound
 from graphkin.store.base import Generation, Store
-from graphkin.store.errors import Conflict, NotFound
 from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA
 
 

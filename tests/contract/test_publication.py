@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from graphkin.protocol.errors import Conflict, Deleted, InvalidInput, NotFound, StoreBusy, StoreError
 from graphkin.store.base import Generation, Store
-from graphkin.store.errors import Conflict, Deleted, InvalidInput, NotFound, StoreBusy, StoreError
 from graphkin.store.records import ITEM_SCHEMA, Edges
 
 
@@ -324,6 +324,14 @@ def test_collection_has_one_kind(store: Store, molecules: Any, graphs: Any) -> N
     store.delete("things", manifest.generation)
     graphs.publish(store, "things")
     assert store.collection("things").kind == "graph"
+
+
+def test_a_kind_that_no_one_here_knows_is_kept(store: Store, graphs: Any) -> None:
+    replace(graphs, kind="word").publish(store, "words")
+    with store.open("words") as generation:
+        assert generation.manifest.kind == store.collection("words").kind == "word"
+        assert generation.check() == []
+        assert list(generation.structures()) == [row["structure"] for row in graphs.rows]
 
 
 @pytest.mark.parametrize("name", ["", "A", "-a", ".a", "_a", "a b", "a/b", "../a", "é", "a" * 64, "a\n"])

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphkin.protocol.errors import NotFound
 from graphkin.store.base import Generation, Store
-from graphkin.store.errors import NotFound
 from graphkin.store.records import Edges
 
 

@@ -29,11 +29,11 @@ from graphkin.api.settings import Settings
 from graphkin.cli import run
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
+from graphkin.protocol.errors import StoreFormat
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.warmup import compile_kernels
 from graphkin.store import open_store
-from graphkin.store.errors import StoreFormat
 
 MOLECULES, GRAPHS = 250, 60
 PATIENCE = 60  # seconds for what is built, or found, in the background
@@ -194,7 +194,7 @@ def in_a_fork(store, name, expected, folder):
 def right(trial):
     """Whether nothing was answered from damage, nothing crashed, and it was shown and verified for what it is."""
     calm = (trial["ended"], trial["traceback"]) == (0, False)
-    if not calm or set(trial["replies"]) - {"same", "damaged", "no server: Damaged", "no server: StoreFormat"}:
+    if not calm or set(trial["replies"]) - {"same", "damaged", "no server: StoreDamaged", "no server: StoreFormat"}:
         return False
     if trial["file"] == CATALOG:
         return trial["verify"] == (0 if set(trial["replies"]) == {"same"} else 1)

@@ -13,9 +13,10 @@ import tempfile
 import numpy as np
 import pyarrow as pa
 
+from graphkin.protocol.errors import GraphkinError
+from graphkin.protocol.manifest import Counts, Histogram, Provenance
 from graphkin.store import open_store
-from graphkin.store.errors import GraphkinError
-from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Counts, Edges, Histogram, Provenance
+from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Edges
 
 COLLECTION = "molecules"
 

@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
+from graphkin.protocol.errors import StoreBusy
 from graphkin.store import open_store
-from graphkin.store.errors import StoreBusy
 
 WORKERS = 2
 HELPERS = 3  # the command itself, and its pool's fork server and resource tracker

@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
+from graphkin.protocol.errors import NotFound
 from graphkin.store import open_store
-from graphkin.store.errors import NotFound
 
 SCENARIOS = {  # name -> (how many generations are published, operation, batch)
     "publish the first": (0, "publish", 1),

@@ -12,11 +12,11 @@ from typing import Any
 
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers import ReadOptions
+from graphkin.protocol.errors import GraphkinError
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store
-from graphkin.store.errors import GraphkinError
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from graphkin.trainer.featurize import featurize
-from graphkin.trainer.scaffold import scaffolds
+from graphkin.trainer.downstream.scaffold import scaffolds
+from graphkin.trainer.features.featurize import featurize
 
 LINES = [
     ("C[C@H](O)[C@H](F)C |&1:1,3|", "lactol"),

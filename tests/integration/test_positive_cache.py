@@ -6,9 +6,9 @@ from contextlib import closing
 
 import numpy as np
 
+from graphkin.protocol.policy import Policy
 from graphkin.store.positives import PositiveCache
 from graphkin.store.records import Graph
-from graphkin.store.sampling.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 
@@ -22,10 +22,10 @@ PREAMBLE = """
 import os, resource, signal, sys
 from pathlib import Path
 import numpy as np
-from graphkin.store.errors import StoreError
+from graphkin.protocol.errors import StoreError
 from graphkin.store.positives import PositiveCache
 from graphkin.store.records import Graph
-from graphkin.store.sampling.policy import Policy
+from graphkin.protocol.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 ends = np.arange(4000, dtype=np.int32) ^ 1
 graph = Graph(np.arange(4001, dtype=np.int64), ends, np.full(4000, 0.5, np.float32))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphkin.trainer.offline import OfflineSource
+from graphkin.trainer.feed.offline import OfflineSource
 from graphkin.trainer.strategy import Draws
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "molecules" / "zinc250k.smiles.gz"

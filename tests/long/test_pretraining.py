@@ -14,19 +14,19 @@ import numpy as np
 import pytest
 import torch
 
-from graphkin.trainer.batch import Assembler, Batch
-from graphkin.trainer.checkpoint import read_model
-from graphkin.trainer.config import PretrainConfig
-from graphkin.trainer.encoders import graph_mean
-from graphkin.trainer.features import features
-from graphkin.trainer.hgc import unit
-from graphkin.trainer.masking import choose, uniform
-from graphkin.trainer.metrics import retrieval
-from graphkin.trainer.norm import frozen_statistics
-from graphkin.trainer.objective import Objective
-from graphkin.trainer.online import OnlineSource, default_cache
-from graphkin.trainer.plan import Plan
-from graphkin.trainer.pretrain import pretrain
+from benchmarks.metrics import retrieval
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.online import OnlineSource, default_cache
+from graphkin.trainer.model.batch import Assembler, Batch
+from graphkin.trainer.model.encoders import graph_mean
+from graphkin.trainer.model.norm import frozen_statistics
+from graphkin.trainer.pretraining.checkpoint import read_model
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.hgc import unit
+from graphkin.trainer.pretraining.masking import choose, uniform
+from graphkin.trainer.pretraining.objective import Objective
+from graphkin.trainer.pretraining.plan import Plan
+from graphkin.trainer.pretraining.pretrain import pretrain
 from graphkin.trainer.strategy import Strategy
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "molecules" / "zinc250k.smiles.gz"

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphkin.trainer.tu import TuDataset, read_tu
+from graphkin.trainer.downstream.tu import TuDataset, read_tu
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "tu"
 SETS = {

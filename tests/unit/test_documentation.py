@@ -61,11 +61,10 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-@pytest.mark.parametrize("package", ["graphkin", "ingest", "store", "api", "trainer"])
-def test_imported_packages_are_this_repositorys(package: str) -> None:
-    """Top-level names are plain, so another distribution's `store` or `api` could shadow ours."""
-    found = importlib.import_module(package)
-    assert Path(found.__file__ or "").resolve().parent == ROOT / package
+@pytest.mark.parametrize("room", ["api", "ingest", "protocol", "similarity", "store", "trainer"])
+def test_imported_packages_are_this_repositorys(room: str) -> None:
+    found = importlib.import_module(f"graphkin.{room}")
+    assert Path(found.__file__ or "").resolve().parent == ROOT / room
 
 
 def test_help_answers_within_half_a_second() -> None:

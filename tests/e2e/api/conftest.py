@@ -15,11 +15,12 @@ import pytest
 
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
+from graphkin.protocol.manifest import Counts, Histogram, Provenance
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store
-from graphkin.store.records import ITEM_SCHEMA, Counts, Edges, Histogram, Provenance
+from graphkin.store.records import ITEM_SCHEMA, Edges
 from graphkin.store.transfer import copy_generation
 
 MOLECULES = 400

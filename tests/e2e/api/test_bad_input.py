@@ -6,8 +6,9 @@ import httpx
 import numpy as np
 import pytest
 
+from graphkin.protocol.manifest import Provenance
 from graphkin.store import open_store
-from graphkin.store.records import ITEM_SCHEMA, Provenance
+from graphkin.store.records import ITEM_SCHEMA
 
 URL = "/v1/collections/nci"
 MEMBERS = {"type", "title", "status", "detail", "instance", "given", "expected", "hint"}

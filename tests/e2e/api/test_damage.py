@@ -11,10 +11,9 @@ import pytest
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
+from graphkin.protocol.errors import Damaged
 from graphkin.store import open_store
-from graphkin.store.errors import Damaged
-from graphkin.trainer import errors
-from graphkin.trainer.client import Graphkin
+from graphkin.trainer.feed.client import Graphkin
 
 URL = "/v1/collections/nci"
 POSITIVES = {"policy": "random_walk"}
@@ -176,9 +175,9 @@ def test_the_client_does_not_try_a_damaged_generation_again(own_folder: Path, se
         nci: Any = server.collection("nci")
         damage(folder_of(own_folder) / "indptr.npy")
         before = time.monotonic()
-        with pytest.raises(errors.Damaged, match=r"indptr\.npy"):
+        with pytest.raises(Damaged, match=r"indptr\.npy"):
             nci.item(5)
-        with pytest.raises(errors.Damaged, match=r"indptr\.npy"):
+        with pytest.raises(Damaged, match=r"indptr\.npy"):
             nci.epoch(0, "first_order")
         assert time.monotonic() - before < 30
         listed = {each["name"]: each["damaged"] for each in server.collections()}

@@ -5,9 +5,9 @@ from typing import Any
 import httpx
 import pytest
 
-from graphkin.api import schemas
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
+from graphkin.protocol import replies
 
 DOCUMENT: dict[str, Any] = create_app(Settings(store="unused")).openapi()
 OPERATIONS = [
@@ -59,7 +59,7 @@ def test_the_example_is_answered_as_documented(
     assert media_type in content or media_type.partition(";")[0] in content
     if media_type == "application/json":
         model = content[media_type]["schema"]["$ref"].rpartition("/")[2]
-        getattr(schemas, model).model_validate_json(reply.content, strict=True)
+        getattr(replies, model).model_validate_json(reply.content, strict=True)
 
 
 @operations
@@ -87,7 +87,7 @@ def test_every_operation_documents_its_errors(method: str, path: str, operation:
 
 
 def test_the_problem_schema_is_that_of_problems(client: httpx.Client) -> None:
-    problem = schemas.Problem.model_validate_json(client.get("/nowhere").content, strict=True)
+    problem = replies.Problem.model_validate_json(client.get("/nowhere").content, strict=True)
     assert set(problem.model_dump()) == set(DOCUMENT["components"]["schemas"]["Problem"]["properties"])
 
 
@@ -95,9 +95,9 @@ def test_rows_are_what_their_schema_says(client: httpx.Client) -> None:
     url = "/v1/collections/nci"
     body = {"ids": [0, 1, 2], "policy": "random_walk"}
     for line in client.post(f"{url}/positives/batch", json=body).text.splitlines():
-        schemas.PositivesRow.model_validate_json(line, strict=True)
+        replies.PositivesRow.model_validate_json(line, strict=True)
     for line in client.get(f"{url}/negatives", params={"batches": 3}).text.splitlines():
-        schemas.NegativesRow.model_validate_json(line, strict=True)
+        replies.NegativesRow.model_validate_json(line, strict=True)
 
 
 def test_the_documentation_is_served(client: httpx.Client) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from graphkin.store.sampling.policy import Policy
+from graphkin.protocol.policy import Policy
 
 URL = "/v1/collections/nci"
 ARROW = {"Accept": "application/vnd.apache.arrow.stream"}

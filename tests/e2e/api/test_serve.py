@@ -11,7 +11,7 @@ import pytest
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
-from graphkin.store.errors import InvalidInput, NotFound, StoreError, StoreFormat
+from graphkin.protocol.errors import InvalidInput, NotFound, StoreError, StoreFormat
 
 PROGRAM = (
     "from graphkin.api.serve import Server\n"

@@ -13,8 +13,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from graphkin.ingest.forest import SpanningForest
+from graphkin.protocol.manifest import Counts, Provenance
 from graphkin.store import open_store
-from graphkin.store.records import ITEM_SCHEMA, Counts, Edges, Int64, Provenance
+from graphkin.store.records import ITEM_SCHEMA, Edges, Int64
 
 Serve = Callable[[Path], AbstractContextManager[httpx.Client]]
 

@@ -8,7 +8,7 @@ import pytest
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.cli import run
-from graphkin.store.errors import InvalidInput, StoreBusy, StoreError, StoreFormat
+from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError, StoreFormat
 from graphkin.store.neo4j import connection, cypher
 
 PASSWORD = "GRAPHKIN_NEO4J_PASSWORD"

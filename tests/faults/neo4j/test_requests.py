@@ -15,8 +15,8 @@ import pytest
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
+from graphkin.protocol.errors import StoreError
 from graphkin.store import open_store
-from graphkin.store.errors import StoreError
 
 SIZE = 9000  # items: three pages
 URL = "/v1/collections/large"

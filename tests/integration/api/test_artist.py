@@ -7,7 +7,7 @@ from graphkin.api.artist import Artist
 from graphkin.api.depict import shared_atoms
 from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.pool import Pool
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 PEPTIDE = Chem.MolToSmiles(Chem.MolFromSequence("ACDEFGHIKLMNPQRSTVWY" * 5))  # takes seconds to draw
 

@@ -14,10 +14,10 @@ import pytest
 from graphkin.api.work.crossing import packed, unpacked
 from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.pool import Ended, Failed, Pool
+from graphkin.protocol import errors
+from graphkin.protocol.errors import GraphkinError, InvalidInput, NotFound, StoreBusy
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
-from graphkin.store import errors
-from graphkin.store.errors import GraphkinError, InvalidInput, NotFound, StoreBusy
 from tests.fused import fused
 
 T = TypeVar("T")
@@ -185,8 +185,8 @@ KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and is
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_error_crosses(kind: type[GraphkinError]) -> None:
-    if kind is errors.Damaged:
-        error: GraphkinError = errors.Damaged(errors.Damage("indptr.npy", "cut short", "nci", "0" * 64))
+    if kind is errors.StoreDamaged:
+        error: GraphkinError = errors.StoreDamaged(errors.Damage("indptr.npy", "cut short", "nci", "0" * 64))
     else:
         error = kind("what happened", given={"a": [1]}, expected="b", hint="c")
     again = unpacked(json.loads(json.dumps(packed(error))))

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
-from graphkin.trainer.config import Model, PretrainConfig
-from graphkin.trainer.embed import embed as embeddings
-from graphkin.trainer.featurize import featurize
-from graphkin.trainer.memory import MemorySource
-from graphkin.trainer.pretrain import pretrain
-from graphkin.trainer.pretrained import load_encoder
-from graphkin.trainer.source import Epoch
+from benchmarks.memory import MemorySource
+from graphkin.trainer.downstream.embed import embed as embeddings
+from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.feed.source import Epoch
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.pretrain import pretrain
+from graphkin.trainer.pretraining.pretrained import load_encoder
 
 LINES = ("CCO ethanol", "c1ccccc1", "no_molecule 3", "", "CCN amine")
 MOLECULES = ("CCO", "c1ccccc1", "CCN")

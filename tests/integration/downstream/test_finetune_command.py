@@ -11,12 +11,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graphkin.trainer.config import Model, PretrainConfig
-from graphkin.trainer.dataset import MOLECULENET
-from graphkin.trainer.featurize import featurize_readable
-from graphkin.trainer.memory import MemorySource
-from graphkin.trainer.pretrain import pretrain
-from graphkin.trainer.source import Epoch
+from benchmarks.memory import MemorySource
+from graphkin.trainer.downstream.dataset import MOLECULENET
+from graphkin.trainer.features.featurize import featurize_readable
+from graphkin.trainer.feed.source import Epoch
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.pretrain import pretrain
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,9 @@ import pytest
 from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.workspace import Workspace
+from graphkin.protocol.errors import StoreError
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.molecules.recipe import resolve
-from graphkin.store.errors import StoreError
 
 PATIENCE = 0.5
 STUCK = "took longer than 0.5 s"

@@ -19,10 +19,12 @@ import pytest
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.protocol.manifest import Counts, Histogram, Provenance
+from graphkin.protocol.values import Kind
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store
-from graphkin.store.records import ITEM_SCHEMA, Counts, Edges, Histogram, Kind, Provenance
+from graphkin.store.records import ITEM_SCHEMA, Edges
 
 MOLECULES = 400
 MANY = 140_000  # anchors: two whole blocks of a stream and a part of a third

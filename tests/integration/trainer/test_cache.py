@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from graphkin.trainer.cache import Arrays, Cache
+from graphkin.trainer.feed.cache import Arrays, Cache
 
 ROOM = 10**7
 
@@ -40,7 +40,7 @@ PROCESS = """
 import os, signal, sys
 from pathlib import Path
 import numpy as np
-from graphkin.trainer.cache import Cache
+from graphkin.trainer.feed.cache import Cache
 
 folder, log, room, rounds, seed = Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:6])
 cache = Cache(folder, room)
@@ -95,7 +95,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import numpy as np
-from graphkin.trainer.cache import Cache
+from graphkin.trainer.feed.cache import Cache
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)

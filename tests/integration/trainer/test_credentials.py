@@ -9,8 +9,8 @@ from threading import Thread
 
 import pytest
 
-from graphkin.trainer.client import Graphkin
-from graphkin.trainer.errors import InvalidInput, ServerFault, TrainerError, Unavailable
+from graphkin.protocol.errors import GraphkinError, InvalidInput, ServerFault, Unavailable
+from graphkin.trainer.feed.client import Graphkin
 
 USER, PASSWORD = "ann", "only-for-this-test"
 
@@ -39,7 +39,7 @@ def gate() -> Iterator[HTTPServer]:
         server.shutdown()
 
 
-def failed(url: str, kind: type[TrainerError]) -> str:
+def failed(url: str, kind: type[GraphkinError]) -> str:
     """All that is said of it, the client included."""
     with Graphkin(url) as server, pytest.raises(kind) as error:
         server.collections()

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphkin.trainer.cache import Cache
-from graphkin.trainer.features import features
-from graphkin.trainer.offline import OfflineSource
-from graphkin.trainer.online import OnlineSource
+from graphkin.trainer.feed.cache import Cache
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.offline import OfflineSource
+from graphkin.trainer.feed.online import OnlineSource
 from graphkin.trainer.strategy import Draws
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from graphkin.cli import run
-from graphkin.trainer.cache import Cache
-from graphkin.trainer.checkpoint import read_model, read_run
-from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.features import features
-from graphkin.trainer.offline import OfflineSource
-from graphkin.trainer.online import OnlineSource
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.feed.cache import Cache
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.offline import OfflineSource
+from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.pretraining.checkpoint import read_model, read_run
 from graphkin.trainer.strategy import Draws, Strategy
 
 

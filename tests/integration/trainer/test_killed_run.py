@@ -11,11 +11,11 @@ SCRIPT = """
 import os, signal, sys
 from pathlib import Path
 import numpy as np
-from graphkin.trainer.config import Model, PretrainConfig
-from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.memory import MemorySource
-from graphkin.trainer.pretrain import pretrain
-from graphkin.trainer.source import Epoch
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.features.corpus import Corpus
+from benchmarks.memory import MemorySource
+from graphkin.trainer.pretraining.pretrain import pretrain
+from graphkin.trainer.feed.source import Epoch
 from dataclasses import replace
 
 folder, kill_at = Path(sys.argv[1]), int(sys.argv[2])

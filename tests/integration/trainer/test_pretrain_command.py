@@ -18,9 +18,9 @@ import torch
 
 from graphkin.progress import training_progress
 from graphkin.store import open_store
-from graphkin.trainer.checkpoint import Run, newest_checkpoint, read_model, read_run
-from graphkin.trainer.metrics_log import Report
-from graphkin.trainer.pretrained import load_encoder
+from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint, read_model, read_run
+from graphkin.trainer.pretraining.metrics_log import Report
+from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import STRATEGIES, Strategy
 
 SHORT = ("--strategy", "hgc-fo", "--encoder", "gcn", "--batch-size", 8, "--max-steps", 3)

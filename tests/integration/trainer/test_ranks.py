@@ -9,12 +9,12 @@ import torch
 import torch.distributed
 import torch.multiprocessing
 
-from graphkin.trainer.batch import Assembler
-from graphkin.trainer.config import Model, PretrainConfig
-from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.objective import Draw
-from graphkin.trainer.pretrain import Clock, Trainer
-from graphkin.trainer.ranks import ALONE, Ranks
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.model.ranks import ALONE, Ranks
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.objective import Draw
+from graphkin.trainer.pretraining.pretrain import Clock, Trainer
 from graphkin.trainer.strategy import STRATEGIES, Strategy
 
 STEPS = 5

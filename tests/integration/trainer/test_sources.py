@@ -10,15 +10,16 @@ import httpx
 import numpy as np
 import pytest
 
+from graphkin.protocol.errors import Conflict, Damaged, Deleted, InvalidInput, NotFound, Unavailable
 from graphkin.store import open_store
-from graphkin.trainer.cache import Cache
-from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.errors import Closed, Conflict, Damaged, Deleted, InvalidInput, NotFound, Unavailable
-from graphkin.trainer.features import features
-from graphkin.trainer.featurize import featurize
-from graphkin.trainer.offline import OfflineSource, write_offline
-from graphkin.trainer.online import OnlineSource
-from graphkin.trainer.source import Epoch
+from graphkin.trainer.errors import Closed
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.feed.cache import Cache
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.offline import OfflineSource, write_offline
+from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.strategy import STRATEGIES, Draws, Strategy
 
 EPOCHS = 3

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from graphkin.trainer.checkpoint import read_model
+from graphkin.trainer.pretraining.checkpoint import read_model
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "graphkin")

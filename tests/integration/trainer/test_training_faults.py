@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from graphkin.trainer.cache import Cache
-from graphkin.trainer.config import Model, PretrainConfig
-from graphkin.trainer.features import features
-from graphkin.trainer.online import OnlineSource
-from graphkin.trainer.pretrain import pretrain
+from graphkin.trainer.feed.cache import Cache
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.pretrain import pretrain
 
 CONFIG = replace(PretrainConfig.of("hgc-ho", batch_size=64, epochs=3, seed=5), model=Model(layers=2, width=8))
 HALF_A_STREAM = 8_000  # bytes of about 15,000

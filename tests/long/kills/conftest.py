@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from graphkin.store.errors import NotFound
+from graphkin.protocol.errors import NotFound
 from tests.faults.conftest import State, graphkin, molecules, read_back, saboteur, undisturbed
 from tests.integration.trainer.conftest import serve, serve_apart
 

@@ -10,10 +10,10 @@ import httpx
 import numpy as np
 import pytest
 
+from graphkin.protocol.policy import Policy
 from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
 from graphkin.store.sampling.engine import sampler_of
-from graphkin.store.sampling.policy import Policy
 from tests.integration.trainer.conftest import publish_ring
 
 KILLS, SERVERS, PAIRS = 5, 3, 3
@@ -26,7 +26,7 @@ from pathlib import Path
 from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
 from graphkin.store.sampling.engine import sampler_of
-from graphkin.store.sampling.policy import Policy
+from graphkin.protocol.policy import Policy
 
 store, folder, *epochs = sys.argv[1:]
 with open_store(store) as opened, opened.open("ring") as generation:

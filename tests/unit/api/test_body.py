@@ -2,8 +2,7 @@ import pytest
 from pydantic import BaseModel
 
 from graphkin.api.body import parsed
-from graphkin.api.errors import BadRequest
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import BadRequest, InvalidInput
 
 
 class Given(BaseModel):

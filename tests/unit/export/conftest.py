@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from graphkin.protocol.manifest import Counts, Manifest
 from graphkin.store.base import Generation, rounded
-from graphkin.store.records import ITEM_SCHEMA, Counts, Edges, Int32, Manifest
+from graphkin.store.records import ITEM_SCHEMA, Edges, Int32
 
 SCANNED = pa.schema([pa.field("id", pa.int32(), nullable=False), *ITEM_SCHEMA])
 

@@ -12,8 +12,8 @@ import pytest
 
 from graphkin.api.export import MEDIA_TYPES, export_edges
 from graphkin.api.export.table import Comparison
+from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.store.base import Generation
-from graphkin.store.errors import InvalidInput, NotFound
 from graphkin.store.records import EDGE_SCHEMA
 
 

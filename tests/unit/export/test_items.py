@@ -16,9 +16,9 @@ from rdkit import Chem
 from graphkin.api.export import MEDIA_TYPES, export_items, media_type
 from graphkin.api.export.table import Comparison
 from graphkin.ingest.readers import ReadOptions, open_source
+from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.store.base import Generation
-from graphkin.store.errors import Conflict, InvalidInput, NotFound
 
 TITLES = ["id", "smiles", "names", "<i>\n\"d'", "=sum", "property.id", "logP", "property.names", "note"]
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))

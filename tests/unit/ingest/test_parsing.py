@@ -10,9 +10,9 @@ from rdkit import Chem
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed, item_schema
 from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.workspace import Workspace
+from graphkin.protocol.errors import StoreError
 from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.similarity.molecules.recipe import resolve
-from graphkin.store.errors import StoreError
 from graphkin.store.identity import content_digest
 from graphkin.store.records import REJECTION_SCHEMA
 

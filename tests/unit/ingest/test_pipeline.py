@@ -13,11 +13,11 @@ from rdkit import Chem, rdBase
 
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers import ReadOptions
+from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.verify import verify
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
-from graphkin.store.errors import InvalidInput, NotFound
 
 QUICK = IngestOptions(workers=1)
 
@@ -199,7 +199,7 @@ def test_a_file_that_is_not_there_is_said_before_anything_is_done(store: Store, 
 
 def test_options_of_the_reader_and_the_cap_on_atoms(store: Store, write: Callable[..., str]) -> None:
     file = write("structure,label", "CCO,ethanol", "CCCCCC,hexane", name="t.dat")
-    read = ReadOptions(format="csv", smiles_column="structure", name_column="label")
+    read = ReadOptions(format="csv", structure_column="structure", name_column="label")
     options = IngestOptions(read=read, max_size=5, max_rejected=0.5, workers=1)
     assert ingest(store, "c", [file], resolve(), options).counts.rejected == 1
     with store.open("c") as generation:

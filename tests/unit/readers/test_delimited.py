@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphkin.ingest.readers import MAX_RECORD, ReadOptions, open_source
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.molecules.kind import MoleculeKind
-from graphkin.store.errors import InvalidInput
 
 CELL = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 FIXTURES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -32,12 +32,12 @@ def test_tsv_with_bom_and_windows_line_ends(read: Callable) -> None:
 def test_exact_column_name_comes_before_any_case(read: Callable) -> None:
     content = b"SMILES,smiles,Name\nC,CC,n\n"
     assert read("a.csv", content)[0]["text"] == "CC"
-    assert read("a.csv", content, smiles_column="SMILES")[0]["text"] == "C"
+    assert read("a.csv", content, structure_column="SMILES")[0]["text"] == "C"
     assert read("a.csv", content, name_column="name")[0]["name"] == "n"
 
 
 def test_smiles_column_may_be_the_id(read: Callable) -> None:
-    [row] = read("a.csv", b"id,x\nCC,1\n", smiles_column="id")
+    [row] = read("a.csv", b"id,x\nCC,1\n", structure_column="id")
     assert (row["text"], row["name"], row["properties"]) == ("CC", None, {"x": "1"})
 
 

@@ -10,7 +10,7 @@ import networkx as nx
 import pytest
 from networkx.readwrite.graphml import GraphMLWriter
 
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
 

@@ -10,8 +10,8 @@ import pytest
 
 from graphkin.ingest.readers import ReadOptions, open_source
 from graphkin.ingest.readers.formats import MAX_GRAPH
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.graphs.kind import GraphKind
-from graphkin.store.errors import InvalidInput
 
 LINES = b'{"name": "a", "edges": [[0, 1]], "label": 1, "source": "s", "tags": ["x", 2], "none": null}\n{"edges": []}\n'
 

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphkin.ingest.readers import MAX_RECORD, ReadOptions, open_source
+from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.similarity.molecules.kind import MoleculeKind
-from graphkin.store.errors import InvalidInput, StoreError
 
 
 def parquet(columns: dict | pa.Table, **options: object) -> bytes:

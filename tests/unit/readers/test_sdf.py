@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rdkit import Chem
 
 from graphkin.ingest.readers import MAX_RECORD
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
 
 WORD = st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S"), exclude_characters="<>$"), min_size=1)
 VALUE = st.lists(WORD, min_size=1, max_size=3).map("\n".join)

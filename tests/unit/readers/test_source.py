@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphkin.ingest.readers import EXTENSIONS, ReadOptions, open_source
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.manifest import Input
 from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.molecules.kind import MoleculeKind
-from graphkin.store.errors import InvalidInput
-from graphkin.store.records import Input
 
 MOLBLOCK = b"\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n    0.0       0.0       0.0    C   0  0\nM  END\n"
 CONTENT = {"smi": b"C 1\nCC 2\n", "csv": b"smiles,id\nC,1\n", "tsv": b"smiles\tid\nC\t1\n", "sdf": MOLBLOCK}

@@ -13,8 +13,8 @@ import networkx as nx
 import pytest
 
 from graphkin.ingest.readers import ReadOptions, open_source
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.graphs.kind import GraphKind
-from graphkin.store.errors import InvalidInput
 
 Files = dict[str, str]
 """File name without NAME_ and .txt -> content."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphkin.store.errors import InvalidInput, NotFound
+from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 

@@ -3,8 +3,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from graphkin.protocol.policy import Policy
 from graphkin.store.sampling import philox, transitions, walks
-from graphkin.store.sampling.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 ANCHORS = [0, 1, 17, 500, 1300, 2500, 2895]

@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from graphkin.store.sampling.policy import Policy
+from graphkin.protocol.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 STAR = {(0, 1): 0.5, (0, 2): 0.3, (0, 3): 0.1, (0, 4): 0.1}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.store import csr
-from graphkin.store.errors import InvalidInput
 from graphkin.store.records import Edges
 from graphkin.store.sampling.snapshot import SnapshotSampler
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from graphkin.store.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.values import MAX_SEED
 from graphkin.store.sampling import philox
-from graphkin.store.sampling.policy import MAX_SEED
 
 
 @pytest.mark.parametrize(

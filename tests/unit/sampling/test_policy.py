@@ -3,7 +3,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from graphkin.store.sampling.policy import Policy
+from graphkin.protocol.policy import Policy
 
 
 @pytest.mark.parametrize(("name", "k"), [("first_order", 3), ("second_order", 3), ("random_walk", 5)])

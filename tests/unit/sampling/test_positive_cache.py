@@ -5,9 +5,9 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from graphkin.store.errors import InvalidInput, NotFound, StoreBusy
+from graphkin.protocol.errors import InvalidInput, NotFound, StoreBusy
+from graphkin.protocol.policy import Policy
 from graphkin.store.positives import PositiveCache
-from graphkin.store.sampling.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 SIZE = 3000

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphkin.store.errors import NotFound
-from graphkin.store.sampling.policy import Policy
+from graphkin.protocol.errors import NotFound
+from graphkin.protocol.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 POLICIES = [
@@ -80,7 +80,7 @@ def test_draws_are_the_same_from_a_memory_map_in_another_process(tmp_path, rando
     script = f"""
 import hashlib, numpy as np
 from graphkin.store.records import Graph
-from graphkin.store.sampling.policy import Policy
+from graphkin.protocol.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 graph = Graph(*(np.load(f"{tmp_path}/{{part}}.npy", mmap_mode="r") for part in ("indptr", "indices", "similarity")))
 sampler = SnapshotSampler(graph, "generation")

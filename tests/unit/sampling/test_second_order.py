@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from graphkin.store.sampling.policy import Policy
+from graphkin.protocol.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 NODES = 5

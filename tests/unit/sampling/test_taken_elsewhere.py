@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from graphkin.protocol.policy import Policy
 from graphkin.store.sampling import first_order, philox, transitions, walks
-from graphkin.store.sampling.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 

@@ -5,8 +5,8 @@ from itertools import pairwise, permutations, product
 import numpy as np
 import pytest
 
+from graphkin.protocol.policy import Policy
 from graphkin.store.sampling import philox, transitions, walks
-from graphkin.store.sampling.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 NODES = 5

@@ -12,10 +12,11 @@ import pytest
 from rdkit import Chem, rdBase
 from rdkit.Chem import Descriptors, rdMolDescriptors
 
+from graphkin.protocol.manifest import Counts, Provenance
 from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
-from graphkin.store.records import ITEM_SCHEMA, Counts, Edges, Provenance
+from graphkin.store.records import ITEM_SCHEMA, Edges
 
 
 def _window(rows: Sequence[tuple[float, int, int]], most: int = 70) -> dict[int, list[int]]:

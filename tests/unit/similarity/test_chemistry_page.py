@@ -9,11 +9,11 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import rdDepictor
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.molecules.query import read_molecule
 from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.molecules.recipe import resolve
-from graphkin.store.errors import InvalidInput
 
 PAGE = Path(__file__).parents[3] / "docs" / "chemistry.md"
 _CELLS = re.compile(r"(?<!\\)\|")

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from rdkit import Chem, rdBase
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.molecules.messages import in_words
 from graphkin.similarity.molecules.query import read_molecule
 from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.molecules.recipe import resolve
-from graphkin.store.errors import InvalidInput
 
 INSIDE = re.compile(r"\.cpp|\.h\b|\.so\b|Stacktrace|Violation|/site-packages/|line \d+ in file|0x[0-9a-fA-F]{6}")
 LONG = "C" * 400

@@ -8,10 +8,10 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import Descriptors, rdMolDescriptors
 
+from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.recall import Recall, measure
 from graphkin.store.base import Generation
-from graphkin.store.errors import Conflict, InvalidInput
 from graphkin.store.identity import content_digest
 
 COUNT = 500

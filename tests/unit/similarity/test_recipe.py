@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.molecules.recipe import PRESETS, FingerprintRecipe, MoleculeRecipe, resolve
-from graphkin.store.errors import InvalidInput
 
 MORGAN = {"name": "morgan", "radius": 2, "bits": 2048, "chirality": False}
 RDKIT = {"name": "rdkit", "radius": None, "bits": 2048, "chirality": False}

@@ -9,6 +9,7 @@ import pytest
 from rdkit import Chem, DataStructs
 
 from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.molecules.recipe import resolve
@@ -17,7 +18,6 @@ from graphkin.similarity.planes import BitPlanes
 from graphkin.similarity.query import read_structure
 from graphkin.store import open_store
 from graphkin.store.base import Generation
-from graphkin.store.errors import Conflict, InvalidInput
 
 MACCS = resolve(fingerprint={"name": "maccs"})
 QUERIES = ["c1ccccc1C(=O)O", "CCO", "C", "CC(=O)Oc1ccccc1C(=O)O", "O=C1C=CC(=O)C=C1", "[Na+].[Cl-]"]

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphkin.protocol.errors import StoreFormat
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.planes import BitPlanes
 from graphkin.similarity.stored_index import stored_index
-from graphkin.store.errors import StoreFormat
 
 WORDS = np.random.default_rng(0).integers(0, 2**63, (700, 2), np.uint64)
 FEATURES = Features(np.array([0, 2, 3]), np.array([5, 9, 9], np.uint64), np.array([1, 2, 3], np.int32))

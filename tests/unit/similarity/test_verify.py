@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
+from graphkin.protocol.errors import Conflict
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.molecules.recomputed import recomputed_fingerprints
 from graphkin.similarity.verify import verify
 from graphkin.store.base import Generation
-from graphkin.store.errors import Conflict
 
 COUNT = 120
 EVERYTHING = 10**6

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from graphkin.protocol.manifest import Counts, Manifest, Provenance
 from graphkin.store import open_store
 from graphkin.store.base import Draft, Store
-from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Counts, Edges, Manifest, Provenance
+from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Edges
 
 _UNSEALED = """
 CREATE TABLE unsealed (

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graphkin.protocol.errors import NotFound, StoreDamaged, StoreError, StoreFormat
+from graphkin.protocol.manifest import Manifest
 from graphkin.store import open_store
 from graphkin.store.base import Store
 from graphkin.store.embedded.catalog import SCHEMA_VERSION, UNSEALED_VERSION
-from graphkin.store.errors import Damaged, NotFound, StoreError, StoreFormat
-from graphkin.store.records import Manifest
 
 
 def _generation(folder: Path) -> Path:
@@ -177,7 +177,7 @@ def test_any_byte_that_changes_is_found(store: Store, whole: Path) -> None:
             changed = bytearray(data)
             changed[place] ^= int(random.integers(1, 256))
             path.write_bytes(changed)
-            with suppress(Damaged), store.open("c") as generation:
+            with suppress(StoreDamaged), store.open("c") as generation:
                 assert any(path.name in problem for problem in generation.check())
             assert store.damage("c").file == path.name
         path.write_bytes(data)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphkin.protocol.errors import NotFound, StoreBusy
+from graphkin.protocol.manifest import Manifest
 from graphkin.store import open_store
 from graphkin.store.base import Store
-from graphkin.store.errors import NotFound, StoreBusy
-from graphkin.store.records import Edges, Manifest
+from graphkin.store.records import Edges
 
 
 def _die_while_writing(folder: Path, write: Callable[..., Any]) -> None:

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.store import open_store
-from graphkin.store.errors import InvalidInput
 
 
 def test_without_the_driver_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

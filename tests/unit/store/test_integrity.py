@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graphkin.protocol.errors import Deleted, StoreDamaged, StoreError
+from graphkin.protocol.manifest import Manifest
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
 from graphkin.store.embedded import integrity
-from graphkin.store.errors import Damaged, Deleted, StoreError
-from graphkin.store.records import Manifest
 
 USES: dict[str, Callable[[Generation], object]] = {
     "indptr.npy": lambda generation: generation.neighbors(0),
@@ -50,7 +50,7 @@ def test_a_flipped_bit_is_found_before_the_file_is_used(store: Store, whole: Pat
         flip(whole / name, place, place % 8)
         with store.open("c") as generation:
             for _ in range(2):  # it stays so
-                with pytest.raises(Damaged) as error:
+                with pytest.raises(StoreDamaged) as error:
                     USES[name](generation)
                 found = error.value.damage
                 assert (found.file, found.collection, found.generation) == (name, "c", whole.name)
@@ -133,7 +133,7 @@ def test_another_type_or_shape_is_found_at_opening(
 ) -> None:
     path = whole / f"{name}.npy"
     np.save(path, wrong(np.load(path)), allow_pickle=True)
-    with pytest.raises(Damaged) as error:
+    with pytest.raises(StoreDamaged) as error:
         store.open("c")
     assert error.value.damage.file == path.name
 
@@ -145,29 +145,29 @@ def test_a_file_that_is_missing_cut_or_unreadable_is_named_at_opening(store: Sto
     for keep in (0, 1, 60, len(data) - 1):
         path.write_bytes(data[:keep])
         if name.endswith(".npy"):  # else SQLite need not see it yet
-            with pytest.raises(Damaged):
+            with pytest.raises(StoreDamaged):
                 store.open("c")
         assert store.damage("c").file == name
     path.unlink()
     path.mkdir()
-    with pytest.raises(Damaged, match=name):
+    with pytest.raises(StoreDamaged, match=name):
         store.open("c")
     path.rmdir()
-    with pytest.raises(Damaged, match=f"{name}: it is missing"):
+    with pytest.raises(StoreDamaged, match=f"{name}: it is missing"):
         store.open("c")
 
 
 def test_running_out_of_file_descriptors_is_no_damage(whole: Path, folder: Path) -> None:
     program = f"""
 import resource
+from graphkin.protocol.errors import StoreDamaged, StoreError
 from graphkin.store import open_store
-from graphkin.store.errors import Damaged, StoreError
 with open_store({str(folder)!r}) as store:
     store.open("c").close()
     resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
     try:
         store.open("c")
-    except Damaged:
+    except StoreDamaged:
         raise
     except StoreError as error:
         print(error.detail)
@@ -182,10 +182,10 @@ def test_no_kernel_reads_out_of_bounds(whole: Path, folder: Path) -> None:
     program = f"""
 import sys
 import numpy as np
+from graphkin.protocol.errors import StoreDamaged
+from graphkin.protocol.policy import Policy
 from graphkin.store import open_store
 from graphkin.store.components import Components
-from graphkin.store.errors import Damaged
-from graphkin.store.sampling.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 def walk(generation):
@@ -201,7 +201,7 @@ with open_store({str(folder)!r}) as store:
         try:
             with store.open("c") as generation:
                 use(generation)
-        except Damaged as error:
+        except StoreDamaged as error:
             print(error.damage.file)
 """
     for name, used in (("indptr.npy", 3), ("indices.npy", 3), ("forest.source.npy", 1)):

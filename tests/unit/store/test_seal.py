@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from graphkin.cli import run
+from graphkin.protocol.errors import Deleted, NotFound, StoreDamaged, StoreError, StoreFormat
+from graphkin.protocol.manifest import Manifest
 from graphkin.store import open_store
 from graphkin.store.base import Collection, Store
 from graphkin.store.embedded.catalog import SCHEMA_VERSION, UNSEALED_VERSION
-from graphkin.store.errors import Damaged, Deleted, NotFound, StoreError, StoreFormat
-from graphkin.store.records import Manifest
 
 Publish = Callable[..., Manifest]
 
@@ -78,7 +78,7 @@ def test_rows_that_are_not_those_that_were_sealed(
         lambda: open_store(folder),
         lambda: open_store(folder, create=True),
     ):
-        with pytest.raises(Damaged) as error:
+        with pytest.raises(StoreDamaged) as error:
             ask()
         assert (error.value.damage.file, error.value.damage.generation) == ("catalog.sqlite", None)
     assert (folder / "catalog.sqlite").read_bytes() == before
@@ -87,7 +87,7 @@ def test_rows_that_are_not_those_that_were_sealed(
 def test_a_manifest_that_is_not_the_one_that_was_sealed(store: Store, folder: Path, listing: list[Collection]) -> None:
     change(folder, "UPDATE generations SET manifest = replace(manifest, '\"edges\":2', '\"edges\":3')")
     assert store.collections() == listing
-    with pytest.raises(Damaged, match="the manifest of generation"):
+    with pytest.raises(StoreDamaged, match="the manifest of generation"):
         store.open("c")
 
 
@@ -142,7 +142,7 @@ def test_a_store_that_is_away_is_not_called_damaged(store: Store, folder: Path, 
 def test_generations_without_a_catalogue_are_not_taken_for_a_new_store(listing: list[Collection], folder: Path) -> None:
     (folder / "catalog.sqlite").unlink()
     for create in (False, True):
-        with pytest.raises(Damaged, match="missing or empty"):
+        with pytest.raises(StoreDamaged, match="missing or empty"):
             open_store(folder, create=create)
 
 
@@ -162,7 +162,7 @@ def test_a_catalogue_without_a_seal_is_read_and_its_first_change_seals_it(
         assert [each for each in again.collections() if each.name != "e"] == listing
         assert manifests(again, listing) == told
         change(folder, "DELETE FROM collections WHERE name = 'd'")
-        with pytest.raises(Damaged):
+        with pytest.raises(StoreDamaged):
             again.collections()
 
 
@@ -193,7 +193,7 @@ def test_what_is_damaged_is_not_sealed(
     unseal(folder)
     change(folder, "UPDATE generations SET manifest = 'x' WHERE position = 1")
     assert store.collections() == listing
-    with pytest.raises(Damaged, match="a manifest cannot be read"):
+    with pytest.raises(StoreDamaged, match="a manifest cannot be read"):
         publish(store, "e")
     assert version(folder) == UNSEALED_VERSION
 
@@ -213,7 +213,7 @@ def test_a_damaged_index_that_no_reader_uses_stops_the_next_change(
     catalog.write_bytes(data[:place] + b"g" + data[place + 1 :])
     assert store.collections() == listing
     assert store.manifest("d").generation == listing[1].current
-    with pytest.raises(Damaged):
+    with pytest.raises(StoreDamaged):
         publish(store, "e")
 
 

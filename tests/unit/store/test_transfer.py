@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from graphkin.protocol.errors import Conflict, StoreFormat
 from graphkin.store import open_store
 from graphkin.store.base import Store
-from graphkin.store.errors import Conflict, StoreFormat
 from graphkin.store.records import ITEM_SCHEMA
 from graphkin.store.transfer import copy_generation
 

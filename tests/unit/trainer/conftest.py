@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from graphkin.trainer.batch import Assembler
-from graphkin.trainer.corpus import Corpus
-from graphkin.trainer.featurize import featurize
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.model.batch import Assembler
 
 MOLECULES = (
     "CCO",

@@ -1,3 +1,4 @@
+import type { components } from "./openapi";
 import type {
   CollectionDetail,
   Collections,
@@ -108,14 +109,7 @@ export interface Size {
 }
 
 /** Items, or the edges among them, in a format that other programs open. */
-export interface Selection {
-  ids: number[];
-  what: "items" | "edges";
-  format: "csv" | "sdf" | "graphml";
-  min_similarity?: number;
-  /** What they are compared with; null is nothing. */
-  query_smiles?: string | null;
-}
+export type Selection = components["schemas"]["ExportBody"];
 
 /** One generation of one collection; `generation` null is the current one. */
 export class Client {
@@ -148,10 +142,7 @@ export class Client {
     return this.get(`/items/${id}/neighbors`, parameters, signal);
   }
 
-  search(
-    body: { smiles: string; min_similarity: number | null; limit: number },
-    signal?: AbortSignal,
-  ): Promise<SearchReply> {
+  search(body: components["schemas"]["SearchBody"], signal?: AbortSignal): Promise<SearchReply> {
     return answer(this.url("/search", {}), posted(body, signal));
   }
 

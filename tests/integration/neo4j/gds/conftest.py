@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from graphkin.protocol.manifest import Counts, Provenance
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
-from graphkin.store.records import ITEM_SCHEMA, Counts, Edges, Provenance
+from graphkin.store.records import ITEM_SCHEMA, Edges
 
 TOY = {(0, 1): 0.9, (0, 2): 0.6, (1, 2): 0.7, (2, 3): 0.5, (3, 4): 0.8}
 

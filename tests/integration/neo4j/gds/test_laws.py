@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from graphkin.protocol.policy import Policy
 from graphkin.store.sampling.engine import sampler_of
-from graphkin.store.sampling.policy import Policy
 
 NODES = 6
 CERTAIN = 1e-5  # some fifty tests, and a new projection may number its nodes otherwise: keep false alarms rare

@@ -7,9 +7,9 @@ from itertools import count
 import numpy as np
 import pytest
 
-from graphkin.store.errors import Deleted, StoreBusy, StoreError
+from graphkin.protocol.errors import Deleted, StoreBusy, StoreError
+from graphkin.protocol.policy import Policy
 from graphkin.store.neo4j.gds import GdsSampler
-from graphkin.store.sampling.policy import Policy
 
 PATH = {(0, 1): 0.5, (1, 2): 1.0}
 WALK = Policy.of("random_walk", walks=3, length=2, rank="top", k=4)

@@ -7,10 +7,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graphkin.store.errors import InvalidInput, NotFound
+from graphkin.protocol.errors import InvalidInput, NotFound
+from graphkin.protocol.policy import Policy
+from graphkin.protocol.values import MAX_SEED
 from graphkin.store.neo4j.gds import GdsSampler
 from graphkin.store.sampling.engine import sampler_of
-from graphkin.store.sampling.policy import MAX_SEED, Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 SIZE = 300

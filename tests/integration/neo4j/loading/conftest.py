@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from graphkin.ingest.pipeline import ingest
+from graphkin.protocol.manifest import Provenance
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation
-from graphkin.store.records import Provenance
 
 JARS = Path(__file__).parents[3] / "neo4j" / "target" / "lib"
 

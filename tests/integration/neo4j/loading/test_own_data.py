@@ -11,10 +11,10 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
 
+from graphkin.protocol.errors import Deleted, StoreError
+from graphkin.protocol.policy import Policy
 from graphkin.store import open_store
-from graphkin.store.errors import Deleted, StoreError
 from graphkin.store.sampling.engine import sampler_of
-from graphkin.store.sampling.policy import Policy
 
 LABELS = ["Collection", "Generation", "Draft", "Batch", "Rejection", "Name", "Molecule", "Graph", "Node", "Store"]
 TWICE = {

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from grakel import Graph, GraphletSampling, ShortestPath
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.graphs import reference
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.graphs.reference import Reference
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.store.base import Generation
-from graphkin.store.errors import InvalidInput
 
 
 def _similarity(generation: Generation) -> dict[tuple[int, int], float]:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.graphs.recipe import GraphRecipe, resolve_graphs
-from graphkin.store.errors import InvalidInput
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.protocol.manifest import Provenance
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.recipe import GraphRecipe, resolve_graphs
 from graphkin.similarity.graphs.search import GraphSearch
@@ -17,8 +19,7 @@ from graphkin.similarity.query import read_structure
 from graphkin.similarity.recall import measure
 from graphkin.similarity.verify import verify
 from graphkin.store.base import Generation, Store
-from graphkin.store.errors import Conflict, InvalidInput
-from graphkin.store.records import Edges, Provenance
+from graphkin.store.records import Edges
 
 EVERYTHING = 10**6
 

@@ -1,0 +1,110 @@
+"""What frozen features are worth: logistic regression on them (method.md E1, E2)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from rdkit import Chem, rdBase
+from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+from scipy.sparse import csr_array, issparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.roc import roc_auc, scorable
+from graphkin.trainer.downstream.split import Split
+
+GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+"""Inverse strengths of regularisation that the validation part chooses from."""
+
+CLASS_GRID = (*GRID, 100.0, 1000.0)
+"""The same for graphs of one class each, whose features vary in fewer directions."""
+
+_ITERATIONS = 10_000
+_TOLERANCE = 1e-6  # so fine that where the search begins does not show in the score
+
+Features: TypeAlias = NDArray[np.floating[Any]] | csr_array
+
+
+class ProbeScore(NamedTuple):
+    """ROC-AUC on test, averaged over the tasks scored; that on valid, which chose `strength` of `GRID`.
+
+    omitted: the share of the tasks that were not scored, for want of a class in train or in test.
+    """
+
+    auc: float
+    valid_auc: float
+    strength: float
+    omitted: float
+
+
+class ClassScore(NamedTuple):
+    """Accuracy on test, and that on valid, which chose `strength` of `CLASS_GRID`."""
+
+    accuracy: float
+    valid_accuracy: float
+    strength: float
+
+
+def standardised(features: NDArray[np.floating[Any]], train: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(N, D): every column shifted and scaled to mean 0 and variance 1 over the rows `train`."""
+    scaler = StandardScaler().fit(features[train].astype(np.float64))
+    scaled: NDArray[np.float64] = scaler.transform(features.astype(np.float64))
+    return scaled
+
+
+def morgan(smiles: Sequence[str]) -> csr_array:
+    """(N, 2048) sparse: the bits of the Morgan fingerprints of radius 2. All SMILES must be readable."""
+    generator = GetMorganGenerator(radius=2, fpSize=2048)
+    with rdBase.BlockLogs():
+        rows = [generator.GetFingerprintAsNumPy(Chem.MolFromSmiles(each)) for each in smiles]
+    return csr_array(np.stack(rows), dtype=np.float64)
+
+
+def probe(features: Features, labels: NDArray[np.int8], split: Split) -> ProbeScore:
+    """Logistic regression on the rows of features (N, D), a model a task; labels (N, T) are 1, 0, or -1 if missing.
+
+    It is trained on `split.train` with every strength of `GRID`; that with the best ROC-AUC on `split.valid`, the
+    first of several, is scored on `split.test`. Features are taken as they are.
+
+    Raises `InvalidInput` if no task has both classes in train, and in valid or test too.
+    """
+    fit = scorable(labels[split.train])
+    wanted = labels[:, fit]
+    for name, rows in zip(Split._fields, split, strict=True):
+        if not scorable(wanted[rows]).any():
+            raise InvalidInput(
+                f"no task has both classes in {name}", given=f"{len(rows)} molecules", expected="a larger dataset"
+            )
+    scores = np.stack([_scores(features, column, split) for column in wanted.T], axis=2)
+    valid, test = ([roc_auc(wanted[rows], each[rows]) for each in scores] for rows in (split.valid, split.test))
+    best = int(np.argmax(valid))
+    scored = int(scorable(wanted[split.test]).sum())
+    return ProbeScore(test[best], valid[best], GRID[best], 1 - scored / labels.shape[1])
+
+
+def probe_classes(features: Features, labels: NDArray[np.int64], split: Split) -> ClassScore:
+    """As `probe`, for graphs of one class each: labels (N,), and accuracy in the place of ROC-AUC.
+
+    No part is empty, and train has two classes or more.
+    """
+    hits = np.stack([model.predict(features) == labels for model in _fitted(features, labels, split.train, CLASS_GRID)])
+    valid, test = hits[:, split.valid].mean(1), hits[:, split.test].mean(1)
+    best = int(np.argmax(valid))
+    return ClassScore(float(test[best]), float(valid[best]), CLASS_GRID[best])
+
+
+def _scores(features: Features, labels: NDArray[np.int8], split: Split) -> NDArray[np.float64]:
+    """(G, N): the log odds of all rows after training with each of `GRID`."""
+    rows = split.train[labels[split.train] >= 0]
+    return np.stack([model.decision_function(features) for model in _fitted(features, labels, rows, GRID)])
+
+
+def _fitted(
+    features: Features, labels: NDArray[np.integer[Any]], rows: NDArray[np.int64], grid: Sequence[float]
+) -> Iterator[LogisticRegression]:
+    """One model, trained on the rows with each strength in turn: to be used before the next."""
+    solver = "lbfgs" if issparse(features) else "newton-cholesky"  # fast where columns are few
+    model = LogisticRegression(solver=solver, max_iter=_ITERATIONS, tol=_TOLERANCE, warm_start=True)
+    return (model.set_params(C=strength).fit(features[rows], labels[rows]) for strength in grid)

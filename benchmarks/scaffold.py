@@ -1,0 +1,27 @@
+"""Splits of molecules by Bemis-Murcko scaffold, one for each seed (method.md E1)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphkin.trainer.downstream.scaffold import groups_of, split_of
+from graphkin.trainer.downstream.split import Split
+
+
+def random_scaffold_split(scaffolds: Sequence[str], seed: int) -> Split:
+    """Another split of N molecules by scaffold for each seed.
+
+    Groups in random order: each goes to valid unless valid would exceed 0.1 N, else to test unless test would, else to
+    train (`random_scaffold_split` of Hu et al.). So groups of more than 0.1 N are always trained on, and valid and
+    test keep their size. The order of the molecules does not matter.
+    """
+    groups = sorted(groups_of(scaffolds), key=lambda rows: scaffolds[rows[0]])
+    total = len(scaffolds)
+    train: list[int] = []
+    valid: list[int] = []
+    test: list[int] = []
+    for place in np.random.default_rng(seed).permutation(len(groups)):
+        rows = groups[place]
+        part = next((part for part in (valid, test) if 10 * (len(part) + len(rows)) <= total), train)
+        part += rows
+    return split_of(train, valid, test)

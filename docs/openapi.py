@@ -1,0 +1,9 @@
+"""Prints the API's OpenAPI document as JSON, of which `make docs` makes the page's types."""
+
+import json
+
+from graphkin.api.app import create_app
+from graphkin.api.settings import Settings
+
+if __name__ == "__main__":
+    print(json.dumps(create_app(Settings(store="unused")).openapi()))

@@ -1,0 +1,155 @@
+"""Every error graphkin raises on purpose, as one tree. Needs the standard library alone.
+
+    GraphkinError
+    ├── InvalidInput                  what was given is wrong                  exit 2   HTTP 422
+    │   ├── Conflict                  right in itself, not for this data       exit 2   HTTP 409
+    │   ├── BadRequest                not even a request of the API            exit 2   HTTP 400
+    │   ├── NotAcceptable             not offered in this media type           exit 2   HTTP 406
+    │   ├── TooLarge                  a body over the limit                    exit 2   HTTP 413
+    │   └── UnsupportedMediaType      a body of a kind that is not read        exit 2   HTTP 415
+    ├── NotFound                      no such collection, generation or item   exit 3   HTTP 404
+    │   └── Deleted                   it existed and was deleted               exit 3   HTTP 410
+    ├── Unavailable                   not now; perhaps later                   exit 4   HTTP 503 + Retry-After
+    │   └── StoreError                the store cannot do it                   exit 4   HTTP 503 + Retry-After
+    │       ├── StoreBusy             another writer, or still building        exit 4   HTTP 503 + Retry-After
+    │       └── StoreFormat           foreign or newer files                   exit 4   HTTP 503 + Retry-After
+    ├── Damaged                       a file is not what was written           exit 4   HTTP 503
+    │   └── StoreDamaged              one of a store's; a StoreFormat, too     exit 4   HTTP 503
+    ├── ServerFault                   a bug of the server                      exit 1   HTTP 500
+    └── those of `trainer.errors`
+
+The HTTP column is the table in `protocol/problems.py`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+class GraphkinError(Exception):
+    """An error that says what was given, what was expected and what to do.
+
+    `detail` is one sentence; `given`, `expected` and `hint` are optional and JSON-serialisable.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, detail: str, *, given: Any = None, expected: str | None = None, hint: str | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.given = given
+        self.expected = expected
+        self.hint = hint
+
+    def __str__(self) -> str:
+        parts = [self.detail]
+        if self.given is not None:
+            parts.append(f"given: {self.given}")
+        if self.expected is not None:
+            parts.append(f"expected: {self.expected}")
+        if self.hint is not None:
+            parts.append(f"hint: {self.hint}")
+        return "\n  ".join(parts)
+
+
+class InvalidInput(GraphkinError):
+    """What the caller gave is wrong: a value out of range, an unparsable structure, a missing column."""
+
+    exit_code = 2
+
+
+class Conflict(InvalidInput):
+    """The request is well formed but does not fit this collection: wrong kind, no InChIKeys, another RDKit."""
+
+
+class BadRequest(InvalidInput):
+    """Not even a request of this API: a malformed cursor or JSON, a Host that is not served."""
+
+
+class NotAcceptable(InvalidInput):
+    """None of the media types in Accept is offered here."""
+
+
+class TooLarge(InvalidInput):
+    """The request body is over the limit."""
+
+
+class UnsupportedMediaType(InvalidInput):
+    """The request body is of a kind that is not read."""
+
+
+class NotFound(GraphkinError):
+    """No such collection, generation or item."""
+
+    exit_code = 3
+
+
+class Deleted(NotFound):
+    """The generation was published once and has been deleted since: what was begun with it cannot be continued."""
+
+
+class Unavailable(GraphkinError):
+    """Not now, and perhaps later: who is asked is away or busy, or broke off.
+
+    `retry_after`: seconds after which to ask again, None where nobody knows.
+    """
+
+    exit_code = 4
+
+    def __init__(self, detail: str, *, retry_after: float | None = None, **context: Any) -> None:
+        super().__init__(detail, **context)
+        self.retry_after = retry_after
+
+
+class StoreError(Unavailable):
+    """The store cannot do what was asked: disk full, unwritable folder, server away."""
+
+
+class StoreBusy(StoreError):
+    """Try again: another writer holds the collection, or something is still being built.
+
+    `retry_after` is in whole seconds.
+    """
+
+    def __init__(self, detail: str, *, retry_after: int = 1, **context: Any) -> None:
+        super().__init__(detail, retry_after=retry_after, **context)
+
+
+class StoreFormat(StoreError):
+    """The files are of another format, of a newer schema version, or damaged."""
+
+
+class Damaged(GraphkinError):
+    """A file, here or on a server, is cut short, altered, or of another program or format version.
+
+    Trying again does not help.
+    """
+
+    exit_code = 4
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What is wrong with which file: one of a published generation, or, without a generation, the catalogue."""
+
+    file: str
+    problem: str
+    collection: str | None = None
+    generation: str | None = None
+
+
+class StoreDamaged(Damaged, StoreFormat):
+    """A file of a store is not what was written. `damage` says which, and how."""
+
+    def __init__(self, damage: Damage) -> None:
+        if damage.generation is None:
+            whose = ""
+            hint = "restore the store from a backup, or ingest again into a new one"
+        else:
+            whose = f"generation {damage.generation[:12]} of {damage.collection!r} is damaged: "
+            hint = "`graphkin verify` tells all that is; delete this generation and ingest again, or restore a backup"
+        super().__init__(f"{whose}{damage.file}: {damage.problem}", given=damage.file, hint=hint)
+        self.damage = damage
+
+
+class ServerFault(GraphkinError):
+    """A bug of the server, or something on the way that is no graphkin server."""

@@ -1,0 +1,285 @@
+"""What replies say: every field is always there, and there is no other.
+
+Routes write them without going through these models; tests hold them to it.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from graphkin.protocol.frozen import Frozen
+from graphkin.protocol.manifest import Histogram, Manifest
+from graphkin.protocol.values import Kind
+
+GenerationId = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="Generation id.")]
+Similarity = Annotated[float, Field(gt=0, le=1)]
+NextCursor = Annotated[str | None, Field(description="Where the next page begins; null on the last.")]
+
+
+class Problem(Frozen):
+    """An error (RFC 9457): what was given, what was expected, and what to do."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    given: Any
+    expected: str | None
+    hint: str | None
+
+
+class Item(Frozen):
+    """`smiles` null for graphs; `dropped`: similar pairs lost to the cap, null if unknown."""
+
+    id: int
+    smiles: str | None
+    names: list[str]
+    inchikey: str | None
+    properties: dict[str, Any]
+    degree: int
+    dropped: int | None
+
+
+class SimilarItem(Frozen):
+    item: Item
+    similarity: Similarity
+
+
+class FromGeneration(Frozen):
+    generation: GenerationId
+
+
+class Damage(Frozen):
+    """A file that is not what was written: requests for its generation are answered 503."""
+
+    file: str
+    problem: str
+
+
+class CollectionSummary(Frozen):
+    """`damaged`: what is known to be wrong with its generation, null as long as nothing is."""
+
+    name: str
+    kind: Kind
+    generation: GenerationId
+    items: int
+    edges: int
+    published_at: str
+    damaged: Damage | None
+
+
+class Collections(Frozen):
+    collections: list[CollectionSummary]
+
+
+class Histograms(Frozen):
+    degree: Histogram
+    similarity: Histogram
+
+
+class CollectionDetail(FromGeneration):
+    """`generations`: ids of all that are published, oldest first; `damaged` as in the list of collections."""
+
+    name: str
+    kind: Kind
+    generations: list[GenerationId]
+    manifest: Manifest
+    histograms: Histograms
+    damaged: Damage | None
+
+
+class Rejection(Frozen):
+    """A record that was not kept. `line` counts from 1; `input` is at most 4,096 characters of it."""
+
+    source: str
+    line: int
+    input: str
+    reason: str
+
+
+class RejectionsPage(FromGeneration):
+    """In input order."""
+
+    rejections: list[Rejection]
+    next_cursor: NextCursor
+
+
+class ItemReply(FromGeneration, Item):
+    pass
+
+
+class ItemsPage(FromGeneration):
+    items: list[Item]
+    next_cursor: NextCursor
+
+
+class NeighborsPage(FromGeneration):
+    """Similarity descending, then id. `capped`: the cap dropped some of its pairs; null if unknown."""
+
+    item: Item
+    neighbors: list[SimilarItem]
+    total: int
+    capped: bool | None
+    next_cursor: NextCursor
+
+
+class StructureReply(FromGeneration):
+    """A structure, standardised; its id if it is stored."""
+
+    smiles: str
+    id: int | None
+
+
+class SearchQuery(Frozen):
+    """What was searched for, standardised (null for graphs); its id if it is stored."""
+
+    smiles: str | None
+    id: int | None
+
+
+class SearchReply(FromGeneration):
+    """`total` only with min_similarity."""
+
+    query: SearchQuery
+    hits: list[SimilarItem]
+    total: int | None
+
+
+class PolicyReply(Frozen):
+    name: str
+    k: int
+    length: int
+    walks: int
+    p: float
+    q: float
+    p_end: float
+    rank: str
+    pad: str
+
+
+class Positive(Frozen):
+    """`path`: ids from the anchor to the positive."""
+
+    item: Item
+    similarity: Similarity | None
+    direct: bool
+    visits: int | None
+    path: list[int]
+
+
+class PositivesReply(FromGeneration):
+    anchor: int
+    policy: PolicyReply
+    seed: int
+    epoch: int
+    isolated: bool
+    positives: list[Positive]
+
+
+class PositivesRow(Frozen):
+    """`positives` and `visits` are k long, filled up with -1 and 0."""
+
+    anchor: int
+    count: int
+    isolated: bool
+    positives: list[int]
+    visits: list[int]
+
+
+class NegativesRow(Frozen):
+    batch: int
+    ids: list[int]
+
+
+class Node(Frozen):
+    """`hidden`: neighbours that are not shown."""
+
+    item: Item
+    hop: int
+    hidden: int
+
+
+class Edge(Frozen):
+    source: int
+    target: int
+    similarity: Similarity
+
+
+class Subgraph(FromGeneration):
+    nodes: list[Node]
+    edges: list[Edge]
+    truncated: bool
+
+
+class Hop(Frozen):
+    """Pairs exactly `hop` edges apart: how many were compared, mean and standard deviation of their similarity."""
+
+    hop: int
+    pairs: int
+    mean: float
+    deviation: float
+
+
+class HopsReply(FromGeneration):
+    """A hop that nothing lies at is left out."""
+
+    hops: list[Hop]
+
+
+class Component(Frozen):
+    """`id`: its lowest member's; `similarity`: the highest threshold that holds it together, null for a single item."""
+
+    id: int
+    size: int
+    medoid: int
+    similarity: Similarity | None
+
+
+class ComponentsPage(FromGeneration):
+    """`total`: how many components there are; `singletons`: how many items are alone; `named`: the lowest members and
+    the medoids."""
+
+    components: list[Component]
+    named: list[Item]
+    total: int
+    singletons: int
+    next_cursor: NextCursor
+
+
+class ComponentReply(FromGeneration):
+    """`children`: what it falls into when the threshold rises above its similarity, largest first; `named`: the lowest
+    members and the medoids of it and of its 10 largest children."""
+
+    component: Component
+    items: list[Item]
+    children: list[Component]
+    named: list[Item]
+    children_total: int
+    next_cursor: NextCursor
+
+
+class Step(Frozen):
+    """An item on a path, and its similarity to the one before; null for the first."""
+
+    id: int
+    similarity: Similarity | None
+
+
+class PathReply(FromGeneration):
+    path: list[Step] | None
+
+
+class Health(Frozen):
+    status: str
+
+
+class DamagedGeneration(Damage):
+    collection: str
+    generation: GenerationId
+
+
+class Readiness(Health):
+    """`damaged`: generations known to be damaged that are not current."""
+
+    damaged: list[DamagedGeneration]

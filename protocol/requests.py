@@ -1,0 +1,323 @@
+"""What requests may say: query parameters and bodies. Anything else is refused."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+
+from graphkin.protocol.frozen import Frozen
+from graphkin.protocol.policy import Bias, Ending, Length, Policy, Positives, Walks
+from graphkin.protocol.values import (
+    MAX_ANCHORS,
+    MAX_BATCHES,
+    MAX_EXPORTED,
+    MAX_ID,
+    MAX_NEGATIVES,
+    MAX_PAGE,
+    MAX_SEED,
+    Exported,
+    Format,
+    Pad,
+    PolicyName,
+    Rank,
+)
+
+Id = Annotated[int, Field(ge=0, le=MAX_ID)]
+NodeNumber = Annotated[int, Field(ge=0, le=MAX_ID)]
+Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch.")]
+
+
+def _with_plus(smiles: str) -> str:
+    before, space, extension = smiles.partition(" |")
+    return before.replace(" ", "+") + space + extension
+
+
+SmilesInQuery = Annotated[str, AfterValidator(_with_plus)]
+"""A `+` that was not escaped arrives as a space, which no SMILES holds; one stands before its extension, `|…|`."""
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED, description="Seed of the random draws.")]
+Similarity = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+StoredSimilarity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+"""Thresholds of stored edges; that of a whole collection may be 0."""
+MinSimilarity = Annotated[
+    StoredSimilarity | None, Field(description="Smallest similarity, from the stored threshold (the default) to 1.")
+]
+
+
+class Body(Frozen):
+    """JSON has types of its own: nothing is converted."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class NoQuery(Frozen):
+    """No parameter at all."""
+
+
+class GenerationQuery(Frozen):
+    """Every read can name the generation that it reads."""
+
+    generation: Annotated[
+        str | None, Field(description="Generation id; by default the current one, or the cursor's.")
+    ] = None
+
+
+class PageQuery(GenerationQuery):
+    """A list that is read in pages."""
+
+    cursor: Annotated[str | None, Field(description="`next_cursor` of the page before.")] = None
+
+
+class ItemsQuery(PageQuery):
+    """At most one of smiles, name and inchikey."""
+
+    smiles: Annotated[
+        SmilesInQuery | None,
+        Field(
+            description="Read as the recipe says; a space reads as `+`, but for that before an extension `|…|`.",
+            examples=["CCO"],
+        ),
+    ] = None
+    name: Annotated[str | None, Field(description="A name as the source had it.")] = None
+    inchikey: Annotated[str | None, Field(description="InChIKey, where the recipe asked for them.")] = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+
+    @model_validator(mode="after")
+    def _one_at_most(self) -> "ItemsQuery":
+        if sum(value is not None for value in (self.smiles, self.name, self.inchikey)) > 1:
+            raise ValueError("at most one of smiles, name, inchikey")
+        return self
+
+
+class RejectionsQuery(PageQuery):
+    """A page of the records that were not kept."""
+
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+
+
+class CollectionPath(Frozen):
+    """Which collection."""
+
+    c: Annotated[str, Field(description="Collection.", examples=["nci"])]
+
+
+class ItemPath(CollectionPath):
+    """Which item of which collection."""
+
+    id: Annotated[Id, Field(description="Item id.", examples=[0])]
+
+
+class NeighborsQuery(PageQuery):
+    """A page of neighbours."""
+
+    min_similarity: MinSimilarity = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
+
+
+class SubgraphQuery(GenerationQuery):
+    """How much of a neighbourhood."""
+
+    hops: Annotated[int, Field(ge=1, le=4)] = 1
+    max_items: Annotated[int, Field(ge=1, le=1000)] = 200
+    max_edges: Annotated[int, Field(ge=0, le=5000)] = 5000
+    min_similarity: MinSimilarity = None
+
+
+class HopsQuery(GenerationQuery):
+    """How many random items to go out from, and how far."""
+
+    targets: Annotated[int, Field(ge=1, le=1000)] = 100
+    max_hops: Annotated[int, Field(ge=1, le=8)] = 4
+    min_similarity: MinSimilarity = None
+    seed: Seed = 0
+
+
+class ComponentsQuery(PageQuery):
+    """A page of components."""
+
+    min_similarity: MinSimilarity = None
+    min_size: Annotated[int, Field(ge=1, le=MAX_ID, description="Smallest number of members.")] = 2
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+
+
+class ComponentQuery(PageQuery):
+    """A page of a component's members."""
+
+    min_similarity: MinSimilarity = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+
+
+class PathQuery(GenerationQuery):
+    """Two items, and how far apart they may be."""
+
+    source: Annotated[Id, Field(alias="from", examples=[0])]
+    target: Annotated[Id, Field(alias="to", examples=[1])]
+    max_hops: Annotated[int, Field(ge=1, le=8)] = 6
+    min_similarity: MinSimilarity = None
+
+
+class DrawingQuery(GenerationQuery):
+    """The size of a drawing in pixels."""
+
+    width: Annotated[int, Field(ge=50, le=1000)] = 250
+    height: Annotated[int, Field(ge=50, le=1000)] = 250
+
+
+class DepictionQuery(DrawingQuery):
+    """The size of a drawing in pixels, and whose shared substructure to highlight."""
+
+    highlight: Annotated[Id | None, Field(description="Another item: what both share is highlighted.")] = None
+    highlight_smiles: Annotated[
+        SmilesInQuery | None,
+        Field(
+            description="The same for any structure; a space reads as `+`, but for that before an extension `|…|`.",
+            examples=["CCO"],
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_at_most(self) -> "DepictionQuery":
+        if self.highlight is not None and self.highlight_smiles is not None:
+            raise ValueError("at most one of highlight, highlight_smiles")
+        return self
+
+
+class StructureQuery(GenerationQuery):
+    """Exactly one of smiles and inchi (10 kB each); at most 1,000 atoms."""
+
+    smiles: Annotated[
+        SmilesInQuery | None,
+        Field(
+            description="Read as the recipe says; a space reads as `+`, but for that before an extension `|…|`.",
+            examples=["CC(=O)Oc1ccccc1C(=O)O"],
+        ),
+    ] = None
+    inchi: Annotated[str | None, Field(description="Read as the recipe says.")] = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "StructureQuery":
+        if (self.smiles is None) == (self.inchi is None):
+            raise ValueError("exactly one of smiles, inchi")
+        return self
+
+
+class StructureDepictionQuery(StructureQuery, DrawingQuery):
+    """A structure, and the size of its drawing."""
+
+
+class PolicyFields(Frozen):
+    """The parameters of `protocol.policy.Policy`, which explains them."""
+
+    policy: Annotated[PolicyName, Field(examples=["random_walk"])]
+    k: Positives | None = None
+    length: Length = 2
+    walks: Walks = 5
+    p: Bias = 1.0
+    q: Bias = 1.0
+    p_end: Ending = 0.0
+    rank: Rank = "exp"
+    pad: Pad = "resample"
+    seed: Seed = 0
+
+    def resolved(self) -> Policy:
+        given = self.model_dump(include=set(Policy.model_fields))
+        return Policy.of(self.policy, **given)
+
+
+class PositivesQuery(PolicyFields, GenerationQuery):
+    """One draw of one anchor."""
+
+    epoch: Epoch = 0
+
+
+class EpochQuery(PolicyFields, GenerationQuery):
+    """Anchors `start` to `stop` - 1 of an epoch."""
+
+    start: Annotated[int, Field(ge=0, le=MAX_ID, description="First anchor.")] = 0
+    stop: Annotated[int | None, Field(ge=0, le=MAX_ID, description="Anchor to stop before; by default all.")] = None
+
+
+class BatchBody(PolicyFields, Body):
+    """The anchors to draw for, in the order of the reply."""
+
+    ids: Annotated[list[Id], Field(min_length=1, max_length=MAX_ANCHORS, fail_fast=True, examples=[[0, 1, 2]])]
+    epoch: Epoch = 0
+
+
+class NegativesQuery(GenerationQuery):
+    """Batches `first` to `first` + `batches` - 1."""
+
+    seed: Seed = 0
+    epoch: Epoch = 0
+    first: Annotated[int, Field(ge=0, le=MAX_ID, description="First batch.")] = 0
+    batches: Annotated[int, Field(ge=1, le=MAX_BATCHES)] = 1
+    count: Annotated[int, Field(ge=1, le=4096)] = 255
+
+    @model_validator(mode="after")
+    def _bounded(self) -> "NegativesQuery":
+        if self.batches * self.count > MAX_NEGATIVES:
+            raise ValueError(f"batches x count is at most {MAX_NEGATIVES} ids a reply")
+        if self.first + self.batches - 1 > MAX_ID:
+            raise ValueError(f"the last batch is at most {MAX_ID}")
+        return self
+
+
+class GraphBody(Body):
+    """A graph: its edges as pairs of node numbers from 0, how many nodes it has (by default as many as the edges name),
+    and, where the recipe compares them, the labels of all nodes."""
+
+    edges: Annotated[list[Annotated[list[NodeNumber], Field(min_length=2, max_length=2)]], Field(fail_fast=True)]
+    num_nodes: int | None = None
+    labels: list[int] | list[str] | None = None
+
+
+class SearchBody(Body):
+    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, or structure.
+
+    structure is text as items of the collection's kind are first of all written: SMILES, or a graph as JSON.
+    """
+
+    smiles: Annotated[str | None, Field(examples=["CC(=O)Oc1ccccc1C(=O)O"])] = None
+    inchi: str | None = None
+    molblock: str | None = None
+    graph: Annotated[GraphBody | None, Field(examples=[None])] = None
+    structure: str | None = None
+    min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "SearchBody":
+        given = (self.smiles, self.inchi, self.molblock, self.graph, self.structure)
+        if sum(value is not None for value in given) != 1:
+            raise ValueError("exactly one of smiles, inchi, molblock, graph, structure")
+        return self
+
+
+class ExportQuery(GenerationQuery):
+    """The whole hierarchy: items as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow."""
+
+    what: Annotated[Exported, Field(examples=["edges"])]
+    format: Annotated[Format, Field(examples=["csv"])]
+
+
+class ExportBody(Body):
+    """A selection of items, or of the edges with both ends among them."""
+
+    ids: Annotated[list[Id], Field(min_length=1, max_length=MAX_EXPORTED, fail_fast=True, examples=[[0, 1, 2]])]
+    what: Annotated[Exported, Field(examples=["items"])]
+    format: Annotated[Format, Field(examples=["sdf"])]
+    min_similarity: Annotated[StoredSimilarity | None, Field(description="Smallest similarity of exported edges.")] = (
+        None
+    )
+    query_smiles: Annotated[
+        str | None,
+        Field(
+            description="A molecule, read as the recipe says: items get their similarity to it; GraphML also a node "
+            "`query`. Edges in other formats refuse it.",
+            examples=[None],
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _edges_only(self) -> "ExportBody":
+        if self.min_similarity is not None and self.what != "edges":
+            raise ValueError("min_similarity applies to edges only")
+        return self

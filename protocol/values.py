@@ -1,0 +1,34 @@
+"""Words and bounds that requests, replies and options share. Needs the standard library alone."""
+
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = str
+"""Of items, in lower-case letters: molecule, graph, node, or what an installed package brings."""
+
+PolicyName = Literal["first_order", "random_walk", "second_order"]
+Rank = Literal["top", "count", "exp"]
+Pad = Literal["resample", "self"]
+
+Exported = Literal["items", "edges"]
+Format = Literal["csv", "parquet", "sdf", "graphml", "arrow"]
+
+MAX_SEED = 2**53 - 1
+"""Seeds and epochs run from 0 to here: every integer that JSON numbers carry exactly."""
+
+MAX_ID = 2**31 - 1
+MAX_BODY = 2 * 2**20
+"""Bytes of a request's body."""
+
+MAX_PAGE = 1000
+"""Items, neighbours, components or rejections on one page; hits of one search."""
+
+MAX_ANCHORS = 65_536
+"""Anchors of one batch of positives."""
+
+MAX_EXPORTED = 10_000
+"""Items of one export that names them."""
+
+MAX_BATCHES = 65_536
+"""Batches of negatives in one reply, of at most `MAX_NEGATIVES` ids together."""
+
+MAX_NEGATIVES = 2**24

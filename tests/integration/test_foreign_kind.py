@@ -1,0 +1,155 @@
+"""A kind that an installed package brings (tests/toy): every process knows it by its entry point."""
+
+import csv
+import io
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from graphkin.store import open_store
+
+TOY = Path(__file__).parents[1] / "toy"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{TOY}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+WORDS = [
+    "night",
+    "nights",
+    "nightly",
+    "midnight",
+    "knight",
+    "light",
+    "slight",
+    "flight",
+    "graph",
+    "graphs",
+    "paragraph",
+]
+THRESHOLD = 0.3
+INGEST = f"""
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.store import open_store
+from words import WordRecipe
+
+if __name__ == "__main__":
+    with open_store("store", create=True) as store:
+        options = IngestOptions(max_rejected=0.2, workers=2)
+        ingest(store, "words", ["words.csv"], WordRecipe(threshold={THRESHOLD}), options)
+"""
+
+
+def run(folder: Path, *command: object) -> str:
+    done = subprocess.run([*map(str, command)], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def graphkin(folder: Path, command: str, *arguments: object) -> str:
+    place = ("--store", "store", "--collection", "words")
+    return run(folder, sys.executable, "-m", "graphkin", *command.split(), *place, *arguments)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the words were ingested: one twice, and one that is none."""
+    folder = tmp_path_factory.mktemp("toy")
+    (folder / "words.csv").write_text("id,word\n" + "".join(f"w{n},{word}\n" for n, word in enumerate(WORDS)))
+    with (folder / "words.csv").open("a") as file:
+        file.write("again,GRAPH\nnone,4711\n")
+    (folder / "ingesting.py").write_text(INGEST)
+    run(folder, sys.executable, "ingesting.py")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
+    command = [sys.executable, "-m", "graphkin", "serve", "--store", "store", "--port", "0"]
+    environment = {**ENVIRONMENT, "GRAPHKIN_CACHE_DIR": str(folder / "cache")}
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        yield process.stdout.readline().split()[1] + "/v1/collections/words"
+        process.terminate()
+
+
+def similarity(one: str, other: str) -> float:
+    a, b = ({f"  {word} "[at : at + 3] for at in range(len(word) + 1)} for word in (one, other))
+    return len(a & b) / len(a | b)
+
+
+EDGES = {
+    (a, b): similarity(WORDS[a], WORDS[b])
+    for a, b in itertools.combinations(range(len(WORDS)), 2)
+    if similarity(WORDS[a], WORDS[b]) >= THRESHOLD
+}
+
+
+def test_its_hierarchy_is_that_of_brute_force(folder: Path) -> None:
+    assert 5 < len(EDGES) < 40
+    with open_store(folder / "store") as store, store.open("words") as generation:
+        (edges,) = generation.edges()
+        found = zip(edges.source.tolist(), edges.target.tolist(), edges.similarity.tolist(), strict=True)
+        assert {(a, b): same for a, b, same in found} == pytest.approx(EDGES)
+        assert list(generation.structures()) == WORDS
+        assert generation.items([8])[0]["names"] == ["w8", "again"]
+        counts = generation.manifest.counts
+        assert (counts.read, counts.kept, counts.duplicates, counts.rejected) == (13, 11, 1, 1)
+
+
+def test_commands_search_check_and_export_it(folder: Path) -> None:
+    hits = json.loads(graphkin(folder, "search", "fright", "--json"))["hits"]
+    expected = sorted(((similarity("fright", word), -id) for id, word in enumerate(WORDS)), reverse=True)
+    expected = [(same, id) for same, id in expected if same][:10]
+    assert [(hit["item"]["id"], hit["similarity"]) for hit in hits] == [
+        (-id, pytest.approx(same)) for same, id in expected
+    ]
+    (checked,) = json.loads(graphkin(folder, "verify", "--json"))
+    assert checked["problems"] == []
+    assert json.loads(graphkin(folder, "recall", "--json"))["recall"] == 1
+    rows = list(csv.DictReader(io.StringIO(graphkin(folder, "export items", "--format", "csv", "--output", "-"))))
+    assert [(row["structure"], row["letters"]) for row in rows] == [(word, str(len(word))) for word in WORDS]
+    assert "4711" in graphkin(folder, "info", "--rejections")
+
+
+def test_it_is_served(url: str) -> None:
+    with httpx.Client(base_url=url, timeout=60) as api:
+        assert httpx.get(url, timeout=60).json()["kind"] == "word"
+        found = api.post("/search", json={"structure": "Graph", "min_similarity": 0.3}).json()
+        assert found["query"] == {"smiles": None, "id": 8}
+        assert found["hits"][0]["item"]["names"] == ["w8", "again"]
+        neighbors = api.get("/items/8/neighbors").json()["neighbors"]
+        assert {row["item"]["id"] for row in neighbors} == {b if a == 8 else a for a, b in EDGES if 8 in (a, b)}
+        drawn = api.get("/items/8/positives", params={"policy": "first_order", "k": 2}).json()
+        assert {each["item"]["id"] for each in drawn["positives"]} <= {row["item"]["id"] for row in neighbors}
+        exported = api.get("/export", params={"what": "items", "format": "arrow"}).content
+        assert pa.ipc.open_stream(exported).read_all()["structure"].to_pylist() == WORDS
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "said"),
+    [
+        ("GET", "/items/8/depiction.svg", None, "there are no pictures of this kind"),
+        ("GET", "/export?what=items&format=sdf", None, "holds no molecules"),
+        ("POST", "/search", {"smiles": "CCO"}, "collections of words have no such structures"),
+        ("POST", "/search", {"structure": "4711"}, "not a word: not only letters"),
+    ],
+)
+def test_what_it_has_not_is_said(url: str, method: str, path: str, body: object, said: str) -> None:
+    reply = httpx.request(method, url + path, json=body, timeout=60)
+    assert reply.status_code in (409, 422)
+    assert said in reply.json()["detail"]
+
+
+def test_where_the_package_is_missing_its_items_are_still_read(folder: Path) -> None:
+    with open_store(folder / "store") as store, store.open("words") as generation:
+        assert generation.manifest.kind == "word"
+    place = ("--store", folder / "store", "--collection", "words")
+    command = [sys.executable, "-m", "graphkin", "search", *map(str, place), "fright"]
+    refused = subprocess.run(command, capture_output=True, text=True)
+    assert refused.returncode != 0
+    assert "this kind of items is not known here" in refused.stderr

@@ -1,0 +1,57 @@
+"""Calibrated running statistics are those of the population."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from benchmarks.calibration import calibrate
+from graphkin.trainer.downstream import embed
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.model.batch import Assembler, Batch
+from graphkin.trainer.model.encoders import Encoder
+
+
+@pytest.fixture(scope="module")
+def molecules(nci_smiles: list[str]) -> Corpus:
+    return featurize(nci_smiles[:60], "nci")
+
+
+@pytest.fixture(scope="module")
+def everyone(molecules: Corpus) -> Batch:
+    return Assembler(molecules).batch(np.arange(molecules.size))
+
+
+@pytest.fixture(params=["gin", "gcn", "sage"])
+def encoder(request: pytest.FixtureRequest) -> Encoder:
+    torch.manual_seed(3)
+    return Encoder(request.param, layers=3, width=12).double()
+
+
+def test_they_are_the_moments_of_what_each_layer_is_given(
+    encoder: Encoder, molecules: Corpus, everyone: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embed, "_ATOMS", 100)  # many batches
+    calibrate(encoder, molecules)
+    assert not encoder.training
+    given: list[Tensor] = []
+    for norm in encoder.norms:
+        norm.register_forward_pre_hook(lambda _, inputs: given.append(inputs[0]))
+    with torch.no_grad():
+        encoder(everyone)
+    for norm, values in zip(encoder.norms, given, strict=True):
+        assert_close(norm.running_mean, values.mean(0), rtol=1e-9, atol=1e-12)
+        assert_close(norm.running_var, values.var(0), rtol=1e-9, atol=1e-12)
+
+
+def test_evaluation_is_then_as_training_on_a_batch_of_everyone(
+    encoder: Encoder, molecules: Corpus, everyone: Batch
+) -> None:
+    """But for the variance, which over n atoms is (n - 1) / n of ours there."""
+    expected = deepcopy(encoder).train()(everyone)
+    calibrate(encoder, molecules)
+    assert_close(encoder(everyone), expected, rtol=0, atol=0.02)

@@ -1,0 +1,68 @@
+"""Risk and gap against scipy's quadrature, the identity of H10, and the intervals of B.3 against slopes."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import truncnorm
+
+from benchmarks.theory import Similarities, TruncatedNormal, rising_posterior
+
+SETTINGS = [(0.5, 0.15, 0.3, 0.15, 100, 900), (0.6, 0.1, 0.2, 0.2, 50, 5000), (0.7, 0.3, 0.4, 0.1, 10, 20)]
+
+
+def reference(mean: float, deviation: float) -> truncnorm:
+    return truncnorm((0 - mean) / deviation, (1 - mean) / deviation, loc=mean, scale=deviation)
+
+
+def similarities(setting: tuple[float, ...]) -> Similarities:
+    mean, deviation, other_mean, other_deviation, positives, negatives = setting
+    return Similarities(
+        TruncatedNormal(mean, deviation), TruncatedNormal(other_mean, other_deviation), positives, negatives
+    )
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.3, 0.6, 0.9])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_risk_and_gap(setting: tuple[float, ...], threshold: float) -> None:
+    mean, deviation, other_mean, other_deviation, positives, negatives = setting
+    f, g = reference(mean, deviation), reference(other_mean, other_deviation)
+    hits = positives * quad(lambda x: x * f.pdf(x), threshold, 1)[0]
+    misses = negatives * quad(lambda x: x * g.pdf(x), threshold, 1)[0]
+    kink = [min(max((hits + misses) / positives, threshold), 1)]
+    uneven = quad(lambda x: abs(x / (hits + misses) - 1 / positives) * f.pdf(x), threshold, 1, points=kink)[0]
+    made = similarities(setting)
+    assert made.risk(threshold) == pytest.approx(misses / (hits + misses), abs=1e-8)
+    assert made.gap(threshold) == pytest.approx(f.cdf(threshold) + positives * uneven, abs=1e-7)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_gap_and_risk_add_up(setting: tuple[float, ...]) -> None:
+    """H10: to 1e-6 wherever τ / tot > 1 / N₊; elsewhere they need not."""
+    made, f = similarities(setting), reference(*setting[:2])
+    holds = [
+        threshold for threshold in np.linspace(0.01, 0.99, 99) if threshold / made.total(threshold) > 1 / setting[4]
+    ]
+    assert holds
+    for threshold in holds:
+        assert made.gap(threshold) + made.risk(threshold) == pytest.approx(2 * f.cdf(threshold), abs=1e-6)
+
+
+def test_risk_falls_with_the_threshold() -> None:
+    """The paper's sign error; figures of method.md F."""
+    made = similarities(SETTINGS[0])
+    risks = [made.risk(threshold) for threshold in np.linspace(0, 0.95, 20)]
+    assert risks == sorted(risks, reverse=True)
+    assert made.risk(0.3) == pytest.approx(0.80, abs=0.005)
+    assert made.risk(0.6) == pytest.approx(0.44, abs=0.005)
+
+
+@pytest.mark.parametrize(("deviation", "other"), [(0.15, 0.15), (0.1, 0.25), (0.3, 0.12)])
+def test_where_the_posterior_rises(deviation: float, other: float) -> None:
+    f, g = TruncatedNormal(0.6, deviation), TruncatedNormal(0.35, other)
+    low, high = rising_posterior(f, g)
+    x = np.linspace(0, 1, 10_001)
+    posterior = f(x) / (f(x) + g(x))
+    rises = np.diff(posterior) > 0
+    middle = (x[1:] + x[:-1]) / 2
+    clear = (abs(middle - low) > 1e-3) & (abs(middle - high) > 1e-3)
+    np.testing.assert_array_equal(rises[clear], ((middle > low) & (middle < high))[clear])

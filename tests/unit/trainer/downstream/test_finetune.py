@@ -1,0 +1,189 @@
+"""Fine-tuning: the loss by hand, what does not count, that it learns, and that it repeats itself."""
+
+from dataclasses import replace
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.dataset import Dataset, label_loss, read_csv
+from graphkin.trainer.downstream.finetune import Classifier, Curve, FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.split import Split
+from graphkin.trainer.downstream.tu import read_tu
+from graphkin.trainer.errors import Diverged
+from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.pretraining.config import Model
+from graphkin.trainer.pretraining.objective import make_encoder
+from graphkin.trainer.strategy import ENCODERS, Encoder
+
+SMALL = Model(layers=2, width=16)
+QUICK = FinetuneOptions(epochs=8, learning_rate=1e-2, dropout=0.0)
+
+
+def test_the_loss_by_hand() -> None:
+    """-log σ(x) where the label is 1, -log(1 - σ(x)) where it is 0, over three labels of four."""
+    logits = torch.tensor([[0.5, -2.0], [3.0, 0.0]], dtype=torch.float64)
+    labels = torch.tensor([[1, -1], [0, 1]], dtype=torch.int8)
+    by_hand = (log(1 + exp(-0.5)) + log(1 + exp(3.0)) + log(2)) / 3
+    assert float(label_loss(logits, labels)) == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_missing_labels_give_neither_loss_nor_gradient() -> None:
+    labels = torch.tensor([[1, -1, 0], [-1, -1, 1]], dtype=torch.int8)
+    logits = torch.randn(2, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    other = (logits.detach() + 100.0 * (labels == -1)).requires_grad_()
+    loss, same = label_loss(logits, labels), label_loss(other, labels)
+    assert torch.equal(loss, same)
+    loss.backward()
+    same.backward()
+    assert logits.grad is not None
+    assert other.grad is not None
+    assert torch.equal(logits.grad == 0, labels == -1)
+    assert torch.equal(logits.grad, other.grad)
+
+
+def test_a_batch_without_labels_changes_nothing() -> None:
+    logits = torch.ones(3, 2, requires_grad=True)
+    loss = label_loss(logits, torch.full((3, 2), -1, dtype=torch.int8))
+    loss.backward()
+    assert loss.item() == 0
+    assert logits.grad is not None
+    assert not logits.grad.any()
+
+
+def test_the_first_of_the_best_epochs_counts() -> None:
+    curve = Curve([0.6, 0.8, 0.7, 0.8], [0.1, 0.2, 0.3, 0.4])
+    assert (curve.best_epoch, curve.best_valid, curve.score) == (2, 0.8, 0.2)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_mean_and_sum_of_atoms_before_one_layer(dataset: Dataset, encoder: Encoder) -> None:
+    batch = Assembler(dataset.corpus).batch(np.array([3, 4, 5]))
+    for pooling in ("mean", "sum"):
+        torch.manual_seed(0)
+        classifier = Classifier(make_encoder(replace(SMALL, encoder=encoder)), 2, FinetuneOptions(pooling=pooling))
+        classifier.eval()
+        atoms = classifier.encoder(batch)
+        pooled = torch.stack([getattr(atoms[batch.graph == graph], pooling)(0) for graph in range(3)])
+        torch.testing.assert_close(classifier(batch), pooled @ classifier.head.weight.T + classifier.head.bias)
+
+
+def test_dropout_is_the_encoders(dataset: Dataset) -> None:
+    classifier = Classifier(make_encoder(SMALL), 1, FinetuneOptions(dropout=0.7))
+    assert {each.p for each in classifier.modules() if isinstance(each, torch.nn.Dropout)} == {0.7}
+    atoms = classifier.encoder(Assembler(dataset.corpus).batch(np.arange(50)))
+    assert float((atoms == 0).float().mean()) == pytest.approx(0.7, abs=0.02)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_it_learns_what_can_be_learnt(dataset: Dataset, split: Split, encoder: Encoder) -> None:
+    """Nitrogen or not, oxygen or not with every third label missing, on scaffolds never seen."""
+    run = finetune(Start(replace(SMALL, encoder=encoder)), dataset, split, QUICK, seed=0)
+    assert run.loss[-1] < 0.5 * run.loss[0]
+    assert run.main.score > 0.9
+    assert len(run.loss) == len(run.main.valid) == len(run.main.test) == 8
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_it_tells_graphs_apart_by_their_shape(shapes: Path, encoder: Encoder) -> None:
+    """Stars and rings without attributes: of small variance at first, which running statistics must come down to."""
+    data = read_tu(shapes)
+    run = finetune(Start(replace(SMALL, encoder=encoder)), data, data.split(), replace(QUICK, epochs=40), seed=0)
+    assert run.main.score > 0.9
+    assert [*run.curves] == ["accuracy", "rc_f1"]
+
+
+def test_parts_without_graphs_are_refused(shapes: Path) -> None:
+    data, rows = read_tu(shapes), np.arange(120)
+    for parts in (Split(rows[:1], rows, rows), Split(rows, rows[:0], rows), Split(rows, rows, rows[:0])):
+        with pytest.raises(InvalidInput, match="too few graphs"):
+            finetune(Start(SMALL), data, parts, QUICK, seed=0)
+
+
+def test_seeds_and_nothing_else_decide(dataset: Dataset, split: Split) -> None:
+    def curves(seed: int, **options: Any) -> list[float]:
+        run = finetune(Start(SMALL), dataset, split, replace(QUICK, epochs=2, dropout=0.3, **options), seed)
+        return run.loss + run.main.valid + run.main.test
+
+    first = curves(0)
+    torch.rand(7)
+    np.random.default_rng().random(3)
+    assert curves(0) == first
+    assert curves(1) != first
+    assert curves(0, head_scale=0.7) != first
+
+
+def test_a_pretrained_encoder_is_where_every_seed_begins_and_stays_as_it_is(dataset: Dataset, split: Split) -> None:
+    pretrained = make_encoder(SMALL).eval()
+    before = {name: value.clone() for name, value in pretrained.state_dict().items()}
+    start = Start(SMALL, None, pretrained)
+    runs = [finetune(start, dataset, split, replace(QUICK, epochs=1), seed=5) for _ in range(2)]
+    assert runs[0].loss == runs[1].loss
+    assert (pretrained.dropout.p, pretrained.training) == (0, False)
+    assert all(torch.equal(value, before[name]) for name, value in pretrained.state_dict().items())
+    assert runs[0].loss != finetune(Start(SMALL), dataset, split, replace(QUICK, epochs=1), seed=5).loss
+
+
+def test_a_last_batch_of_one_molecule_is_left_out(tmp_path: Path) -> None:
+    """Methane alone has one atom, which cannot be normalised; of three in batches of two it is often the last."""
+    file = tmp_path / "set.csv"
+    file.write_text("smiles,y\nC,0\nN,1\nO,0\n")
+    parts = Split(np.arange(3), np.arange(3), np.arange(3))
+    run = finetune(Start(SMALL), read_csv(file), parts, replace(QUICK, epochs=6, batch_size=2), seed=0)
+    assert np.isfinite(run.loss).all()
+
+
+def test_one_epoch_takes_every_molecule_once(dataset: Dataset, split: Split) -> None:
+    """One step of an epoch of one batch is one step of Adam on the loss over all of train, whatever the order."""
+    options = replace(QUICK, epochs=1, batch_size=len(split.train))
+    run = finetune(Start(SMALL), dataset, split, options, seed=3)
+    torch.manual_seed(3)
+    classifier = Classifier(make_encoder(SMALL), len(dataset.tasks), options)
+    logits = classifier(Assembler(dataset.corpus).batch(split.train))
+    loss = label_loss(logits, torch.from_numpy(dataset.labels[split.train]))
+    assert run.loss == [pytest.approx(loss.item(), rel=1e-5)]
+
+
+def test_a_loss_that_is_not_finite_stops(dataset: Dataset, split: Split) -> None:
+    with pytest.raises(Diverged, match=r"(?s)diverged.*epoch 1, seed 4"):
+        finetune(Start(SMALL), dataset, split, replace(QUICK, learning_rate=1e30), seed=4)
+
+
+def test_predictions_that_are_not_finite_stop(dataset: Dataset, split: Split) -> None:
+    """After a single step: the loss before it was finite."""
+    options = replace(QUICK, epochs=1, learning_rate=1e38, batch_size=len(split.train))
+    with pytest.raises(Diverged, match="a prediction is not finite"):
+        finetune(Start(SMALL), dataset, split, options, seed=0)
+
+
+def test_parts_that_cannot_be_scored_or_trained_on(dataset: Dataset, split: Split) -> None:
+    nothing = np.empty(0, np.int64)
+    yes = split.valid[(dataset.labels[split.valid] == 1).all(1)]
+    for parts, said in [
+        (Split(nothing, split.valid, split.test), "too few molecules"),
+        (Split(split.train, yes, split.test), "both classes in valid"),
+        (Split(split.train, split.valid, nothing), "both classes in test"),
+    ]:
+        with pytest.raises(InvalidInput, match=said):
+            finetune(Start(SMALL), dataset, parts, QUICK, seed=0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epochs": 0},
+        {"batch_size": 1},
+        {"learning_rate": 0.0},
+        {"learning_rate": float("nan")},
+        {"dropout": 1.0},
+        {"head_scale": 0.0},
+        {"pooling": "max"},
+    ],
+)
+def test_impossible_options(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match="not a possible"):
+        FinetuneOptions(**wrong)

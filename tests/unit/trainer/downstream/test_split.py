@@ -1,0 +1,45 @@
+"""Stratified splits: counts, that parts are apart, and that they are scikit-learn's."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import StratifiedKFold
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.split import stratified_split
+
+LABELS = np.repeat([2, 0, 1], [100, 250, 650])
+
+
+@pytest.mark.parametrize("fold", range(10))
+def test_a_tenth_and_a_ninth_of_the_rest_of_every_class(fold: int) -> None:
+    split = stratified_split(LABELS, fold)
+    assert [len(part) for part in split] == [800, 100, 100]
+    assert sorted(np.concatenate(split).tolist()) == list(range(1000))
+    assert all((np.diff(part) > 0).all() for part in split)
+    counts = np.stack([np.bincount(LABELS[part]) for part in split], axis=1)
+    np.testing.assert_allclose(counts, np.outer([250, 650, 100], [0.8, 0.1, 0.1]), atol=1)
+
+
+def test_the_folds_cover_everything_once_and_do_not_change() -> None:
+    tests = [stratified_split(LABELS, fold).test for fold in range(10)]
+    assert sorted(np.concatenate(tests).tolist()) == list(range(1000))
+    again = stratified_split(LABELS.copy(), 3)
+    assert all(np.array_equal(one, other) for one, other in zip(again, stratified_split(LABELS, 3), strict=True))
+
+
+def test_the_published_split_is_the_first_fold_with_seed_42() -> None:
+    first = StratifiedKFold(10, shuffle=True, random_state=42)
+    rest, test = next(first.split(LABELS, LABELS))
+    train, valid = next(StratifiedKFold(9, shuffle=True, random_state=42).split(rest, LABELS[rest]))
+    found = stratified_split(LABELS)
+    for part, expected in zip(found, (rest[train], rest[valid], test), strict=True):
+        assert part.tolist() == expected.tolist()
+
+
+def test_ten_of_a_class_are_enough_and_nine_are_not() -> None:
+    split = stratified_split(np.repeat([0, 1], [10, 50]))
+    assert [int((np.repeat([0, 1], [10, 50])[part] == 0).sum()) for part in split] == [8, 1, 1]
+    with pytest.raises(InvalidInput, match=r"(?s)fewer graphs than there are folds.*9 of the smallest"):
+        stratified_split(np.repeat([0, 1], [9, 50]))
+    with pytest.raises(InvalidInput, match="nothing to tell apart"):
+        stratified_split(np.zeros(50, np.int64))

@@ -1,0 +1,220 @@
+"""Studies over seeds: what the document says, that it is continued, and the table."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.dataset import MOLECULENET, Dataset, read_csv
+from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.published import published
+from graphkin.trainer.downstream.split import Split
+from graphkin.trainer.downstream.study import Study, table
+from graphkin.trainer.downstream.tu import read_tu
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.objective import make_encoder
+from graphkin.trainer.strategy import ENCODERS, STRATEGIES
+
+SMALL = Model(layers=2, width=8)
+QUICK = FinetuneOptions(epochs=2, learning_rate=1e-2, dropout=0.2)
+
+
+def quiet(*_: object) -> Any:
+    return nullcontext(lambda _: None)
+
+
+class Stopped(Exception):
+    """Ends a study where it is."""
+
+
+def stopping(epochs: int) -> Any:
+    """A stage that ends everything when so many epochs are over."""
+    done = 0
+
+    def advance(more: int) -> None:
+        nonlocal done
+        done += more
+        if done == epochs:
+            raise Stopped
+
+    @contextmanager
+    def stage(*_: object) -> Iterator[Callable[[int], object]]:
+        yield advance
+
+    return stage
+
+
+@pytest.fixture
+def study(dataset: Dataset) -> Study:
+    return Study(dataset, None, Start(SMALL), QUICK)
+
+
+def without_seconds(document: dict[str, Any]) -> dict[str, Any]:
+    runs = [{name: value for name, value in run.items() if name != "seconds"} for run in document["runs"]]
+    return {**document, "runs": runs}
+
+
+def test_the_document_says_all_of_it(study: Study, split: Split, tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    document = study.run([0, 4], path, quiet)
+    assert json.loads(path.read_text()) == document
+    for run, seed in zip(document["runs"], (0, 4), strict=True):
+        again = finetune(study.start, study.data, split, QUICK, seed)
+        auc = run["scores"]["auc"]
+        assert (run["loss"], auc["valid"], auc["test"]) == (again.loss, again.main.valid, again.main.test)
+        assert (run["seed"], auc["best_epoch"]) == (seed, again.main.best_epoch)
+        assert (auc["valid_at_best"], auc["test_at_best"]) == (again.main.best_valid, again.main.score)
+        assert run["seconds"] > 0
+    scores = [run["scores"]["auc"]["test_at_best"] for run in document["runs"]]
+    assert document["summary"]["auc"] == pytest.approx(
+        {"mean": np.mean(scores), "std": abs(np.diff(scores)[0]) / 2**0.5}
+    )
+    setting = document["setting"]
+    assert setting["split"] == {"train": len(split.train), "valid": len(split.valid), "test": len(split.test)}
+    assert (setting["tasks"], setting["rejected"]) == (["nitrogen", "oxygen"], len(study.data.rejected))
+    assert document["options"] == setting["options"]
+    assert document["options"]["learning_rate"] == 1e-2
+    assert {"torch", "numpy", "rdkit"} <= document["versions"].keys()
+
+
+def test_tasks_that_cannot_be_scored_are_named_with_their_share(
+    labelled_file: Path, split: Split, tmp_path: Path
+) -> None:
+    """A task that is 1 for one molecule of the training part alone, and one that is always 0."""
+    lines = labelled_file.read_text().splitlines()
+    smiles = lines[1 + split.train[0]].split(",")[0]
+    lines = [lines[0] + ",rare,never"] + [f"{line},{int(line.startswith(smiles + ','))},0" for line in lines[1:]]
+    file = tmp_path / "set.csv"
+    file.write_text("\n".join(lines))
+    study = Study(read_csv(file), None, Start(SMALL), QUICK)
+    document = study.run([0], tmp_path / "result.json", quiet)
+    assert document["setting"]["omitted"]["test"] == {"share": pytest.approx(1 / 3), "tasks": ["rare"]}
+    assert document["setting"]["one_class"] == ["never"]
+    assert document["summary"]["auc"]["std"] is None
+    assert "do not count: 1 of 3 (33.3%)" in table(document)
+    assert "never" in table(document)
+
+
+def test_seeds_that_are_there_are_kept_and_others_are_added(study: Study, tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    first = study.run([1], path, quiet)
+    both = study.run([0, 1], path, quiet)
+    assert both["runs"][1] == first["runs"][0]  # the seconds too
+    assert [run["seed"] for run in both["runs"]] == [0, 1]
+    with pytest.raises(Stopped):
+        replace(study, options=replace(QUICK, dropout=0.3)).run([0, 1], path, stopping(3))
+    halfway = json.loads(path.read_text())
+    assert (halfway["options"]["dropout"], [run["seed"] for run in halfway["runs"]]) == (0.3, [0])
+    again = study.run([0, 1], path, quiet)
+    assert without_seconds(again) == without_seconds(both)
+    assert again["runs"] != both["runs"]
+
+
+@pytest.mark.parametrize("found", ["", "{}", "[1]", '{"format": 2, "setting": null}'])
+def test_anything_else_there_is_replaced(study: Study, tmp_path: Path, found: str) -> None:
+    path = tmp_path / "result.json"
+    path.write_text(found)
+    assert study.run([0], path, quiet) == json.loads(path.read_text())
+
+
+def test_tuning_looks_at_validation_alone_and_continues_where_it_stopped(
+    study: Study, split: Split, tmp_path: Path
+) -> None:
+    tuned = replace(study, trials=4)
+    whole = tuned.run([2, 3], tmp_path / "whole.json", quiet)
+    with pytest.raises(Stopped):
+        tuned.run([2, 3], tmp_path / "parts.json", stopping(5))
+    assert len(json.loads((tmp_path / "parts.json").read_text())["tuning"]) == 2
+    parts = tuned.run([2, 3], tmp_path / "parts.json", quiet)
+    assert without_seconds(parts) == without_seconds(whole)
+    trials = whole["tuning"]
+    assert len(trials) == 4
+    for trial in trials[:2]:
+        run = finetune(study.start, study.data, split, replace(QUICK, **trial["values"]), seed=2)
+        assert trial == {"values": trial["values"], "valid_auc": run.main.best_valid}
+    best = max(trials, key=lambda trial: trial["valid_auc"])
+    assert whole["options"] == {"epochs": 2, **best["values"]}
+    assert whole["runs"][0]["scores"]["auc"]["valid_at_best"] == best["valid_auc"]
+
+
+def test_the_encoder_is_told_apart_by_its_weights(study: Study, tmp_path: Path) -> None:
+    config = PretrainConfig.of("hgc-fo", model=SMALL)
+    starts = [Start(SMALL, config, make_encoder(SMALL)) for _ in range(2)]
+    documents = [replace(study, start=start).run([0], tmp_path / "result.json", quiet) for start in starts]
+    digests = [document["setting"]["weights_sha256"] for document in documents]
+    assert digests[0] != digests[1]
+    assert documents[0]["runs"][0]["loss"] != documents[1]["runs"][0]["loss"]
+    assert documents[0]["setting"]["pretraining"] == json.loads(json.dumps(config.as_json()))
+
+
+def test_the_table_stands_beside_the_published_rows(study: Study, tmp_path: Path) -> None:
+    config = PretrainConfig.of("hgc-ho", model=SMALL)
+    start = Start(SMALL, config, make_encoder(SMALL))
+    document = replace(study, name="bbbp", start=start).run([0, 1], tmp_path / "result.json", quiet)
+    mean, std = document["summary"]["auc"]["mean"], document["summary"]["auc"]["std"]
+    lines = table(document).splitlines()
+    assert lines[:5] == [
+        "| bbbp | ROC-AUC |",
+        "|---|---|",
+        f"| here: GIN after hgc-ho, seeds 0, 1 | {mean:.4f}({std:.4f}) |".replace("0.", "."),
+        "| published: GIN HGC-HO (T12) | .7200(.0082) |",
+        "| published: GIN without pre-training (T4) | .6939 |",
+    ]
+
+
+def test_published_scores() -> None:
+    assert published("gin", "adam", "clintox") == {
+        "GIN AdaM (T1)": ".7797(.0040)",
+        "GIN without pre-training (T4)": ".6480",
+    }
+    assert published("gcn", None, "toxcast") == {"GCN without pre-training (T4)": ".6394"}
+    assert published("sage", "hgc-adam-ho", "sider") == {
+        "SAGE HA-HO (T12)": ".6250(.0029)",
+        "SAGE without pre-training (T4)": ".6173",
+    }
+    assert published("gcn", "rdm", "hiv").keys() == {"GCN without pre-training (T4)"}
+    assert published("gin", "adam", None) == published("gin", "adam", "esol") == {}
+    for encoder in ENCODERS:
+        for strategy in STRATEGIES:
+            for dataset in MOLECULENET:
+                assert all(0.5 < float(score[:5]) < 0.9 for score in published(encoder, strategy, dataset).values())
+
+
+def test_published_scores_of_social_graphs() -> None:
+    """T2 and T5, whose HGC is first or high order."""
+    assert published("gin", None, "IMDB-BINARY") == {"GIN without pre-training (T2)": ".734"}
+    assert published("gin", "hgc-fo", "REDDIT-BINARY") == published("gin", "hgc-ho", "REDDIT-BINARY")
+    assert [*published("gin", "hgc-ho", "IMDB-MULTI").values()] == [".474", ".490", ".504", ".433"]
+    assert [*published("gin", "adam", "REDDIT-MULTI-5K").values()] == [".654", ".635"]
+    assert [*published("gin", "hgc-adam-fo", "IMDB-MULTI").values()] == [".509", ".433"]
+    assert published("gcn", "hgc-fo", "IMDB-BINARY") == published("gin", "hgc-fo", "MUTAG") == {}
+
+
+def test_graphs_have_accuracy_and_the_published_measure(shapes: Path, tmp_path: Path) -> None:
+    data = replace(read_tu(shapes), name="IMDB-BINARY")
+    document = Study(data, data.name, Start(SMALL), QUICK).run([0, 1], tmp_path / "result.json", quiet)
+    run = finetune(Start(SMALL), data, data.split(), QUICK, seed=1)
+    for metric, curve in run.curves.items():
+        found = document["runs"][1]["scores"][metric]
+        assert (found["valid"], found["test"], found["best_epoch"]) == (curve.valid, curve.test, curve.best_epoch)
+        scores = [each["scores"][metric]["test_at_best"] for each in document["runs"]]
+        assert document["summary"][metric]["mean"] == pytest.approx(np.mean(scores))
+    assert document["setting"]["split"] == {"train": 96, "valid": 12, "test": 12}
+    assert (document["setting"]["graphs"], document["setting"]["classes"]) == (120, [3, 7])
+    lines = table(document).splitlines()
+    assert lines[0] == "| IMDB-BINARY | accuracy | rc_f1 |"
+    assert lines[3] == "| published: GIN without pre-training (T2) |  | .734 |"
+    assert "120 graphs of 2 classes (96 train, 12 valid, 12 test)" in lines[-1]
+
+
+def test_what_cannot_be_studied(study: Study, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no seeds"):
+        study.run([], tmp_path / "result.json", quiet)
+    with pytest.raises(InvalidInput, match="cannot write"):
+        study.run([0], tmp_path / "nowhere" / "result.json", stopping(1))

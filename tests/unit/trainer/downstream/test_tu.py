@@ -1,0 +1,169 @@
+"""The TU layout against PyG's own reader, scores against scikit-learn, and what is wrong with a file."""
+
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import accuracy_score, f1_score
+
+import graphkin.trainer.model.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
+from graphkin.trainer.downstream.tu import TuDataset, rc_f1, read_tu
+
+WriteTu = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def folder(write_tu: WriteTu, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """25 random graphs of three classes, every third without edges but not the last, which PyG could not read."""
+    graphs = [nx.gnp_random_graph(size, 0.2 * (size % 3), seed=size) for size in range(1, 26)]
+    return write_tu(tmp_path_factory.mktemp("random") / "RANDOM", graphs, [5, -1, 2, 2, 5] * 5)
+
+
+def zipped(folder: Path, target: Path, prefix: str = "") -> Path:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in folder.iterdir():
+            archive.write(file, prefix + file.name)
+    return target
+
+
+def test_graphs_and_classes_are_those_that_pyg_reads(folder: Path) -> None:
+    from torch_geometric.io import read_tu_data
+
+    dataset = read_tu(folder)
+    data, slices, _ = read_tu_data(str(folder), "RANDOM")
+    assert dataset.name == "RANDOM"
+    assert dataset.classes == (-1, 2, 5)
+    assert dataset.labels.tolist() == data.y.tolist()
+    assert dataset.corpus.size == len(slices["y"]) - 1
+    corpus = dataset.corpus
+    for graph in range(corpus.size):
+        edges = slice(corpus.edge_offsets[graph], corpus.edge_offsets[graph + 1])
+        atoms = slice(corpus.atom_offsets[graph], corpus.atom_offsets[graph + 1])
+        targets = np.repeat(np.arange(corpus.atoms[graph]), corpus.degree[atoms])
+        theirs = data.edge_index[:, slices["edge_index"][graph] : slices["edge_index"][graph + 1]]
+        assert sorted(zip(corpus.source[edges].tolist(), targets.tolist(), strict=True)) == sorted(
+            map(tuple, theirs.T.tolist())
+        )
+
+
+def test_a_folder_a_zip_and_a_zip_of_a_folder_are_the_same(folder: Path, tmp_path: Path) -> None:
+    flat, nested = zipped(folder, tmp_path / "flat.zip"), zipped(folder, tmp_path / "nested.zip", "RANDOM/")
+    with zipfile.ZipFile(nested, "a") as archive:  # as macOS makes them
+        archive.writestr("__MACOSX/._RANDOM_A.txt", b"\0")
+        archive.writestr("RANDOM/RANDOM_node_labels.txt", "0\n")
+    first, *others = map(read_tu, (folder, flat, nested, folder.parent))
+    for other in others:
+        assert (other.name, other.classes, other.corpus.identity) == (first.name, first.classes, first.corpus.identity)
+        assert other.labels.tolist() == first.labels.tolist()
+        assert all(np.array_equal(column, other.corpus.columns[name]) for name, column in first.corpus.columns.items())
+
+
+def test_directions_loops_and_repetitions_do_not_matter(write_tu: WriteTu, tmp_path: Path) -> None:
+    one = write_tu(tmp_path / "ONE", [nx.path_graph(3), nx.complete_graph(4)], [1, 2])
+    other = tmp_path / "OTHER"
+    other.mkdir()
+    for file in one.iterdir():
+        shutil.copy(file, other / file.name.replace("ONE", "OTHER"))
+    (other / "OTHER_A.txt").write_text("2,1\n3, 2\n2,3\n2, 2\n2,1\n4,5\n7,4\n5, 6\n6,7\n4,6\n5,7\n")
+    columns = read_tu(one).corpus.columns
+    assert all(np.array_equal(column, columns[name]) for name, column in read_tu(other).corpus.columns.items())
+
+
+def test_accuracy_is_scikit_learns_and_micro_f1(folder: Path) -> None:
+    dataset = read_tu(folder)
+    rows, logits = np.arange(3, 25), np.random.default_rng(0).normal(size=(22, 3))
+    accuracy, _ = dataset.scores(logits, rows)
+    labels = dataset.labels[rows], logits.argmax(1)
+    assert 0.1 < accuracy < 0.9
+    assert accuracy == pytest.approx(accuracy_score(*labels))
+    assert accuracy == pytest.approx(f1_score(*labels, average="micro"))
+
+
+def test_the_published_measure_by_its_formula() -> None:
+    """Batches of 32, 32 and 6 graphs: micro-F1 of each, weighted by its nodes."""
+    random = np.random.default_rng(1)
+    truth, predicted, nodes = random.integers(3, size=70), random.integers(3, size=70), random.integers(1, 99, size=70)
+    parts = [slice(start, start + 32) for start in (0, 32, 64)]
+    scores = [f1_score(truth[part], predicted[part], average="micro") for part in parts]
+    expected = np.average(scores, weights=[nodes[part].sum() for part in parts])
+    assert rc_f1(truth == predicted, nodes) == pytest.approx(expected)
+    assert rc_f1(truth == predicted, nodes) != pytest.approx(accuracy_score(truth, predicted), abs=1e-3)
+
+
+def test_the_published_measure_weighs_classes_by_their_nodes() -> None:
+    """A file ordered by class: whoever says class 1 everywhere is right on half of the graphs, and on most nodes."""
+    truth, nodes = np.repeat([0, 1], 32), np.repeat([10, 90], 32)
+    assert rc_f1(truth == 1, nodes) == pytest.approx(0.9)
+
+
+def test_the_loss_is_cross_entropy(folder: Path) -> None:
+    dataset = read_tu(folder)
+    logits, rows = torch.randn(4, 3, dtype=torch.float64), np.array([9, 2, 4, 20])
+    expected = -logits.log_softmax(1)[range(4), dataset.labels[rows].tolist()].mean()
+    torch.testing.assert_close(dataset.loss(logits, rows), expected)
+
+
+def replaced(folder: Path, target: Path, ending: str, text: str | None) -> Path:
+    shutil.copytree(folder, target)
+    file = target / f"RANDOM_{ending}.txt"
+    if text is None:
+        file.unlink()
+    else:
+        file.write_text(text)
+    return target
+
+
+@pytest.mark.parametrize(
+    ("ending", "text", "error", "said"),
+    [
+        ("A", None, NotFound, "no set there"),
+        ("graph_indicator", None, NotFound, "RANDOM_graph_indicator.txt"),
+        ("graph_labels", None, NotFound, "RANDOM_graph_labels.txt"),
+        ("A", "1, 2\n1, x\n", Damaged, "RANDOM_A.txt cannot be read"),
+        ("A", "1 2\n", Damaged, "RANDOM_A.txt cannot be read"),
+        ("A", "1, 2\n1\n", Damaged, "RANDOM_A.txt cannot be read"),
+        ("A", "1\n2\n", Damaged, "1 numbers a line"),
+        ("A", "0, 1\n", InvalidInput, "nodes that are not there"),
+        ("A", "1, 999\n", InvalidInput, "nodes that are not there"),
+        ("A", "2, 3\n1, 2\n", InvalidInput, "line 2 of RANDOM_A.txt"),
+        ("graph_labels", "1\n" * 24, InvalidInput, "of 25 graphs, 24 classes"),
+        ("graph_labels", "1.5\n" * 25, Damaged, "whole numbers"),
+        ("graph_indicator", "1\n2\n1\n", InvalidInput, "ascending"),
+        ("graph_indicator", "", InvalidInput, "nodes of 0 graphs"),
+    ],
+)
+def test_what_is_wrong_with_a_set(
+    folder: Path, tmp_path: Path, ending: str, text: str | None, error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        read_tu(replaced(folder, tmp_path / "set", ending, text))
+
+
+def test_what_is_no_set_at_all(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="no such file"):
+        read_tu(tmp_path / "nothing.zip")
+    (tmp_path / "text.zip").write_text("no zip")
+    with pytest.raises(Damaged, match="a folder or a zip file"):
+        read_tu(tmp_path / "text.zip")
+    whole = zipped(folder, tmp_path / "whole.zip").read_bytes()
+    damaged = bytearray(whole)
+    damaged[100:140] = bytes(40)
+    (tmp_path / "bits.zip").write_bytes(damaged)
+    with pytest.raises(Damaged):
+        read_tu(tmp_path / "bits.zip")
+    for name in ("ONE", "TWO"):
+        shutil.copy(folder / "RANDOM_A.txt", tmp_path / f"{name}_A.txt")
+    with pytest.raises(NotFound, match="more than one set"):
+        read_tu(tmp_path)
+
+
+def test_edges_of_no_graph_at_all_are_none(folder: Path, tmp_path: Path) -> None:
+    dataset = read_tu(replaced(folder, tmp_path / "set", "A", ""))
+    assert isinstance(dataset, TuDataset)
+    assert dataset.corpus.edge_offsets.tolist() == [0] * 26

@@ -1,0 +1,145 @@
+"""Defaults against the tables of method.md, and schedules against H6."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
+from graphkin.trainer.pretraining.masking import Masking
+from graphkin.trainer.pretraining.schedule import learning_rate
+from graphkin.trainer.strategy import PRESETS, STRATEGIES
+
+EPOCH_STEPS = 7_813  # of 2,000,000 items in batches of 256
+
+
+def rates(optimization: Optimization, steps: int, epoch_steps: int = EPOCH_STEPS) -> list[float]:
+    return [learning_rate(optimization, step, steps, epoch_steps, 256) for step in range(steps)]
+
+
+@pytest.mark.parametrize(("epochs", "steps"), [(20, 156_260), (100, 781_300)])
+def test_warm_up_and_decay(epochs: int, steps: int) -> None:
+    """T6: 156,260 steps with warm-up 15,626; 781,300 with 78,130."""
+    assert epochs * EPOCH_STEPS == steps
+    found = rates(Optimization(), steps)
+    assert found[0] == found[-1] == 0
+    assert found[steps // 10] == max(found) == 1e-3
+    assert found[steps // 20] == pytest.approx(5e-4)
+    assert found[steps // 10 + (steps - 1 - steps // 10) // 2] == pytest.approx(5e-4, rel=1e-4)
+    assert sum(rate == 0 for rate in found) == 2
+
+
+def test_the_authors_schedule_leaves_most_steps_at_zero() -> None:
+    found = rates(PretrainConfig.of("hgc-fo", "rc").optimization, 20 * EPOCH_STEPS)
+    assert sum(rate > 0 for rate in found) == 53_759
+    assert found[0] == 0
+    assert max(found[:EPOCH_STEPS]) == found[512] == 1e-3
+    assert found[EPOCH_STEPS] == found[256]  # the second epoch begins where 256 steps would have led
+    assert found[19 * EPOCH_STEPS + 256] == 0
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 9])
+def test_short_runs_have_a_schedule_too(steps: int) -> None:
+    found = rates(Optimization(), steps)
+    assert found[0] == found[-1] == 0
+    assert all(0 <= rate <= 1e-3 for rate in found)
+
+
+def test_a_constant_rate() -> None:
+    assert set(rates(PretrainConfig.of("adam", "rc").optimization, 10)) == {1e-3}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "positives", "negatives", "masks", "epochs"),
+    [
+        ("hgc-fo", 3, 0, None, 20),
+        ("hgc-ho", 5, 255, None, 20),
+        ("adam", 0, 0, 5, 100),
+        ("rdm", 0, 0, 1, 100),
+        ("hgc-adam-fo", 3, 0, 3, 20),
+        ("hgc-adam-ho", 5, 255, 5, 20),
+    ],
+)
+def test_the_published_runs(strategy: str, positives: int, negatives: int, masks: int | None, epochs: int) -> None:
+    """T6 and T7."""
+    config = PretrainConfig.of(strategy)  # type: ignore[arg-type]
+    assert (config.draws.policy.k if config.draws.policy else 0) == positives
+    assert config.draws.negatives == negatives
+    assert (config.masking.times if config.masking else None) == masks
+    assert config.epochs == epochs
+    assert (config.contrast is None) == (positives == 0)
+    assert (config.draws.batch_size, config.shuffle) == (256, True)
+    assert config.model == Model("gin", layers=5, width=300, dropout=0.0)
+    assert config.optimization == Optimization(1e-3, (0.9, 0.999), 0.0, "linear", 0.1, 1.0, free_head=False)
+    if config.contrast is not None:
+        assert config.contrast.temperature == 0.07
+    if config.masking is not None:
+        assert (config.masking.ratio, config.masking.temperature, config.masking.freeze) == (0.15, 0.07, True)
+
+
+@pytest.mark.parametrize(("preset", "epochs"), [("default", 35), ("paper", 35), ("rc", 100)])
+def test_the_published_runs_on_graphs(preset: str, epochs: int) -> None:
+    """T6: batch 32; 171,465 steps are 35 epochs of the 156,754 published graphs. The authors' code shuffles them."""
+    config = PretrainConfig.of("hgc-fo", preset, kind="graph")  # type: ignore[arg-type]
+    assert (config.draws.batch_size, config.epochs, config.shuffle) == (32, epochs, True)
+    assert config.epochs == 100 or config.epochs * -(-156_754 // 32) == 171_465
+    chosen = PretrainConfig.of("hgc-ho", preset, kind="graph", batch_size=8, epochs=2)  # type: ignore[arg-type]
+    assert (chosen.draws.batch_size, chosen.epochs, chosen.draws.negatives) == (8, 2, 255)
+
+
+@pytest.mark.parametrize("strategy", [each for each in STRATEGIES if "adam" in each or each == "rdm"])
+def test_graphs_have_nothing_to_mask(strategy: str) -> None:
+    with pytest.raises(Conflict, match="nothing to mask"):
+        PretrainConfig.of(strategy, kind="graph")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_masking_presets(preset: str) -> None:
+    """Loss over all atoms in every AdaM preset; RdM is the same baseline in all (method.md D, I)."""
+    masking = PretrainConfig.of("adam", preset).masking  # type: ignore[arg-type]
+    expected = {
+        "default": Masking(),
+        "paper": Masking(unit="per_graph", score="one_minus_ce"),
+        "rc": Masking(freeze=False),
+    }
+    assert masking == expected[preset]
+    assert masking.loss == "all"
+    rdm = PretrainConfig.of("rdm", preset)  # type: ignore[arg-type]
+    assert rdm.masking == Masking(times=1, unit="per_graph", loss="masked")
+    assert rdm.optimization == Optimization()
+
+
+def test_what_the_authors_code_does_else() -> None:
+    joint = PretrainConfig.of("hgc-adam-fo", "rc")
+    assert (joint.epochs, joint.shuffle, joint.optimization.free_head) == (100, False, True)
+    assert PretrainConfig.of("hgc-adam-fo", "rc", epochs=20).epochs == 20
+    alone = PretrainConfig.of("adam", "rc")
+    assert (alone.optimization.clip, alone.shuffle) == (None, True)
+    walk = PretrainConfig.of("hgc-ho", "rc").draws.policy
+    assert walk is not None
+    assert (walk.p_end, walk.pad) == (0.2, "self")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_config_survives_json(strategy: str, preset: str) -> None:
+    config = PretrainConfig.of(strategy, preset, model=Model("sage"), max_steps=7, seed=3)  # type: ignore[arg-type]
+    assert PretrainConfig.from_json(json.loads(json.dumps(config.as_json()))) == config
+
+
+def test_impossible_options_are_refused() -> None:
+    config = PretrainConfig.of("hgc-fo")
+    for change in ({"epochs": 0}, {"max_steps": 0}, {"limit": 1}, {"contrast": None}):
+        with pytest.raises(InvalidInput):
+            replace(config, **change)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="hgc-adam-ho"):
+        PretrainConfig.of("hgc")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="2 or more"):
+        PretrainConfig.of("hgc-fo", batch_size=1)
+    with pytest.raises(InvalidInput, match="one with hgc"):
+        PretrainConfig.of("adam", mask_neighbors=True)
+    with pytest.raises(Conflict, match="molecule or graph"):
+        PretrainConfig.of("hgc-fo", kind="node")
+    with pytest.raises(InvalidInput, match="gin, gcn, sage"):
+        Model("gat")  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""What an encoder is worth to others: labelled sets, fine-tuning, embeddings."""

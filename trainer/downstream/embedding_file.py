@@ -1,0 +1,103 @@
+"""Files of embeddings, written block by block."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from graphkin.protocol.errors import InvalidInput
+
+
+class Block(NamedTuple):
+    """Records in a row, and the embeddings of those that are molecules.
+
+    first     the row of the first, counted from 0 over the whole input
+    smiles    (n,)  as given
+    readable  (m,) int64  which of them are molecules, ascending, from 0 to n - 1
+    vectors   (m, D) float32
+    """
+
+    first: int
+    smiles: Sequence[str]
+    readable: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+
+
+class EmbeddingFile(ABC):
+    """Embeddings of D dimensions being written to `file`: blocks one after the other, in a `with` statement."""
+
+    @abstractmethod
+    def __init__(self, file: BinaryIO, width: int) -> None: ...
+
+    @abstractmethod
+    def add(self, block: Block) -> None:
+        """Write the next block."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Write what comes last."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.finish()
+
+
+def embedding_format(path: Path) -> type[EmbeddingFile]:
+    """What writes a file of this name, by its ending. Raises `InvalidInput` for another than .npy and .parquet."""
+    formats: dict[str, type[EmbeddingFile]] = {".npy": NpyFile, ".parquet": ParquetFile}
+    if path.suffix.lower() not in formats:
+        raise InvalidInput(
+            "no format of embeddings", given=str(path), expected=f"a file name in {' or '.join(formats)}"
+        )
+    return formats[path.suffix.lower()]
+
+
+class NpyFile(EmbeddingFile):
+    """(rows, D) float32 for `numpy.load`: one row a record, NaN throughout where it is no molecule."""
+
+    def __init__(self, file: BinaryIO, width: int) -> None:
+        self._file = file
+        self._shape = (0, width)
+        self._header()
+
+    def add(self, block: Block) -> None:
+        rows, width = self._shape
+        vectors = np.full((len(block.smiles), width), np.nan, "<f4")
+        vectors[block.readable] = block.vectors
+        self._file.write(vectors.data)
+        self._shape = (rows + len(vectors), width)
+
+    def finish(self) -> None:
+        self._file.seek(0)
+        self._header()
+
+    def _header(self) -> None:
+        """Of equal length whatever the number of rows: numpy leaves room for it to grow."""
+        said = {"descr": "<f4", "fortran_order": False, "shape": self._shape}
+        np.lib.format.write_array_header_1_0(self._file, said)
+
+
+class ParquetFile(EmbeddingFile):
+    """Columns row (int64, from 0), smiles, and embedding (D float32 each): one row a molecule."""
+
+    def __init__(self, file: BinaryIO, width: int) -> None:
+        columns = [("row", pa.int64()), ("smiles", pa.string()), ("embedding", pa.list_(pa.float32(), width))]
+        self._schema = pa.schema(columns)
+        self._width = width
+        self._writer = pq.ParquetWriter(file, self._schema)
+
+    def add(self, block: Block) -> None:
+        smiles = [block.smiles[place] for place in block.readable]
+        embeddings = pa.FixedSizeListArray.from_arrays(pa.array(block.vectors.reshape(-1)), self._width)
+        columns = [pa.array(block.first + block.readable), pa.array(smiles, pa.string()), embeddings]
+        self._writer.write_table(pa.table(columns, schema=self._schema))
+
+    def finish(self) -> None:
+        self._writer.close()

@@ -1,0 +1,216 @@
+"""Fine-tuning an encoder on labelled graphs (method.md E1, E2): a linear head, both trained, the best epoch reported.
+
+A run is a function of its options, the data, the seed and the machine, as in `pretrain`.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.embed import batches
+from graphkin.trainer.downstream.labelled import Labelled
+from graphkin.trainer.downstream.split import Rows, Split
+from graphkin.trainer.errors import Diverged
+from graphkin.trainer.model.aggregation import graph_sum
+from graphkin.trainer.model.batch import Assembler, Batch
+from graphkin.trainer.model.encoders import Encoder, graph_mean
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.objective import make_encoder
+from graphkin.trainer.pretraining.pretrained import load_encoder
+
+Pooling = Literal["mean", "sum"]
+POOLINGS: tuple[Pooling, ...] = ("mean", "sum")
+
+
+@dataclass(frozen=True)
+class FinetuneOptions:
+    """How an encoder is fine-tuned. The defaults are the published settings of the baselines.
+
+    dropout     after every layer of the encoder.   head_scale  learning rate of the head over the encoder's.
+    """
+
+    epochs: int = 100
+    batch_size: int = 32
+    learning_rate: float = 1e-3
+    dropout: float = 0.5
+    head_scale: float = 1.0
+    pooling: Pooling = "mean"
+
+    def __post_init__(self) -> None:
+        for what, given, holds, expected in (
+            ("number of epochs", self.epochs, self.epochs >= 1, "1 or more"),
+            ("batch size", self.batch_size, self.batch_size >= 2, "2 or more"),
+            ("learning rate", self.learning_rate, self.learning_rate > 0, "above 0"),
+            ("dropout", self.dropout, 0 <= self.dropout < 1, "0 or more and below 1"),
+            ("scale of the head's rate", self.head_scale, self.head_scale > 0, "above 0"),
+            ("pooling", self.pooling, self.pooling in POOLINGS, ", ".join(POOLINGS)),
+        ):
+            if not holds:
+                raise InvalidInput(f"not a possible {what}", given=given, expected=expected)
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """The encoder that fine-tuning begins with; without `pretraining`, a new one for every seed."""
+
+    model: Model
+    pretraining: PretrainConfig | None = None
+    pretrained: Encoder | None = None
+
+    @classmethod
+    def of(cls, checkpoint: Path) -> "Start":
+        """From the newest checkpoint of a run. Raises as `load_encoder`."""
+        encoder, config = load_encoder(checkpoint)
+        return cls(config.model, config, encoder)
+
+    def encoder(self) -> Encoder:
+        """One to train; a new one depends on torch's seed."""
+        return make_encoder(self.model) if self.pretrained is None else deepcopy(self.pretrained)
+
+
+class Classifier(nn.Module):
+    """An encoder, the mean or sum of each graph's atom vectors, and one linear layer for so many logits."""
+
+    def __init__(self, encoder: Encoder, outputs: int, options: FinetuneOptions) -> None:
+        super().__init__()
+        encoder.dropout.p = options.dropout
+        self.encoder = encoder
+        self.head = nn.Linear(encoder.width, outputs)
+        self._sums = options.pooling == "sum"
+
+    def forward(self, batch: Batch) -> Tensor:
+        """(B, T) logits."""
+        atoms = self.encoder(batch)
+        pooled = graph_sum(atoms, batch.graph, batch.atom_ptr) if self._sums else graph_mean(atoms, batch)
+        logits: Tensor = self.head(pooled)
+        return logits
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A score after every epoch, on validation and on test."""
+
+    valid: list[float]
+    test: list[float]
+
+    @property
+    def best_epoch(self) -> int:
+        """From 1: the first of those that are best on validation."""
+        return 1 + int(np.argmax(self.valid))
+
+    @property
+    def best_valid(self) -> float:
+        return self.valid[self.best_epoch - 1]
+
+    @property
+    def score(self) -> float:
+        """That on test in the best epoch."""
+        return self.test[self.best_epoch - 1]
+
+
+@dataclass(frozen=True)
+class FinetuneRun:
+    """One seed's run. The loss of each epoch, averaged over its steps, and a curve for each of `Labelled.metrics`."""
+
+    seed: int
+    loss: list[float]
+    curves: dict[str, Curve]
+    seconds: float
+
+    @property
+    def main(self) -> Curve:
+        """Of the metric that chooses."""
+        return next(iter(self.curves.values()))
+
+
+def finetune(
+    start: Start,
+    data: Labelled,
+    split: Split,
+    options: FinetuneOptions,
+    seed: int,
+    device: str = "cpu",
+    advance: Callable[[int], object] = lambda _: None,
+) -> FinetuneRun:
+    """Train on `split.train` with Adam, and score the other parts after every epoch.
+
+    A last batch of one graph is left out, which normalisation could not do with. `advance` hears of each epoch.
+
+    Raises `InvalidInput` as `Labelled.require_scorable`, and `Diverged` once the loss or a score is not finite.
+    """
+    data.require_scorable(split)
+    begun = perf_counter()
+    loss = []
+    curves = {metric: Curve([], []) for metric in data.metrics}
+    finetuner = _Finetuner(start, data, options, seed, device)
+    for epoch in range(options.epochs):
+        loss.append(finetuner.epoch(epoch, split.train))
+        scores = finetuner.scores(split.valid), finetuner.scores(split.test)
+        for curve, valid, test in zip(curves.values(), *scores, strict=True):
+            curve.valid.append(valid)
+            curve.test.append(test)
+        advance(1)
+    return FinetuneRun(seed, loss, curves, perf_counter() - begun)
+
+
+class _Finetuner:
+    """The classifier, its optimizer, and the data on the device."""
+
+    def __init__(self, start: Start, data: Labelled, options: FinetuneOptions, seed: int, device: str) -> None:
+        self._assembler = Assembler(data.corpus, device)
+        self._data = data
+        self._options = options
+        self._seed = seed
+        torch.manual_seed(seed)
+        self._classifier = Classifier(start.encoder(), data.outputs, options).to(device)
+        rate = options.learning_rate
+        groups: list[dict[str, Any]] = [
+            {"params": self._classifier.encoder.parameters()},
+            {"params": self._classifier.head.parameters(), "lr": rate * options.head_scale},
+        ]
+        self._optimizer = torch.optim.Adam(groups, lr=rate, fused=True)
+        if self._assembler.device.type == "cuda":
+            torch.set_float32_matmul_precision("high")  # TF32
+
+    def epoch(self, epoch: int, rows: Rows) -> float:
+        """One pass over `rows` in random order; the mean loss of its steps."""
+        order = np.random.default_rng((self._seed, epoch)).permutation(rows)
+        batches = np.split(order, range(self._options.batch_size, len(order), self._options.batch_size))
+        self._classifier.train()
+        losses = [self._step(batch) for batch in batches if len(batch) > 1]
+        mean = float(torch.stack(losses).mean())
+        if not np.isfinite(mean):
+            raise self._diverged(f"the loss is {mean} in epoch {epoch + 1}")
+        return mean
+
+    def _step(self, rows: Rows) -> Tensor:
+        loss = self._data.loss(self._classifier(self._assembler.batch(rows)), rows)
+        self._optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._optimizer.step()
+        return loss.detach()
+
+    @torch.no_grad()
+    def scores(self, rows: Rows) -> tuple[float, ...]:
+        """Those of `Labelled.metrics` over `rows`."""
+        self._classifier.eval()
+        parts = batches(self._data.corpus, rows)
+        logits = torch.cat([self._classifier(self._assembler.batch(part)) for part in parts]).cpu().numpy()
+        if not np.isfinite(logits).all():
+            raise self._diverged("a prediction is not finite")
+        return self._data.scores(logits, rows)
+
+    def _diverged(self, what: str) -> Diverged:
+        return Diverged(
+            "fine-tuning diverged",
+            given=f"{what}, seed {self._seed}, learning rate {self._options.learning_rate}",
+            hint="try a lower learning rate",
+        )

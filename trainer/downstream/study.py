@@ -1,0 +1,221 @@
+"""Fine-tuning over several seeds: a JSON document that grows as they end, and a table beside the published scores."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+import torch
+import torch_geometric
+from rdkit import rdBase
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.finetune import FinetuneOptions, FinetuneRun, Start, finetune
+from graphkin.trainer.downstream.labelled import Labelled
+from graphkin.trainer.downstream.published import published
+from graphkin.trainer.downstream.split import Split
+from graphkin.trainer.downstream.tuning import SPACE, Values, tune
+
+_FORMAT = 2
+_TITLES = {"auc": "ROC-AUC", "accuracy": "accuracy", "rc_f1": "rc_f1"}
+
+Document = dict[str, Any]
+Stage = Callable[[str, int, str], AbstractContextManager[Callable[[int], object]]]
+"""Given the name, the size and the unit of what begins, yields what to call with the units done."""
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What is fine-tuned on what, and how.
+
+    name    of a published set, None for one's own.
+    trials  of population-based tuning before the seeds, starting from `options`; 0: none.
+    """
+
+    data: Labelled
+    name: str | None
+    start: Start
+    options: FinetuneOptions
+    trials: int = 0
+    device: str = "cpu"
+
+    def run(self, seeds: Sequence[int], path: Path, stage: Stage) -> Document:
+        """Fine-tune once for each seed on the published split, and write the document to `path`, whole, after each.
+
+        What `path` has already, trials and seeds, of the same study by the same versions on as many threads, is kept
+        and not done again; anything else there is replaced. Tuning uses the first seed.
+
+        The document: `setting` and `versions`, all that the scores depend on; `tuning`, the trials in order; `options`,
+        those used; `runs`, for each seed the seconds, the losses, and of every metric the curves, the best epoch (from
+        1) and its scores; `summary`, of every metric the mean test score and its standard deviation (n - 1; null for
+        one seed); `published`.
+
+        Raises as `finetune` and `tune`, and `InvalidInput` for no seeds or a path that cannot be written.
+        """
+        if not seeds:
+            raise InvalidInput("no seeds", expected="one or more")
+        split = self.data.split()
+        self.data.require_scorable(split)
+        document = self._continued(path, self._setting(split, seeds[0]))
+
+        def fine_tuned(options: FinetuneOptions, seed: int, advance: Callable[[int], object]) -> FinetuneRun:
+            return finetune(self.start, self.data, split, options, seed, self.device, advance)
+
+        _write(document, path)
+        options = self.options
+        if self.trials:
+            with stage("tuning", self.trials * options.epochs, "epochs") as advance:
+                options = self._tuned(
+                    document, path, lambda tried: fine_tuned(tried, seeds[0], advance).main.best_valid, seeds[0]
+                )
+        document["options"] = asdict(options)
+        done, document["runs"] = {run["seed"]: run for run in document["runs"]}, []
+        for seed in seeds:
+            if seed not in done:
+                with stage(f"seed {seed}", options.epochs, "epochs") as advance:
+                    done[seed] = _described(fine_tuned(options, seed, advance))
+            document["runs"].append(done[seed])
+            document["summary"] = _summary(document["runs"], self.data.metrics)
+            _write(document, path)
+        return document
+
+    def _setting(self, split: Split, seed: int) -> Document:
+        """All that the scores depend on, but for the seeds."""
+        data, start = self.data, self.start
+        return {
+            "dataset": self.name,
+            "file_sha256": data.corpus.identity,
+            **data.summary(split),
+            "metrics": data.metrics,
+            "split": {part: len(rows) for part, rows in split._asdict().items()},
+            "model": asdict(start.model),
+            "pretraining": start.pretraining.as_json() if start.pretraining else None,
+            "weights_sha256": _digest(start),
+            "options": asdict(self.options),
+            "tuning": {"trials": self.trials, "seed": seed} if self.trials else None,
+            "device": self.device,
+            "threads": torch.get_num_threads(),
+        }
+
+    def _continued(self, path: Path, setting: Document) -> Document:
+        """The document at `path` if it is of this setting, else a new one."""
+        pretraining = self.start.pretraining
+        document: Document = {
+            "format": _FORMAT,
+            "setting": setting,
+            "versions": {
+                "torch": torch.__version__,
+                "torch_geometric": torch_geometric.__version__,
+                "numpy": np.__version__,
+                "rdkit": rdBase.rdkitVersion,
+                "scikit-learn": sklearn.__version__,
+            },
+            "published": published(self.start.model.encoder, pretraining.strategy if pretraining else None, self.name),
+            "tuning": [],
+            "options": None,
+            "runs": [],
+            "summary": None,
+        }
+        same = json.loads(json.dumps(document))
+        try:
+            found = json.loads(path.read_text())
+            if all(found[key] == same[key] for key in ("format", "setting", "versions", "published")):
+                return {**same, "tuning": found["tuning"], "runs": found["runs"]}
+        except (OSError, ValueError, LookupError, TypeError):
+            pass  # nothing to continue
+        return same
+
+    def _tuned(
+        self, document: Document, path: Path, score: Callable[[FinetuneOptions], float], seed: int
+    ) -> FinetuneOptions:
+        """The options of the best trial. Trials that the document has are taken from there, others written to it."""
+        score_name = f"valid_{self.data.metrics[0]}"
+        known = [trial[score_name] for trial in document["tuning"]]
+
+        def objective(values: Values) -> float:
+            if known:
+                return float(known.pop(0))
+            reached = score(replace(self.options, **values))
+            document["tuning"].append({"values": dict(values), score_name: reached})
+            _write(document, path)
+            return reached
+
+        begin = {name: getattr(self.options, name) for name in SPACE}
+        return replace(self.options, **tune(objective, begin, self.trials, seed).values)
+
+
+def _digest(start: Start) -> str | None:
+    if start.pretrained is None:
+        return None
+    digest = hashlib.sha256()
+    for name, tensor in start.pretrained.state_dict().items():
+        digest.update(name.encode() + tensor.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _described(run: FinetuneRun) -> Document:
+    scores = {
+        metric: {
+            "best_epoch": curve.best_epoch,
+            "valid_at_best": curve.best_valid,
+            "test_at_best": curve.score,
+            "valid": curve.valid,
+            "test": curve.test,
+        }
+        for metric, curve in run.curves.items()
+    }
+    return {"seed": run.seed, "seconds": run.seconds, "loss": run.loss, "scores": scores}
+
+
+def _summary(runs: Sequence[Document], metrics: Sequence[str]) -> Document:
+    return {metric: _over_seeds([run["scores"][metric]["test_at_best"] for run in runs]) for metric in metrics}
+
+
+def _over_seeds(scores: Sequence[float]) -> Document:
+    return {"mean": float(np.mean(scores)), "std": float(np.std(scores, ddof=1)) if len(scores) > 1 else None}
+
+
+def _write(document: Document, path: Path) -> None:
+    draft = path.with_name(f".{path.name}.partial")
+    try:
+        draft.write_text(json.dumps(document, indent=1) + "\n")
+        draft.replace(path)
+    except OSError as error:
+        raise InvalidInput(f"cannot write the file: {error}", given=str(path), expected="a writable path") from error
+
+
+def table(document: Document) -> str:
+    """The mean(std) test scores of a document of `Study.run` beside the published ones, in Markdown.
+
+    What is published is compared with the last of the metrics.
+    """
+    setting, summary = document["setting"], document["summary"]
+    metrics = setting["metrics"]
+    learnt = f"after {setting['pretraining']['strategy']}" if setting["pretraining"] else "without pre-training"
+    seeds = ", ".join(str(run["seed"]) for run in document["runs"])
+    here = f"here: {setting['model']['encoder'].upper()} {learnt}, seeds {seeds}"
+    rows = [
+        [here, *(_scored(**summary[metric]) for metric in metrics)],
+        *([f"published: {name}", *[""] * (len(metrics) - 1), score] for name, score in document["published"].items()),
+    ]
+    head = [setting["dataset"] or "dataset", *(_TITLES[metric] for metric in metrics)]
+    lines = [_row(head), f"|{'---|' * len(head)}", *map(_row, rows)]
+    return "\n".join([*lines, "", setting["note"]])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _scored(mean: float, std: float | None) -> str:
+    return _short(mean) + ("" if std is None else f"({_short(std)})")
+
+
+def _short(score: float) -> str:
+    """As the paper prints it: four digits, without the zero before them."""
+    return f"{score:.4f}".removeprefix("0")

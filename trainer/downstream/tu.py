@@ -1,0 +1,195 @@
+"""Labelled graphs in the layout of the TU collection (Morris et al., 2020): a folder or zip of text files.
+
+NAME_A.txt                an edge "u, v" a line, nodes being numbered from 1 over all graphs
+NAME_graph_indicator.txt  the graph of each node, numbered from 1, ascending
+NAME_graph_labels.txt     the class of each graph, a whole number
+
+Labels and attributes of nodes and edges, which some sets have besides, are not read.
+"""
+
+import hashlib
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from numpy.typing import NDArray
+from torch import Tensor
+
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
+from graphkin.trainer.downstream.labelled import Labelled
+from graphkin.trainer.downstream.split import Rows, Split, stratified_split
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.graphs import from_edges
+
+_EDGES = "_A.txt"
+_WIDTHS = {_EDGES: 2, "_graph_indicator.txt": 1, "_graph_labels.txt": 1}
+"""The numbers on a line of each file, by how its name ends."""
+_PUBLISHED_BATCH = 32
+
+_Place: TypeAlias = Path | zipfile.Path
+
+
+@dataclass(frozen=True, eq=False)
+class TuDataset(Labelled):
+    """N attribute-less graphs, each of one class (method.md E2).
+
+    name     of the set, as its files have it
+    classes  as the files number them, ascending
+    labels   (N,) int64  positions in `classes`
+    """
+
+    corpus: Corpus
+    name: str
+    classes: tuple[int, ...]
+    labels: NDArray[np.int64]
+
+    noun: ClassVar[str] = "graphs"
+    metrics: ClassVar[tuple[str, ...]] = ("accuracy", "rc_f1")
+
+    @property
+    def outputs(self) -> int:
+        return len(self.classes)
+
+    def split(self) -> Split:
+        return stratified_split(self.labels)
+
+    def require_scorable(self, split: Split) -> None:
+        for (name, rows), least in zip(split._asdict().items(), (2, 1, 1), strict=True):
+            if len(rows) < least:
+                raise InvalidInput(f"too few graphs in {name}", given=len(rows), expected=f"{least} or more")
+
+    def loss(self, logits: Tensor, rows: Rows) -> Tensor:
+        """Cross-entropy."""
+        return F.cross_entropy(logits, torch.from_numpy(self.labels[rows]).to(logits.device))
+
+    def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
+        """Accuracy, which for one class a graph is micro-F1; and `rc_f1`."""
+        hits = logits.argmax(1) == self.labels[rows]
+        return float(hits.mean()), rc_f1(hits, self.corpus.atoms[rows])
+
+    def summary(self, split: Split) -> dict[str, Any]:
+        parts = ", ".join(f"{len(rows):,} {part}" for part, rows in split._asdict().items())
+        note = (
+            f"{self.corpus.size:,} graphs of {self.outputs} classes ({parts}). Accuracy is micro-F1. rc_f1 is the "
+            "published measure, at its own best epoch: micro-F1 of each 32 graphs in the order of the file, weighted "
+            "by their nodes."
+        )
+        return {"graphs": self.corpus.size, "classes": self.classes, "note": note}
+
+
+def rc_f1(hits: NDArray[np.bool_], nodes: NDArray[np.int64]) -> float:
+    """The published measure (method.md E2): Σ_b n_b F1_b / Σ_b n_b over the batches b of 32 graphs in a row.
+
+    hits, nodes (B,): which graphs are classified right, and their numbers of nodes, in the order of the file; n_b are
+    the nodes of a batch. Files are ordered by class, so classes of large graphs count for more than their share.
+    """
+    starts = np.arange(0, len(hits), _PUBLISHED_BATCH)
+    right = np.add.reduceat(hits.astype(np.float64), starts)
+    weights = np.add.reduceat(nodes, starts)
+    sizes = np.diff(np.append(starts, len(hits)))
+    return float((right / sizes * weights).sum() / weights.sum())
+
+
+def read_tu(path: Path) -> TuDataset:
+    """The graphs of a folder or a zip file, in which the files lie, or one folder that has them.
+
+    Directions, loops and repetitions of edges are dropped. The corpus's identity is the SHA-256 of the three files.
+
+    Raises `NotFound` where there is nothing, or a file is missing; `Damaged` for what cannot be read; and
+    `InvalidInput` for files that do not fit together.
+    """
+    with _opened(path) as root:
+        folder, name = _set_in(root, path)
+        contents = [_content(folder, name + ending) for ending in _WIDTHS]
+    edges, graph, label = (
+        _numbers(content, name + ending, width)
+        for content, (ending, width) in zip(contents, _WIDTHS.items(), strict=True)
+    )
+    classes, labels = np.unique(label, return_inverse=True)
+    _require_fit(edges, graph[:, 0], len(labels), name)
+    identity = hashlib.sha256(b"".join(contents)).hexdigest()
+    return TuDataset(_corpus(identity, edges - 1, graph[:, 0] - 1), name, tuple(classes.tolist()), labels.reshape(-1))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[_Place]:
+    """A folder, or the inside of a zip file."""
+    if not path.exists():
+        raise NotFound("there is no such file or folder", given=str(path))
+    try:
+        if path.is_dir():
+            yield path
+            return
+        with zipfile.ZipFile(path) as archive:
+            yield zipfile.Path(archive)
+    except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        raise Damaged(f"the set cannot be read: {error}", given=str(path), expected="a folder or a zip file") from error
+
+
+def _set_in(root: _Place, path: Path) -> tuple[_Place, str]:
+    """The folder of the files and the set's name. What begins with a dot is the system's."""
+    folders: list[Any] = [root, *(each for each in root.iterdir() if each.is_dir())]
+    found = [(folder, each.name) for folder in folders for each in folder.iterdir() if each.name.endswith(_EDGES)]
+    sets = [(folder, name.removesuffix(_EDGES)) for folder, name in found if not name.startswith(".")]
+    if len(sets) != 1:
+        raise NotFound(
+            "there is no set there" if not sets else "there is more than one set there",
+            given=", ".join([str(path), *(name for _, name in sets)]),
+            expected=f"one NAME{_EDGES} with its other files",
+        )
+    return sets[0]
+
+
+def _content(folder: Any, name: str) -> bytes:
+    try:
+        content: bytes = (folder / name).read_bytes()
+    except (FileNotFoundError, KeyError) as error:  # zipfile says KeyError
+        raise NotFound("a file of the set is missing", given=str(folder), expected=name) from error
+    return content
+
+
+def _numbers(content: bytes, name: str, width: int) -> NDArray[np.int64]:
+    """(lines, width) whole numbers."""
+    if not content.strip():
+        return np.empty((0, width), np.int64)
+    try:
+        table = np.loadtxt(io.BytesIO(content), np.int64, comments=None, delimiter=",", ndmin=2)
+    except (ValueError, OverflowError) as error:
+        raise Damaged(f"{name} cannot be read: {error}", given=name, expected="whole numbers") from error
+    if table.shape[1] != width:
+        raise Damaged(f"{name} cannot be read", given=f"{table.shape[1]} numbers a line", expected=str(width))
+    return table
+
+
+def _require_fit(edges: NDArray[np.int64], graph: NDArray[np.int64], graphs: int, name: str) -> None:
+    """edges (E, 2) and graph (N,), numbered from 1."""
+    if not np.array_equal(np.unique(graph), np.arange(1, graphs + 1)) or (np.diff(graph) < 0).any():
+        raise InvalidInput(
+            f"the nodes of {name} are not those of its graphs, one after the other",
+            given=f"nodes of {len(np.unique(graph)):,} graphs, {graphs:,} classes",
+            expected=f"every graph from 1 to {graphs:,}, ascending",
+        )
+    if edges.min(initial=1) < 1 or edges.max(initial=1) > len(graph):
+        raise InvalidInput(f"{name} has edges of nodes that are not there", expected=f"nodes 1 to {len(graph):,}")
+    across = np.flatnonzero(np.diff(graph[edges - 1], axis=1))
+    if len(across):
+        raise InvalidInput(f"{name} has an edge between two graphs", given=f"line {across[0] + 1} of {name}{_EDGES}")
+
+
+def _corpus(identity: str, ends: NDArray[np.int64], graph: NDArray[np.int64]) -> Corpus:
+    """ends (E, 2) and graph (N,), numbered from 0."""
+    nodes = np.bincount(graph)
+    low, high = ends.min(1), ends.max(1)
+    simple = np.unique((low * len(graph) + high)[low < high])  # ascending, so by graph
+    low, high = np.divmod(simple, len(graph))
+    first = (np.cumsum(nodes) - nodes)[graph[low]]
+    counts = np.bincount(graph[low], minlength=len(nodes))
+    return from_edges(identity, nodes, counts, np.stack([low - first, high - first], axis=1))

@@ -1,0 +1,144 @@
+"""Population-based tuning of fine-tuning's options (method.md E1; T8 and A.2.2 of the paper).
+
+As the authors ran it, every trial is a whole training, no weights are handed on, and only validation is looked at.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from graphkin.protocol.errors import InvalidInput
+
+POPULATION = 10
+MIXED = 0.3  # share of the population that the best replace in a round
+RESAMPLED = 0.1  # probability that a value is drawn anew instead of moved
+_MOVE = 1e-4  # of a range
+_NICHE = 0.1  # distance in the unit cube within which trials share their score
+_SHARING = 1.0  # the exponent α of the sharing function
+
+
+@dataclass(frozen=True)
+class Range:
+    """Any number from low to high."""
+
+    low: float
+    high: float
+
+    def draw(self, random: Generator) -> float:
+        return float(random.uniform(self.low, self.high))
+
+    def move(self, value: float, random: Generator) -> float:
+        """A little up or down, not beyond the ends."""
+        moved = value + random.choice((-1, 1)) * _MOVE * (self.high - self.low)
+        return float(np.clip(moved, self.low, self.high))
+
+    def holds(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def place(self, value: float) -> float:
+        """0 at low, 1 at high."""
+        return (value - self.low) / (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """One of at least two values."""
+
+    values: tuple[Any, ...]
+
+    def draw(self, random: Generator) -> Any:
+        return self.values[random.integers(len(self.values))]
+
+    def move(self, value: Any, random: Generator) -> Any:
+        """The next one up or down; after the last comes the first."""
+        step = int(random.choice((-1, 1)))
+        return self.values[(self.values.index(value) + step) % len(self.values)]
+
+    def holds(self, value: Any) -> bool:
+        return value in self.values
+
+    def place(self, value: Any) -> float:
+        """0 for the first, 1 for the last."""
+        return self.values.index(value) / (len(self.values) - 1)
+
+
+Space = Mapping[str, Range | Choices]
+Values = Mapping[str, Any]
+
+SPACE: Space = {
+    "learning_rate": Range(1e-4, 1e-2),
+    "batch_size": Choices((32, 64, 128, 256)),
+    "dropout": Choices((0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)),
+    "head_scale": Choices((0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3)),
+    "pooling": Choices(("mean", "sum")),
+}
+"""The published one."""
+
+
+class Trial(NamedTuple):
+    """Values by name, and what they scored."""
+
+    values: Values
+    score: float
+
+
+def tune(objective: Callable[[Values], float], start: Values, trials: int, seed: int, space: Space = SPACE) -> Trial:
+    """The best of so many trials, the first of the best if several score the same.
+
+    objective  the score of values, 0 or more, higher being better; it is asked `trials` times.
+    start      the values of the first trial, in the space; nine others of the first population are drawn uniformly.
+
+    Then, round by round, those of the lowest score make way for as many of the highest, each value moved to the next,
+    or drawn anew with probability 0.1. Who has others nearby counts for less: the rank goes by the score divided by
+    Σ max(0, 1 - (d / 0.1)^α) over the population, d being the Euclidean distance in the unit cube. A population of
+    ten at once is what the authors trained in parallel; here one comes after the other, with the same result.
+
+    The same seed and the same scores give the same trials. Raises `InvalidInput` without any trial, and for a start
+    outside the space.
+    """
+    if trials < 1:
+        raise InvalidInput("nothing to choose from", given=f"{trials} trials", expected="1 or more")
+    for name, part in space.items():
+        if not part.holds(start[name]):
+            raise InvalidInput(f"{name} lies outside of what is tuned", given=start[name], expected=str(part))
+    random = np.random.default_rng(seed)
+    waiting = [start, *({name: part.draw(random) for name, part in space.items()} for _ in range(POPULATION - 1))]
+    population: list[Trial] = []
+    best = None
+    for number in range(trials):
+        if number and not waiting:
+            population, waiting = _next_round(population, space, random)
+        values = waiting.pop(0)
+        trial = Trial(values, objective(values))
+        population.append(trial)
+        best = max(best or trial, trial, key=lambda each: each.score)
+    assert best is not None
+    return best
+
+
+def _next_round(population: Sequence[Trial], space: Space, random: Generator) -> tuple[list[Trial], list[Values]]:
+    """Who stays, and what is to be tried in place of the others."""
+    shared = shared_scores(population, space)
+    ranking = [population[row] for row in np.argsort(-shared, kind="stable")]
+    replaced = ceil(MIXED * len(ranking))
+    return ranking[:-replaced], [_moved(parent.values, space, random) for parent in ranking[:replaced]]
+
+
+def shared_scores(population: Sequence[Trial], space: Space) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """(P,): the scores, divided by how crowded it is where each is (Goldberg and Richardson, 1987)."""
+    places = np.array([[part.place(trial.values[name]) for name, part in space.items()] for trial in population])
+    distance = np.linalg.norm(places[:, None] - places[None], axis=2)
+    crowd = np.clip(1 - (distance / _NICHE) ** _SHARING, 0, None).sum(1)
+    scores: np.ndarray[Any, np.dtype[np.float64]] = np.array([trial.score for trial in population]) / crowd
+    return scores
+
+
+def _moved(values: Values, space: Space, random: Generator) -> Values:
+    return {
+        name: part.draw(random) if random.random() < RESAMPLED else part.move(values[name], random)
+        for name, part in space.items()
+    }

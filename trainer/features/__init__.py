@@ -1,0 +1,1 @@
+"""Molecules and graphs as arrays of features."""

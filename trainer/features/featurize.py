@@ -1,0 +1,103 @@
+"""Molecules to features, as Hu et al. (2020) define them (method.md C). The only module here that needs RDKit."""
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+from rdkit import Chem, rdBase
+
+from graphkin.protocol.errors import GraphkinError, InvalidInput
+from graphkin.trainer.features.corpus import DIRECTIONS, DUMMY, Corpus
+
+_BLOCK = 4096  # molecules handed to a process at a time
+
+_BOND_TYPES = {Chem.BondType.SINGLE: 0, Chem.BondType.DOUBLE: 1, Chem.BondType.TRIPLE: 2, Chem.BondType.AROMATIC: 3}
+_DIRECTIONS = {Chem.BondDir.ENDUPRIGHT: 1, Chem.BondDir.ENDDOWNRIGHT: 2}
+_MAX_CHIRALITY = 2
+
+
+def featurize(smiles: Sequence[str], identity: str, workers: int = 1) -> Corpus:
+    """The features of molecules, item i being smiles[i]; the same whatever the number of worker processes.
+
+    Atom: (Z - 1, chirality tag), where Z = 0 is 118 and tags beyond the third count as the third. Bond: single,
+    double, triple, aromatic as 0..3, any other kind as single; direction none, up-right, down-right as 0..2.
+    Explicit hydrogens are removed as RDKit does by default.
+
+    Raises `InvalidInput` at the first SMILES that RDKit cannot read or that has no atoms.
+    """
+    corpus, rows = featurize_readable(smiles, identity, workers)
+    if len(rows) < len(smiles):
+        missing = int(np.setdiff1d(np.arange(len(smiles)), rows)[0])
+        raise InvalidInput(
+            f"item {missing} is no molecule",
+            given=smiles[missing],
+            expected="SMILES with at least one atom, as RDKit reads them",
+            hint=f"this is RDKit {rdBase.rdkitVersion}; is it older than the one that made the collection?",
+        )
+    return corpus
+
+
+def featurize_readable(smiles: Sequence[str], identity: str, workers: int = 1) -> tuple[Corpus, NDArray[np.int64]]:
+    """As `featurize`, of those that can be read; and their rows in `smiles`, ascending.
+
+    So labels stay in step with molecules: `labels[rows]`.
+    """
+    starts = range(0, len(smiles), _BLOCK)
+    blocks = [smiles[start : start + _BLOCK] for start in starts] or [[]]
+    corpora, rows = zip(*_featurized(blocks, min(workers, len(blocks))), strict=True)
+    kept = [start + each for start, each in zip(starts, rows, strict=False)]
+    return Corpus.concatenate(identity, corpora), np.concatenate([np.empty(0, np.int64), *kept])
+
+
+def _featurized(blocks: Sequence[Sequence[str]], workers: int) -> Iterator[tuple[Corpus, NDArray[np.int64]]]:
+    if workers <= 1:
+        yield from map(_featurize_block, blocks)
+        return
+    context = multiprocessing.get_context("forkserver")  # a fork of a process that runs torch can deadlock
+    context.set_forkserver_preload([__name__])
+    with ProcessPoolExecutor(workers, context) as executor:
+        try:
+            yield from executor.map(_featurize_block, blocks)
+        except BrokenProcessPool as error:
+            raise GraphkinError(
+                "a worker process ended, or could not be started",
+                hint='in a script, start it under `if __name__ == "__main__":`',
+            ) from error
+
+
+def _featurize_block(smiles: Sequence[str]) -> tuple[Corpus, NDArray[np.int64]]:
+    kept: list[int] = []
+    atom_counts: list[int] = []
+    bond_counts: list[int] = []
+    atoms: list[tuple[int, int]] = []
+    bonds: list[tuple[int, int, int]] = []
+    with rdBase.BlockLogs():
+        for row, text in enumerate(smiles):
+            molecule = Chem.MolFromSmiles(text)
+            if molecule is None or molecule.GetNumAtoms() == 0:
+                continue
+            kept.append(row)
+            atom_counts.append(molecule.GetNumAtoms())
+            bond_counts.append(molecule.GetNumBonds())
+            atoms.extend(map(_atom, molecule.GetAtoms()))
+            bonds.extend(map(_bond, molecule.GetBonds()))
+    counts = np.array(atom_counts, np.int64), np.array(bond_counts, np.int64)
+    return Corpus.from_bonds("", *counts, _table(atoms, 2), _table(bonds, 3)), np.array(kept, np.int64)
+
+
+def _atom(atom: Chem.Atom) -> tuple[int, int]:
+    number = atom.GetAtomicNum()
+    return (number - 1 if number else DUMMY, min(int(atom.GetChiralTag()), _MAX_CHIRALITY))
+
+
+def _bond(bond: Chem.Bond) -> tuple[int, int, int]:
+    code = DIRECTIONS * _BOND_TYPES.get(bond.GetBondType(), 0) + _DIRECTIONS.get(bond.GetBondDir(), 0)
+    return bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), code
+
+
+def _table(rows: Sequence[tuple[int, ...]], width: int) -> NDArray[np.int64]:
+    return np.fromiter(chain.from_iterable(rows), np.int64, len(rows) * width).reshape(-1, width)

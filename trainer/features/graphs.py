@@ -1,0 +1,86 @@
+"""Attribute-less graphs to features: every node is (119, 0), every edge (0, 0) (method.md C).
+
+So they go through the encoder of molecules, also through one that was pre-trained on molecules.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import json
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.features.corpus import MASK, Corpus
+
+_SCHEMA = pa.schema([("num_nodes", pa.int64()), ("edges", pa.list_(pa.list_(pa.int64())))])
+_BLOCK = 2**20  # bytes that are parsed at a time, or one structure if that is more
+
+
+def from_edges(
+    identity: str, nodes: NDArray[np.int64], edge_counts: NDArray[np.int64], edges: NDArray[np.int64]
+) -> Corpus:
+    """The features of N simple undirected graphs.
+
+    nodes, edge_counts (N,); edges (sum of edge_counts, 2), each once, counted from its graph's first node.
+    """
+    atoms = np.broadcast_to(np.array([MASK, 0]), (int(nodes.sum()), 2))
+    return Corpus.from_bonds(identity, nodes, edge_counts, atoms, np.pad(edges, ((0, 0), (0, 1))))
+
+
+def featurize_graphs(structures: Sequence[str], identity: str) -> Corpus:
+    """The features of graphs as the server writes them, item i being structures[i].
+
+    A structure is JSON, {"num_nodes": n, "edges": [[u, v], ...]} with 0 <= u < v < n, the edges ascending and each
+    once; whatever else it has is ignored. Raises `InvalidInput` for any other, and for a graph without nodes.
+    """
+    if not structures:
+        none = np.empty(0, np.int64)
+        return from_edges(identity, none, none, none.reshape(0, 2))
+    nodes, counts, edges = _parsed(structures)
+    owner = np.repeat(np.arange(len(nodes)), counts)
+    faulty = np.concatenate([np.flatnonzero(nodes < 1), owner[_disordered(nodes[owner], owner, edges)]])
+    if len(faulty):
+        raise _no_graph(structures[faulty.min()], f"item {faulty.min()} is no simple graph with nodes")
+    return from_edges(identity, nodes, counts, edges)
+
+
+def _disordered(nodes: NDArray[np.int64], owner: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(E,): edges that are not 0 <= u < v < n, or do not come after the one before; of graphs of so many nodes (E,)."""
+    source, target = edges.T
+    wrong: NDArray[np.bool_] = (source < 0) | (source >= target) | (target >= nodes)
+    graph, one, other = np.diff(owner), np.diff(source), np.diff(target)
+    wrong[1:] |= (graph == 0) & ((one < 0) | ((one == 0) & (other <= 0)))
+    return wrong
+
+
+def _parsed(structures: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Nodes (N,), edges of each (N,), and all edges (E, 2); no Python object a node or an edge."""
+    lines = [each.encode() for each in structures]
+    reading = json.ReadOptions(block_size=max(_BLOCK, 1 + max(map(len, lines))))
+    parsing = json.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="ignore")
+    try:
+        table = json.read_json(pa.BufferReader(b"\n".join(lines)), reading, parsing).combine_chunks()
+    except pa.ArrowException as error:
+        raise _no_graph(structures[0], f"the graphs cannot be read: {error}") from error
+    nodes, edges = (table[name].combine_chunks() for name in _SCHEMA.names)
+    pairs = edges.flatten()
+    if len(table) != len(structures) or nodes.null_count or edges.null_count or not _all_pairs(pairs):
+        raise _no_graph(structures[0], "not every item is a graph")
+    ends: NDArray[np.int64] = pairs.flatten().to_numpy().reshape(-1, 2)
+    return nodes.to_numpy(), edges.value_lengths().to_numpy().astype(np.int64), ends
+
+
+def _all_pairs(lists: Any) -> bool:
+    """Whether an Arrow array of lists of numbers has pairs only."""
+    lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
+    return not lists.flatten().null_count and bool((lengths == 2).all())
+
+
+def _no_graph(structure: str, detail: str) -> InvalidInput:
+    return InvalidInput(
+        detail,
+        given=structure if len(structure) <= 200 else f"{structure[:200]}...",
+        expected='{"num_nodes": n, "edges": [[u, v], ...]} with 0 <= u < v < n, ascending',
+    )

@@ -1,0 +1,1 @@
+"""What is learned from: read from the API, or from a folder that was fetched."""

@@ -1,0 +1,44 @@
+"""The features of a collection's items: what of an item they are made from, and how, by kind. No other module asks."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from graphkin.protocol.errors import Conflict
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.features.graphs import featurize_graphs
+from graphkin.trainer.feed.client import Collection
+
+
+def features(collection: Collection, workers: int = 1) -> Corpus:
+    """The features of all items in id order, their identity being the generation's id; on so many processes.
+
+    Raises `Conflict` for a kind of items without features, and as `featurize` and `featurize_graphs`.
+    """
+    kind = _KINDS.get(collection.kind)
+    if kind is None:
+        raise Conflict(
+            "there are no features for items of this kind",
+            given=f"{collection.name}, of kind {collection.kind}",
+            expected=f"a collection of kind {' or '.join(_KINDS)}",
+        )
+    return kind.featurized(collection.column(kind.column), collection.generation, workers)
+
+
+class _Kind(NamedTuple):
+    """The column that says what an item is, and its features, given in blocks."""
+
+    column: str
+    featurized: Callable[[Iterable[Sequence[str]], str, int], Corpus]
+
+
+def _molecules(blocks: Iterable[Sequence[str]], identity: str, workers: int) -> Corpus:
+    return featurize([*chain.from_iterable(blocks)], identity, workers)
+
+
+def _graphs(blocks: Iterable[Sequence[str]], identity: str, workers: int) -> Corpus:  # noqa: ARG001  (parsing is quick)
+    return Corpus.concatenate(identity, [featurize_graphs(block, identity) for block in [*blocks] or [[]]])
+
+
+_KINDS: Mapping[str, _Kind] = {"molecule": _Kind("smiles", _molecules), "graph": _Kind("structure", _graphs)}

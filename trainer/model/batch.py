@@ -1,0 +1,136 @@
+"""Batches, assembled on the device by indexing a corpus that lives there (method.md C)."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.features.corpus import MASK, Corpus
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """B graphs with N atoms and E directed edges, all tensors on one device.
+
+    atom_type   (N,)    0..119      chirality  (N,)  0..2
+    graph       (N,)    the graph of an atom, ascending
+    atom_ptr    (B + 1,) graph g has the atoms atom_ptr[g] to atom_ptr[g + 1] - 1
+    edge_index  (2, E)  source and target, sorted by target
+    edge_ptr    (N + 1,) atom v is the target of edges edge_ptr[v] to edge_ptr[v + 1] - 1
+    bond        (E,)    3 * type + direction
+    atom_ends, edge_ends  (B,) on the host: where a graph's atoms and edges end, so that no size is asked of the device
+    """
+
+    atom_type: Tensor
+    chirality: Tensor
+    graph: Tensor
+    atom_ptr: Tensor
+    edge_index: Tensor
+    edge_ptr: Tensor
+    bond: Tensor
+    atom_ends: NDArray[np.int64]
+    edge_ends: NDArray[np.int64]
+
+    @property
+    def graphs(self) -> int:
+        return len(self.atom_ends)
+
+    @property
+    def atoms(self) -> int:
+        return int(self.atom_ends[-1])
+
+    def masked(self, nodes: Tensor) -> "Batch":
+        """With the atoms of `nodes`, (N,) bool, as (119, 0). Bonds are never masked."""
+        return replace(
+            self,
+            atom_type=self.atom_type.masked_fill(nodes, MASK),
+            chirality=self.chirality.masked_fill(nodes, 0),
+        )
+
+    def first(self, graphs: int) -> "Batch":
+        """The first graphs of it, as views."""
+        atoms, edges = int(self.atom_ends[graphs - 1]), int(self.edge_ends[graphs - 1])
+        return Batch(
+            self.atom_type[:atoms],
+            self.chirality[:atoms],
+            self.graph[:atoms],
+            self.atom_ptr[: graphs + 1],
+            self.edge_index[:, :edges],
+            self.edge_ptr[: atoms + 1],
+            self.bond[:edges],
+            self.atom_ends[:graphs],
+            self.edge_ends[:graphs],
+        )
+
+
+class Assembler:
+    """Makes batches of a corpus on `device`, where it puts all of it; on the CPU that copies nothing."""
+
+    def __init__(self, corpus: Corpus, device: torch.device | str = "cpu") -> None:
+        self.device = torch.device(device)
+        self.size = corpus.size
+        self._atom_offsets, self._edge_offsets = corpus.atom_offsets, corpus.edge_offsets
+        self._columns = {name: torch.from_numpy(column).to(self.device) for name, column in corpus.columns.items()}
+
+    def batch(self, ids: NDArray[Any]) -> Batch:
+        """The graphs `ids`, (B,) integers, in that order; a graph may come more than once.
+
+        Raises `InvalidInput` if `ids` is empty, or if there is no such graph.
+        """
+        if len(ids) == 0 or ids.min() < 0 or ids.max() >= self.size:
+            raise InvalidInput(
+                "there are no such graphs",
+                given="none" if len(ids) == 0 else f"{ids.min()} to {ids.max()}",
+                expected=f"0 to {self.size - 1}",
+            )
+        atom_ends, edge_ends = _ends(self._atom_offsets, ids), _ends(self._edge_offsets, ids)
+        chosen = self._sent(ids)
+        atoms, graph, atom_ptr = _rows(self._columns["atom_offsets"], chosen, int(atom_ends[-1]))
+        edges, graph_of_edge, _ = _rows(self._columns["edge_offsets"], chosen, int(edge_ends[-1]))
+        degree = self._taken("degree", atoms)
+        edge_index = torch.empty(2, len(edges), dtype=torch.long, device=self.device)
+        torch.add(self._taken("source", edges), atom_ptr.index_select(0, graph_of_edge), out=edge_index[0])
+        edge_index[1] = torch.repeat_interleave(degree, output_size=len(edges))
+        return Batch(
+            self._taken("atom_type", atoms),
+            self._taken("chirality", atoms),
+            graph,
+            atom_ptr,
+            edge_index,
+            _pointer(degree),
+            self._taken("bond", edges),
+            atom_ends,
+            edge_ends,
+        )
+
+    def _taken(self, name: str, rows: Tensor) -> Tensor:
+        return self._columns[name].index_select(0, rows).long()  # five times as fast on the CPU as indexing with rows
+
+    def _sent(self, ids: NDArray[Any]) -> Tensor:
+        host = torch.from_numpy(np.ascontiguousarray(ids, np.int64))
+        if self.device.type == "cuda":
+            return host.pin_memory().to(self.device, non_blocking=True)
+        return host.to(self.device)
+
+
+def _ends(offsets: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
+    return np.cumsum(offsets[ids + 1].astype(np.int64) - offsets[ids])
+
+
+def _rows(offsets: Tensor, ids: Tensor, total: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows of the chosen items' ranges, one after the other; the position in `ids` of each row; and the pointer."""
+    first, stop = offsets.index_select(0, ids).long(), offsets.index_select(0, ids + 1).long()
+    pointer = _pointer(stop - first)
+    owner = torch.repeat_interleave(stop - first, output_size=total)
+    rows = torch.arange(total, device=ids.device) + (first - pointer[:-1]).index_select(0, owner)
+    return rows, owner, pointer
+
+
+def _pointer(counts: Tensor) -> Tensor:
+    pointer = torch.zeros(len(counts) + 1, dtype=torch.long, device=counts.device)
+    torch.cumsum(counts, 0, out=pointer[1:])
+    return pointer

@@ -1,0 +1,104 @@
+"""Several processes that train as one: sums and rows over all of them, with gradients.
+
+Every rank encodes its part of a batch and computes the loss of the whole batch. A sum over ranks has the sum of the
+ranks' gradients for its gradient; so each rank ends up with `size` times its part of the gradient, and the mean over
+ranks is the gradient itself. Negatives, batch normalisation and AdaM's choice are those of the whole batch: the number
+of processes changes nothing but the time (and the last bits).
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed
+from torch import Tensor
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.model.device import chosen_device
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """This process, `rank`, among `size` that run in step; with more than one `torch.distributed` is initialised."""
+
+    rank: int = 0
+    size: int = 1
+
+    @classmethod
+    def initialized(cls) -> "Ranks":
+        """Those of the default process group."""
+        return cls(torch.distributed.get_rank(), torch.distributed.get_world_size())
+
+    def wait(self) -> None:
+        """Until all ranks are here."""
+        if self.size > 1:
+            torch.distributed.barrier()
+
+    def share(self, count: int) -> slice:
+        """This rank's part of `count` things in a row; parts differ by one at most."""
+        return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
+
+    def sum(self, values: Tensor) -> Tensor:
+        """The sum over all ranks, on all of them."""
+        return values if self.size == 1 else _Sum.apply(values)
+
+    def rows(self, values: Tensor, start: int, count: int) -> Tensor:
+        """(count, ...): the rows of all ranks. This one's are `values` and begin at `start`."""
+        if self.size == 1:
+            return values
+        before = values.new_zeros(start, *values.shape[1:])
+        after = values.new_zeros(count - start - len(values), *values.shape[1:])
+        return self.sum(torch.cat([before, values, after]))
+
+    def average_gradients(self, parameters: Iterable[Tensor]) -> None:
+        """Replace the gradients by their means over the ranks."""
+        if self.size == 1:
+            return
+        gradients = [each.grad for each in parameters if each.grad is not None]
+        flat = torch.cat([gradient.flatten() for gradient in gradients])
+        torch.distributed.all_reduce(flat)
+        flat /= self.size
+        for gradient, mean in zip(gradients, torch.split(flat, [each.numel() for each in gradients]), strict=True):
+            gradient.copy_(mean.view_as(gradient))
+
+
+ALONE = Ranks()
+
+
+@contextmanager
+def launched(device: str) -> Iterator[tuple[Ranks, torch.device]]:
+    """This process among those that torchrun started, and where it computes; alone if there are no others.
+
+    device: cpu, or cuda, of which every process on a machine has one. Raises `InvalidInput` if there are too few.
+    """
+    chosen = chosen_device(device)
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield ALONE, chosen
+        return
+    if device == "cuda":
+        chosen = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        if chosen.index >= torch.cuda.device_count():
+            raise InvalidInput(
+                "there are fewer GPUs than processes", given=chosen, expected=f"{torch.cuda.device_count()} processes"
+            )
+        torch.cuda.set_device(chosen)
+    torch.distributed.init_process_group("nccl" if device == "cuda" else "gloo")
+    yield Ranks.initialized(), chosen
+    torch.distributed.destroy_process_group()  # not after an error: it would wait for the others
+
+
+class _Sum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor) -> Tensor:  # noqa: ARG004
+        total = values.clone()
+        torch.distributed.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:  # noqa: ARG004
+        total = gradient.clone()
+        torch.distributed.all_reduce(total)
+        return total

@@ -1,0 +1,228 @@
+"""A training run on disk: its options, its metrics, and the newest point it can be continued from.
+
+folder/
+  run.json            options and generation: what a continued run must have in common
+  metrics.jsonl       one object a step
+  step-000001000/     the newest checkpoint; it appears whole, by renaming, and only then does the older one go
+    model.safetensors, optimizer.safetensors
+    state.json        steps done, steps an epoch, bytes of metrics.jsonl that belong to them, checksums
+  tensorboard/        event files, where tensorboard is installed
+  .lock               held by the process that writes
+"""
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout  # which torch brings
+from torch import Tensor
+
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
+from graphkin.trainer.model.weights import load_tensors, save_tensors
+
+_FORMAT = 1
+_MODEL, _OPTIMIZER, _STATE, _RUN = "model.safetensors", "optimizer.safetensors", "state.json", "run.json"
+_DRAFT = "run.partial"
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A run after `steps` steps, of which an epoch has `epoch_steps`. metrics_bytes: the length of metrics.jsonl."""
+
+    steps: int
+    epoch_steps: int
+    metrics_bytes: int
+    model: Mapping[str, Tensor]
+    optimizer: Mapping[str, Tensor]
+
+
+class Run:
+    """The folder of a run.
+
+    options: everything that decides what it computes, as JSON objects.
+
+    Where there is none it is begun, also with `resume`. Raises `InvalidInput` if the folder has a run and `resume` is
+    False, if it has one with other options, or anything else, and if it cannot be written.
+    """
+
+    def __init__(self, folder: Path, options: Mapping[str, Any], resume: bool) -> None:
+        self.folder = folder
+        self.metrics = folder / "metrics.jsonl"
+        described = json.loads(json.dumps({"format": _FORMAT, **options}))
+        with writing(folder):
+            if (folder / _RUN).exists():
+                _require_same(folder, read_run(folder), described, resume)
+                return
+            folder.mkdir(parents=True, exist_ok=True)
+            _require_empty(folder)
+            _write_whole(folder / _RUN, json.dumps(described, indent=1).encode())
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Within it this process alone writes the run, where the file system has locks.
+
+        Raises `InvalidInput` if another one does, such as one that outlived its torchrun.
+        """
+        with ExitStack() as stack:
+            with writing(self.folder), suppress(NotImplementedError):
+                try:
+                    stack.enter_context(FileLock(self.folder / ".lock", blocking=False))
+                except Timeout:
+                    raise InvalidInput(
+                        "another process trains in this folder", given=str(self.folder), hint="wait until it has ended"
+                    ) from None
+            yield
+
+    def newest(self) -> Checkpoint | None:
+        """The newest checkpoint; None if there is none yet. Raises `Damaged`."""
+        found = newest_checkpoint(self.folder)
+        return None if found is None else _load(found, optimizer=True)
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Write a checkpoint, and delete older ones once it and its metrics are safe on the disk.
+
+        Raises `InvalidInput` if they cannot be written; the older one stays.
+        """
+        with writing(self.folder):
+            self._save(checkpoint)
+
+    def _save(self, checkpoint: Checkpoint) -> None:
+        folder = self.folder / f"step-{checkpoint.steps:09}"
+        draft = folder.with_suffix(".partial")
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        save_tensors(draft / _MODEL, checkpoint.model)
+        save_tensors(draft / _OPTIMIZER, checkpoint.optimizer)
+        state = {
+            "format": _FORMAT,
+            "steps": checkpoint.steps,
+            "epoch_steps": checkpoint.epoch_steps,
+            "metrics_bytes": checkpoint.metrics_bytes,
+            "crc32": {name: zlib.crc32((draft / name).read_bytes()) for name in (_MODEL, _OPTIMIZER)},
+        }
+        (draft / _STATE).write_text(json.dumps({**state, "own_crc32": _crc32_of(state)}))
+        for path in (*self.folder.glob(self.metrics.name), *draft.iterdir(), draft):
+            _sync(path)
+        draft.rename(folder)
+        _sync(self.folder)
+        for other in self.folder.glob("step-*"):
+            if other != folder:
+                shutil.rmtree(other)
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """The options of the run in `folder`. Raises `NotFound` if there is none, and `Damaged`."""
+    try:
+        run = json.loads((folder / _RUN).read_text())
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(
+            "no training run there", given=str(folder), expected=f"a folder with {_RUN}, from `graphkin pretrain`"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise Damaged(f"{_RUN} is damaged: {error}", given=str(folder)) from error
+    if not isinstance(run, dict) or run.get("format") != _FORMAT:
+        raise Damaged(f"{_RUN} is of another format", given=str(folder), expected=f"format {_FORMAT}")
+    return run
+
+
+def read_model(folder: Path) -> Mapping[str, Tensor]:
+    """The weights of the newest checkpoint of the run in `folder`. Raises `NotFound` and `Damaged`."""
+    found = newest_checkpoint(folder)
+    if found is None:
+        raise NotFound("this run has no checkpoint yet", given=str(folder))
+    return _load(found, optimizer=False).model
+
+
+def newest_checkpoint(folder: Path) -> Path | None:
+    """Where the newest checkpoint of the run in `folder` is; None if there is none."""
+    return max((each for each in folder.glob("step-*") if each.suffix != ".partial"), default=None)
+
+
+def _load(folder: Path, optimizer: bool) -> Checkpoint:
+    try:
+        state = json.loads((folder / _STATE).read_text())
+        if state.pop("own_crc32") != _crc32_of(state):
+            raise ValueError(f"{_STATE} differs from its checksum")
+        names = [_MODEL, _OPTIMIZER] if optimizer else [_MODEL]
+        for name in names:
+            if zlib.crc32((folder / name).read_bytes()) != state["crc32"][name]:
+                raise ValueError(f"{name} differs from its checksum")
+        tensors = {name: load_tensors(folder / name) for name in names}
+        counts = state["steps"], state["epoch_steps"], state["metrics_bytes"]
+        return Checkpoint(*counts, tensors[_MODEL], tensors.get(_OPTIMIZER, {}))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise Damaged(
+            f"the checkpoint is damaged: {error}",
+            given=str(folder),
+            hint="restore it from a copy, or train again in an empty folder",
+        ) from error
+
+
+def _require_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any], resume: bool) -> None:
+    if not resume:
+        raise InvalidInput("there is a run already", given=str(folder), hint="--resume it, or give another folder")
+    before, now = dict(_leaves(found)), dict(_leaves(wanted))
+    changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    if changed:
+        raise InvalidInput(
+            f"this run was started with other options: {', '.join(changed)}",
+            given=", ".join(f"{name} {now.get(name)}" for name in changed),
+            expected=", ".join(f"{name} {before.get(name)}" for name in changed),
+            hint="resume with the options it was started with, or give another folder",
+        )
+
+
+def _leaves(options: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+    """What nested options say, under dotted names."""
+    for name, value in options.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{within}{name}.")
+        else:
+            yield within + name, value
+
+
+def _require_empty(folder: Path) -> None:
+    others = [each.name for each in folder.iterdir() if each.name != _DRAFT]
+    if others:
+        raise InvalidInput(
+            "this folder holds something that is no run",
+            given=f"{folder} with {min(others)}",
+            expected="a new or empty folder",
+        )
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """What the system says against writing the run in `folder` is raised as `InvalidInput`."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot write the run: {error}", given=str(folder), expected="a writable folder on a disk with room"
+        ) from error
+
+
+def _crc32_of(state: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(state, sort_keys=True).encode())
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    draft = path.with_name(_DRAFT)
+    draft.write_bytes(content)
+    _sync(draft)
+    draft.rename(path)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

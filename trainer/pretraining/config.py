@@ -1,0 +1,242 @@
+"""Every option of pre-training with its default, from the tables of method.md (B, C, D; T6 and T7 of the paper)."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, NamedTuple, Self
+
+from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.trainer.pretraining.masking import Masking, uniform
+from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES, Draws, Encoder, Preset, Strategy
+
+_MASKING_EPOCHS = 100
+
+ScheduleShape = Literal["linear", "restarting", "constant"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """Which encoder, of how many layers and what width, with what dropout."""
+
+    encoder: Encoder = "gin"
+    layers: int = 5
+    width: int = 300
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require(self.encoder in ENCODERS, "encoder", self.encoder, ", ".join(ENCODERS))
+        _require(self.layers >= 1 and self.width >= 1, "layers and width", (self.layers, self.width), "1 or more")
+        _require(0 <= self.dropout < 1, "dropout", self.dropout, "0 or more and below 1")
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The HGC loss.
+
+    temperature     τ, > 0.
+    mask_neighbors  negatives that are known to be neighbours are masked: of the whole hierarchy where its edges are
+                    given, else those that the draw itself shows.
+    """
+
+    temperature: float = 0.07
+    mask_neighbors: bool = False
+
+    def __post_init__(self) -> None:
+        _require(self.temperature > 0, "temperature", self.temperature, "above 0")
+
+
+@dataclass(frozen=True)
+class Optimization:
+    """Adam, its schedule, and clipping.
+
+    schedule       linear: warm-up over a share `warmup` of all steps, then down to 0 at the last; restarting: as the
+                   authors' code, which restarts it every epoch; constant.
+    clip           the norm that gradients are cut to; None: not at all.
+    free_head      the atom head of a joint strategy has a constant rate and is not clipped, as in the authors' code.
+    """
+
+    learning_rate: float = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    weight_decay: float = 0.0
+    schedule: ScheduleShape = "linear"
+    warmup: float = 0.1
+    clip: float | None = 1.0
+    free_head: bool = False
+
+    def __post_init__(self) -> None:
+        _require(self.learning_rate > 0, "learning rate", self.learning_rate, "above 0")
+        _require(0 <= self.warmup <= 1, "share of warm-up steps", self.warmup, "0 to 1")
+        _require(self.clip is None or self.clip > 0, "norm to clip to", self.clip, "above 0, or none")
+        _require(self.weight_decay >= 0, "weight decay", self.weight_decay, "0 or more")
+
+
+class Published(NamedTuple):
+    """How one kind of item is trained on (T6).
+
+    epochs      with HGC, by preset; with masking alone they are 100.
+    attributes  there is something to mask.
+    shuffled    the authors' code shuffles the anchors of HGC.
+    """
+
+    batch_size: int
+    epochs: Mapping[Preset, int]
+    attributes: bool
+    shuffled: bool
+
+
+PUBLISHED: Mapping[str, Published] = {
+    "molecule": Published(256, {"default": 20, "paper": 20, "rc": 20}, attributes=True, shuffled=False),
+    "graph": Published(32, {"default": 35, "paper": 35, "rc": 100}, attributes=False, shuffled=True),
+}
+"""By kind of item."""
+
+
+@dataclass(frozen=True)
+class PretrainConfig:
+    """A pre-training run. `of` fills in what a strategy and a preset say; explicit options override it.
+
+    contrast   None for strategies without HGC.      masking  None for strategies without masking.
+    draws      what is drawn from the store, with batch size and seed; the seed is that of everything else too.
+    epochs     passes over the anchors.              max_steps  where to stop instead; warm-up and decay span it then.
+    shuffle    anchors come in another order every epoch.
+    limit      anchors that an epoch has at most, the first in its order; None: all.
+    """
+
+    strategy: Strategy
+    preset: Preset
+    model: Model
+    draws: Draws
+    contrast: Contrast | None
+    masking: Masking | None
+    optimization: Optimization
+    epochs: int
+    max_steps: int | None = None
+    shuffle: bool = True
+    limit: int | None = None
+    bf16: bool = False
+
+    def __post_init__(self) -> None:
+        _require(self.epochs >= 1, "number of epochs", self.epochs, "1 or more")
+        _require(self.max_steps is None or self.max_steps >= 1, "number of steps", self.max_steps, "1 or more")
+        _require(self.draws.batch_size >= 2, "batch size", self.draws.batch_size, "2 or more")
+        _require(self.limit is None or self.limit >= 2, "number of anchors an epoch", self.limit, "2 or more")
+        if self.contrast is None and self.masking is None:
+            raise InvalidInput("nothing to learn from", expected="contrast, masking or both")
+
+    @classmethod
+    def of(
+        cls,
+        strategy: Strategy,
+        preset: Preset = "default",
+        *,
+        kind: str = "molecule",
+        model: Model | None = None,
+        batch_size: int | None = None,
+        seed: int = 0,
+        epochs: int | None = None,
+        max_steps: int | None = None,
+        limit: int | None = None,
+        mask_neighbors: bool = False,
+        bf16: bool = False,
+    ) -> "PretrainConfig":
+        """The published run of a strategy on a kind of items, Adam at 1e-3; other options override it.
+
+        Molecules: batch 256, 20 epochs with HGC and 100 with masking alone. Graphs: batch 32, 35 epochs, which on the
+        published collection are 171,465 steps; with `rc` 100.
+        `paper` chooses and scores masks per graph as the text does. `rc` does what the authors' code does: its
+        schedule, no shuffling and a free atom head with HGC; a constant rate without clipping, and scoring that moves
+        the running statistics, for masking; 100 epochs for hgc-adam-fo. It does shuffle graphs.
+
+        Raises `InvalidInput`, and `Conflict` for a kind that this strategy, or none, can learn from.
+        """
+        _require(strategy in STRATEGIES, "strategy", strategy, ", ".join(STRATEGIES))
+        _require(preset in PRESETS, "preset", preset, ", ".join(PRESETS))
+        model = model or Model()
+        usual, masking, contrasts = _usual(kind), _masking(strategy), strategy.startswith("hgc")
+        if masking is not None and not usual.attributes:
+            raise Conflict(
+                "there is nothing to mask: these items have no attributes that could be predicted",
+                given=f"{strategy}, for items of kind {kind}",
+                expected="hgc-fo or hgc-ho",
+            )
+        _require(contrasts or not mask_neighbors, "strategy to mask neighbours in", strategy, "one with hgc")
+        config = cls(
+            strategy,
+            preset,
+            model,
+            Draws.of(
+                strategy,
+                preset=preset,
+                encoder=model.encoder,
+                batch_size=usual.batch_size if batch_size is None else batch_size,
+                seed=seed,
+            ),
+            Contrast(mask_neighbors=mask_neighbors) if contrasts else None,
+            masking,
+            Optimization(),
+            epochs or (usual.epochs[preset] if contrasts else _MASKING_EPOCHS),
+            max_steps,
+            limit=limit,
+            bf16=bf16,
+        )
+        if preset == "default":
+            return config
+        return _as_written(config) if preset == "paper" else _as_coded(config, epochs, usual.shuffled)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Self:
+        """What `as_json` gave, through JSON. Raises `TypeError` or `LookupError` for anything else."""
+        optimization = {**said["optimization"], "betas": tuple(said["optimization"]["betas"])}
+        parts = {
+            "model": Model(**said["model"]),
+            "draws": Draws.from_json(said["draws"]),
+            "contrast": None if said["contrast"] is None else Contrast(**said["contrast"]),
+            "masking": None if said["masking"] is None else Masking(**said["masking"]),
+            "optimization": Optimization(**optimization),
+        }
+        return cls(**{**said, **parts})
+
+
+def _usual(kind: str) -> Published:
+    if kind not in PUBLISHED:
+        raise Conflict("nothing is learned from items of this kind", given=kind, expected=" or ".join(PUBLISHED))
+    return PUBLISHED[kind]
+
+
+def _masking(strategy: Strategy) -> Masking | None:
+    """Mask times T of T6: 5 alone, 3 with first order, 5 with high order."""
+    match strategy:
+        case "rdm":
+            return uniform()
+        case "hgc-adam-fo":
+            return Masking(times=3)
+        case "adam" | "hgc-adam-ho":
+            return Masking(times=5)
+        case _:
+            return None
+
+
+def _as_written(config: PretrainConfig) -> PretrainConfig:
+    if config.masking is None or config.strategy == "rdm":
+        return config
+    return replace(config, masking=replace(config.masking, unit="per_graph", score="one_minus_ce"))
+
+
+def _as_coded(config: PretrainConfig, epochs: int | None, shuffled: bool) -> PretrainConfig:
+    if config.strategy == "rdm":
+        return config  # the baseline is Hu et al.'s, not the authors'
+    if config.masking is not None:
+        config = replace(config, masking=replace(config.masking, freeze=False))
+    if config.contrast is None:
+        return replace(config, optimization=replace(config.optimization, schedule="constant", clip=None))
+    if config.strategy == "hgc-adam-fo":
+        config = replace(config, epochs=epochs or 100)
+    optimization = replace(config.optimization, schedule="restarting", free_head=config.masking is not None)
+    return replace(config, optimization=optimization, shuffle=shuffled)
+
+
+def _require(holds: bool, what: str, given: object, expected: str) -> None:
+    if not holds:
+        raise InvalidInput(f"not a possible {what}", given=given, expected=expected)

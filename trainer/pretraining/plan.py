@@ -1,0 +1,49 @@
+"""Which anchors an epoch has, in what order, and what each of its steps is given."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.feed.source import Epoch
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.objective import Draw
+
+
+class Plan:
+    """The steps of one epoch: every anchor once, in batches, or the first `PretrainConfig.limit` of them.
+
+    The last batch may be smaller; one of fewer than two anchors, who have nothing to be told apart from, or of fewer
+    than `least`, is left out. Isolated items are no anchors (method.md I). The order depends on seed and epoch alone.
+
+    Raises `InvalidInput` if there is no batch at all, or if whole batches are smaller than `least`.
+    """
+
+    def __init__(self, config: PretrainConfig, epoch: int, drawn: Epoch, least: int = 2) -> None:
+        least = max(2, least)
+        self._drawn = drawn
+        self._batch_size = config.draws.batch_size
+        if self._batch_size < least:
+            raise InvalidInput(
+                "every process needs an anchor", given=f"batch size {self._batch_size}, {least} processes"
+            )
+        anchors = np.arange(len(drawn.positives))
+        if drawn.positives.shape[1]:
+            anchors = anchors[drawn.positives[:, 0] >= 0]
+        if config.shuffle:
+            np.random.default_rng((config.draws.seed, epoch)).shuffle(anchors)
+        self._anchors: NDArray[np.int64] = anchors[: config.limit]
+        whole, rest = divmod(len(self._anchors), self._batch_size)
+        self.steps = whole + (rest >= least)
+        if not self.steps:
+            raise InvalidInput(
+                "too few items to learn from",
+                given=len(self._anchors),
+                expected=f"{least} anchors or more; isolated items are none",
+            )
+
+    def draw(self, place: int) -> Draw:
+        """What step `place` of the epoch, 0 to steps - 1, is given."""
+        anchors = self._anchors[place * self._batch_size : (place + 1) * self._batch_size]
+        negatives = self._drawn.negatives
+        shared = negatives[place] if negatives.shape[1] else np.empty(0, np.int32)
+        return Draw(anchors.astype(np.int32), self._drawn.positives[anchors], shared)

@@ -1,0 +1,276 @@
+"""The pre-training loop (method.md C, D).
+
+A run is a function of its options, the generation and the machine: every random draw is keyed by the seed and the
+step. So a run that was killed continues as if it had not been, bit for bit on the same CPU, build of torch and number
+of threads. On CUDA that is promised of the batches only.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from time import perf_counter
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from graphkin.protocol.errors import Conflict, Damaged, InvalidInput
+from graphkin.trainer.features.corpus import MASK
+from graphkin.trainer.feed.source import Source
+from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.model.ranks import ALONE, Ranks
+from graphkin.trainer.pretraining.board import measured, open_board
+from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.hgc import EdgeSet, twins
+from graphkin.trainer.pretraining.metrics_log import Listener, MetricsLog, Update, not_finite
+from graphkin.trainer.pretraining.objective import Draw, Objective, Step
+from graphkin.trainer.pretraining.plan import Plan
+from graphkin.trainer.pretraining.schedule import learning_rate
+
+T = TypeVar("T")
+
+_MASKS, _DROPOUT = 1, 2  # streams of random numbers; of dropout every rank has its own
+_ADAM = ("step", "exp_avg", "exp_avg_sq")  # its state of every parameter
+
+
+def pretrain(
+    config: PretrainConfig,
+    source: Source,
+    folder: Path,
+    *,
+    device: torch.device | str = "cpu",
+    resume: bool = False,
+    checkpoint_steps: int = 1000,
+    report: Listener = lambda _: None,
+    ranks: Ranks = ALONE,
+) -> None:
+    """Train, and leave the run in `folder` (`checkpoint.py` says how).
+
+    A checkpoint is written every `checkpoint_steps` steps and after the last. `resume` continues from the newest, or
+    begins where there is none. `report` is told what was done, about once a second. Of several ranks, each with a
+    source of its own, the first writes and reports.
+
+    Raises `InvalidInput` as `Run` and `Plan` do, `Conflict` where the strategy does not fit the collection,
+    `Diverged` once the loss or a weight is not finite, leaving the last checkpoint, and whatever `source` raises.
+    """
+    options = {"config": config.as_json(), "generation": asdict(source.generation)}
+    with _claimed(folder, options, resume, ranks) as run:
+        _train(run, config, source, device, checkpoint_steps, report, ranks)
+
+
+@contextmanager
+def _claimed(folder: Path, options: Mapping[str, object], resume: bool, ranks: Ranks) -> Iterator[Run]:
+    """The run: the first rank makes it and holds it, then the others find it."""
+    if ranks.rank:
+        ranks.wait()
+        yield Run(folder, options, resume=True)
+        return
+    run = Run(folder, options, resume)
+    with run.claimed():
+        ranks.wait()
+        yield run
+
+
+def _train(
+    run: Run,
+    config: PretrainConfig,
+    source: Source,
+    device: torch.device | str,
+    checkpoint_steps: int,
+    report: Listener,
+    ranks: Ranks,
+) -> None:
+    done = run.newest()
+    if done is not None and done.steps == _steps(config, done.epoch_steps):
+        return
+    source.prefetch(done.steps // done.epoch_steps if done else 0)
+    trainer = _trainer(config, source, device, ranks)
+    if done is not None:
+        trainer.restore(done)
+    updates = _updates(trainer, config, source, done)
+    if ranks.rank:
+        deque(updates, maxlen=0)
+        return
+    with (
+        open_board(run.folder / "tensorboard", done.steps if done else 0) as board,
+        MetricsLog(run.metrics, done.metrics_bytes if done else 0, board, report) as log,
+    ):
+        for update in updates:
+            log.add(update)
+            if update.step % checkpoint_steps == 0 or update.step == update.of:
+                run.save(trainer.checkpoint(update.step, update.epoch_steps, log.flush()))
+
+
+def _trainer(config: PretrainConfig, source: Source, device: torch.device | str, ranks: Ranks) -> "Trainer":
+    corpus = source.corpus()
+    if config.masking is not None and bool((corpus.atom_type == MASK).any()):
+        raise Conflict("these graphs have no atoms to predict", given=source.generation.collection)
+    lowest, edges = None, None
+    if config.contrast is not None:
+        lowest = twins(corpus.size, source.twins())
+        if config.contrast.mask_neighbors:
+            edges = EdgeSet(torch.from_numpy(source.edges()).to(device))
+    return Trainer(config, Assembler(corpus, device), lowest, edges, ranks)
+
+
+def _updates(trainer: "Trainer", config: PretrainConfig, source: Source, done: Checkpoint | None) -> Iterator[Update]:
+    clock = Clock()
+    options, batch_size = config.optimization, config.draws.batch_size
+    for step, epoch_steps, draw in clock.waiting(_draws(config, source, done, trainer.ranks.size)):
+        steps = _steps(config, epoch_steps)
+        rate = learning_rate(options, step, steps, epoch_steps, batch_size)
+        losses = trainer.step(step, rate, draw, clock, measured(step + 1, steps))
+        yield Update(step + 1, steps, epoch_steps, losses, rate, draw.graphs, clock.wait_share())
+
+
+def _steps(config: PretrainConfig, epoch_steps: int) -> int:
+    """Those of the whole run."""
+    return config.max_steps or config.epochs * epoch_steps
+
+
+def _draws(
+    config: PretrainConfig, source: Source, done: Checkpoint | None, least: int
+) -> Iterator[tuple[int, int, Draw]]:
+    """The steps that are left, from 0; the steps of an epoch; and what the step is given."""
+    step = done.steps if done else 0
+    epoch, place = divmod(step, done.epoch_steps) if done else (0, 0)
+    while True:
+        plan = Plan(config, epoch, source.epoch(epoch), least)
+        if done is not None and plan.steps != done.epoch_steps:
+            raise InvalidInput(
+                "an epoch has another number of steps than when the run was begun",
+                given=plan.steps,
+                expected=str(done.epoch_steps),
+                hint="resume with as many processes as before",
+            )
+        steps = _steps(config, plan.steps)
+        source.require((steps - 1) // plan.steps)
+        for at in range(place, min(plan.steps, steps - epoch * plan.steps)):
+            yield step, plan.steps, plan.draw(at)
+            step += 1
+        if step == steps:
+            return
+        epoch, place = epoch + 1, 0
+
+
+class Clock:
+    """Which share of the time since its making went by waiting for ids, the first included, or for a batch of them.
+
+    The loop makes it when it asks for the first ids. What is made once per generation and kept in the cache, features
+    and pairs, is there by then, and counts neither as waiting nor as time.
+    """
+
+    def __init__(self) -> None:
+        self._started = perf_counter()
+        self._waited = 0.0
+
+    def wait_share(self) -> float:
+        return self._waited / (perf_counter() - self._started)
+
+    def wait(self, get: Callable[[], T]) -> T:
+        """What `get` returns; the time until then counts as waiting."""
+        begun = perf_counter()
+        try:
+            return get()
+        finally:
+            self._waited += perf_counter() - begun
+
+    def waiting(self, items: Iterable[T]) -> Iterator[T]:
+        """The items; the time until each comes counts as waiting."""
+        iterator = iter(items)
+        while True:
+            try:
+                yield self.wait(lambda: next(iterator))
+            except StopIteration:
+                return
+
+
+def _seed(*key: int) -> int:
+    """A seed for torch, which takes 63 bits."""
+    return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0]) >> 1
+
+
+class Trainer:
+    """The model, its optimizer, and one step of both."""
+
+    def __init__(
+        self,
+        config: PretrainConfig,
+        assembler: Assembler,
+        twins: NDArray[np.int64] | None = None,
+        edges: EdgeSet | None = None,
+        ranks: Ranks = ALONE,
+    ) -> None:
+        self._config = config
+        self._assembler = assembler
+        self._twins = twins
+        self.ranks = ranks
+        self._device = assembler.device
+        self._generator = torch.Generator(self._device)
+        torch.manual_seed(config.draws.seed)
+        self.objective = Objective(config, edges, ranks).to(self._device)
+        self._scheduled, free = self._parameters()
+        groups = [{"params": self._scheduled}] + ([{"params": free}] if free else [])
+        options = config.optimization
+        self._optimizer = torch.optim.Adam(
+            groups,
+            lr=options.learning_rate,
+            betas=options.betas,
+            weight_decay=options.weight_decay,
+            fused=True,
+        )
+        if self._device.type == "cuda":
+            torch.set_float32_matmul_precision("high")  # TF32
+
+    def _parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        """Those under schedule and clipping, and those of a free head."""
+        head = self.objective.head
+        if head is None or not self._config.optimization.free_head:
+            return list(self.objective.parameters()), []
+        return list(self.objective.encoder.parameters()), list(head.parameters())
+
+    def step(self, step: int, rate: float, draw: Draw, clock: Clock, measure: bool = False) -> Mapping[str, Tensor]:
+        """One update at this learning rate; the losses before it, and measures as of `Objective`."""
+        self._generator.manual_seed(_seed(self._config.draws.seed, step, _MASKS))
+        torch.manual_seed(_seed(self._config.draws.seed, step, _DROPOUT + self.ranks.rank))
+        assembled = clock.wait(lambda: Step.of(draw, self._assembler, self._twins, self.ranks))
+        self.objective.train()
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._config.bf16):
+            losses = self.objective(assembled, self._generator, measure)
+        self._optimizer.zero_grad()
+        losses["loss"].backward()
+        self.ranks.average_gradients(self.objective.parameters())
+        if self._config.optimization.clip is not None:
+            torch.nn.utils.clip_grad_norm_(self._scheduled, self._config.optimization.clip)
+        self._optimizer.param_groups[0]["lr"] = rate
+        self._optimizer.step()
+        return {name: loss.detach() for name, loss in losses.items()}
+
+    def checkpoint(self, steps: int, epoch_steps: int, metrics_bytes: int) -> Checkpoint:
+        """Raises `Diverged` if a weight is not finite."""
+        moments = {
+            f"{kind}.{name}": self._optimizer.state[parameter][kind]
+            for name, parameter in self.objective.named_parameters()
+            for kind in _ADAM
+        }
+        model = self.objective.state_dict()
+        finite = torch.stack([tensor.isfinite().all() for tensor in (*model.values(), *moments.values())])
+        if not finite.all():
+            raise not_finite("update", f"step {steps}")
+        return Checkpoint(steps, epoch_steps, metrics_bytes, model, moments)
+
+    def restore(self, done: Checkpoint) -> None:
+        """Continue from a checkpoint of the same options. Raises `Damaged` if it does not fit them."""
+        try:
+            self.objective.load_state_dict(done.model)
+            for name, parameter in self.objective.named_parameters():
+                self._optimizer.state[parameter] = {
+                    kind: done.optimizer[f"{kind}.{name}"].to(self._device) for kind in _ADAM
+                }
+        except (RuntimeError, LookupError) as error:
+            raise Damaged(f"the checkpoint is of another model: {error}") from error
