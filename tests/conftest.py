@@ -1,32 +1,26 @@
-"""What several kinds of test share: a reproducible hypothesis, real molecules, hierarchies small enough to know by
-heart, and real Neo4j servers."""
+"""What tests share: a reproducible hypothesis, real molecules, the hierarchies of the contract, real Neo4j servers."""
 
-import json
 import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, LiteralString
 
 import neo4j
 import networkx as nx
-import numpy as np
 import pyarrow as pa
 import pytest
 from filelock import FileLock
 from hypothesis import settings
 from rdkit import RDConfig
+from xdist.scheduler import LoadScopeScheduling
 
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.readers import RECORD_SCHEMA
-from graphkin.protocol.manifest import Counts, Histogram, Input, Manifest, Provenance
-from graphkin.protocol.values import Kind
-from graphkin.store.base import Draft, Store
-from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Edges, UInt64
+from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, Hierarchy
 
 _JAVA = Path(__file__).with_name("neo4j")
 JARS = _JAVA / "target" / "lib"
@@ -34,6 +28,17 @@ JARS = _JAVA / "target" / "lib"
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, and torch's threads would wait for each other
 settings.register_profile("graphkin", deadline=None, derandomize=True, database=None)
 settings.load_profile("graphkin")
+
+
+class ByFolder(LoadScopeScheduling):
+    """Tests of one folder share a worker, and so what they have made for all of them; those of Neo4j share a server."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "neo4j" if "neo4j" in nodeid else nodeid.partition("::")[0].rpartition("/")[0]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFolder:
+    return ByFolder(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -57,152 +62,6 @@ def nci_file() -> Path:
 @pytest.fixture(scope="session")
 def nci_smiles(nci_file: Path) -> list[str]:
     return [line.split()[0] for line in nci_file.read_text().splitlines()]
-
-
-Pairs = Mapping[tuple[int, int], float]
-
-
-@dataclass(frozen=True)
-class Hierarchy:
-    """Everything a draft is told: item rows, similar pairs (a < b), rejections."""
-
-    rows: Sequence[Mapping[str, Any]]
-    pairs: Pairs
-    rejections: Sequence[Mapping[str, Any]] = ()
-    kind: Kind = "molecule"
-    dropped: Sequence[int] | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
-    recipe: Mapping[str, Any] = field(default_factory=lambda: {"threshold": 0.4})
-    rdkit: str | None = "2026.09.1"
-
-    @property
-    def words(self) -> UInt64:
-        """Made-up fingerprints of two words, all different, the first of an item empty; graphs have none."""
-        if self.kind == "graph":
-            return np.empty((len(self.rows), 0), np.uint64)
-        ids = np.arange(len(self.rows), dtype=np.uint64)
-        return np.stack([ids, ids * np.uint64(0x9E3779B97F4A7C15)], axis=1)
-
-    @property
-    def edges(self) -> Edges:
-        return _edges([(a, b, s) for (a, b), s in self.pairs.items()])
-
-    @property
-    def forest(self) -> Edges:
-        graph = nx.Graph()
-        graph.add_weighted_edges_from((a, b, s) for (a, b), s in self.pairs.items())
-        chosen = [(min(a, b), max(a, b), d["weight"]) for a, b, d in nx.maximum_spanning_edges(graph)]
-        return _edges(sorted(chosen, key=lambda edge: (-edge[2], edge[0], edge[1])))
-
-    @property
-    def _degrees(self) -> Histogram:
-        edges = self.edges
-        degrees = np.bincount(np.concatenate([edges.source, edges.target]), minlength=len(self.rows))
-        counts = np.bincount(degrees).tolist()
-        return Histogram(edges=list(range(len(counts) + 1)), counts=counts)
-
-    def provenance(self, seconds: float = 1.0) -> Provenance:
-        return Provenance(
-            kind=self.kind,
-            recipe=dict(self.recipe),
-            versions={} if self.rdkit is None else {"rdkit": self.rdkit},
-            inputs=[Input(name="made-up.smi", bytes=1, sha256="0" * 64)],
-            counts=Counts(
-                read=len(self.rows) + len(self.rejections),
-                kept=len(self.rows),
-                duplicates=0,
-                rejected=len(self.rejections),
-            ),
-            edges=len(self.pairs),
-            dropped=None if self.dropped is None else sum(self.dropped) // 2,
-            properties=dict(self.properties),
-            histograms={"degree": self._degrees, "similarity": Histogram(edges=[0.4, 1.0], counts=[len(self.pairs)])},
-            times={"all": seconds},
-        )
-
-    def write(self, draft: Draft, batch: int = 1000) -> None:
-        """Everything but publish, in batches of so many rows."""
-        items = pa.RecordBatch.from_pylist(list(self.rows), schema=ITEM_SCHEMA)
-        rejections = pa.RecordBatch.from_pylist(list(self.rejections), schema=REJECTION_SCHEMA)
-        for start in range(0, max(items.num_rows, rejections.num_rows), batch):
-            draft.append_items(items.slice(start, batch))
-            draft.append_rejections(rejections.slice(start, batch))
-        for start in range(0, len(self.words), batch):
-            draft.append_fingerprints(self.words[start : start + batch])
-        edges = self.edges
-        for start in range(0, len(edges), batch):
-            part = slice(start, start + batch)
-            draft.append_edges(Edges(edges.source[part], edges.target[part], edges.similarity[part]))
-        if self.dropped is not None:
-            draft.write_dropped(np.array(self.dropped, np.int32))
-        draft.write_forest(self.forest)
-
-    def publish(self, store: Store, collection: str, batch: int = 1000, seconds: float = 1.0) -> Manifest:
-        with store.draft(collection, self.kind) as draft:
-            self.write(draft, batch)
-            return draft.publish(self.provenance(seconds))
-
-
-def _edges(rows: list[tuple[int, int, float]]) -> Edges:
-    source, target, similarity = zip(*rows, strict=True) if rows else ((), (), ())
-    return Edges(np.array(source, np.int32), np.array(target, np.int32), np.array(similarity, np.float32))
-
-
-def _row(
-    smiles: str | None, *names: str, inchikey: str | None = None, structure: str | None = None, **properties: Any
-) -> dict[str, Any]:
-    text = json.dumps(properties, sort_keys=True, ensure_ascii=False)
-    identity = {"smiles": smiles, "structure": structure, "inchikey": inchikey}
-    return {**identity, "names": list(names), "properties": text}
-
-
-MOLECULES = Hierarchy(
-    rows=[
-        _row("CCO", "ethanol", "alcohol", inchikey="LFQSCWFLJHTTHZ-UHFFFAOYSA-N", logP=-0.3, note="plain"),
-        _row("CCCO", "alcohol", inchikey="BDERNNFJNOPAEC-UHFFFAOYSA-N", logP=0.25),
-        _row("CO", inchikey="OKKJLVBELUTLKV-UHFFFAOYSA-N"),
-        _row("CC(C)O", "Zürich 東京 🧪", "alcohol", note="naïve — ∞"),
-        _row("OCCO", 'O\'Brien "x" \\ ; DROP TABLE items; --', note='it\'s "quoted" \\ back'),
-        _row("OCC(O)CO", "line\nbreak\ttab", note="two\r\nlines", logP=2),
-        _row("[Na+].[Cl-]", "", "  padded  "),
-        _row("c1ccccc1", "[1, 2]", logP=1e-7),
-        _row("Cc1ccccc1", "null"),
-        _row("CC/C=C\\C", "%", "_"),
-    ],
-    pairs={
-        (0, 1): 0.7,
-        (0, 2): 0.7,
-        (0, 3): 0.9,
-        (0, 4): 0.5,
-        (1, 2): 0.7,
-        (1, 5): 0.6,
-        (2, 5): 0.6,
-        (3, 5): 0.45,
-        (4, 5): 1.0,
-        (7, 8): 0.4,
-    },
-    rejections=[
-        {"source": "made-up.smi", "line": 7, "input": "C1CC", "reason": "unclosed ring"},
-        {"source": "-", "line": 2, "input": "", "reason": "empty record"},
-        {"source": "ünï 'codé'\n.csv", "line": 3_000_000_000, "input": 'x"\ty', "reason": "a\nb"},
-    ],
-    dropped=[2, 0, 1, 0, 1, 0, 0, 0, 0, 0],
-    properties={"logP": "number", "note": "text"},
-    recipe={"threshold": 0.4, "inchikey": True, "fingerprint": {"name": "morgan"}},
-)
-"""Ten molecules: 6 and 9 are isolated, {7, 8} is a component of its own, 0.7 is not representable in float32."""
-
-GRAPHS = Hierarchy(
-    rows=[
-        _row(None, "a", structure='{"num_nodes":3,"edges":[[0,1],[1,2]]}', size=3),
-        _row(None, structure='{"num_nodes":4,"edges":[]}', size=4),
-        _row(None, "a", "b", structure='{"num_nodes":3,"edges":[[0,2],[1,2]],"labels":["Zürich","\\"","C"]}', size=3),
-    ],
-    pairs={(0, 2): 1.0},
-    kind="graph",
-    rdkit=None,
-    properties={"size": "number"},
-)
 
 
 @pytest.fixture(scope="session")
@@ -310,8 +169,9 @@ class Neo4jServer:
             return [row.data() for row in driver.execute_query(statement, parameters).records]
 
     def clear(self) -> None:
-        """Delete everything but the schema."""
+        """Delete everything but the schema, projections too."""
         self.ask("MATCH (n) WHERE NOT n:Graphkin DETACH DELETE n")
+        self.ask("CALL gds.graph.list() YIELD graphName AS made CALL gds.graph.drop(made) YIELD graphName RETURN made")
 
 
 @pytest.fixture(scope="session")

@@ -55,13 +55,21 @@ def last_line(done: subprocess.CompletedProcess[str]) -> str:
     return done.stdout.splitlines()[-1]
 
 
-def test_a_wheel_from_the_sdist_needs_no_node(tree: Path, tmp_path: Path) -> None:
-    archive = tmp_path / last_line(backend("build_sdist", tree, tmp_path))
+@pytest.fixture(scope="module")
+def distributions(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """An sdist, and the wheel that was made from it."""
+    folder = tmp_path_factory.mktemp("distributions")
+    tree = Path(shutil.copytree(sources, folder / "tree", symlinks=True))
+    archive = folder / last_line(backend("build_sdist", tree, folder))
     with tarfile.open(archive) as packed:
-        packed.extractall(tmp_path / "unpacked", filter="data")
-    (unpacked,) = (tmp_path / "unpacked").iterdir()
+        packed.extractall(folder / "unpacked", filter="data")
+    (unpacked,) = (folder / "unpacked").iterdir()
     assert last_line(backend("get_requires_for_build_wheel", unpacked)) == "[]"
-    wheel = tmp_path / last_line(backend("build_wheel", unpacked, tmp_path))
+    return archive, folder / last_line(backend("build_wheel", unpacked, folder))
+
+
+def test_a_wheel_from_the_sdist_needs_no_node(distributions: tuple[Path, Path]) -> None:
+    archive, wheel = distributions
     opened = zipfile.ZipFile(wheel)
     names = opened.namelist()
     assets = re.findall(r'"/(assets/[^"]+)"', opened.read("graphkin/api/ui/dist/index.html").decode())
@@ -73,6 +81,63 @@ def test_a_wheel_from_the_sdist_needs_no_node(tree: Path, tmp_path: Path) -> Non
     assert {name.split("/")[0] for name in names} == {"graphkin", wheel.name.split("-py3")[0] + ".dist-info"}
     for check in (("check_wheel_contents", wheel), ("twine", "check", "--strict", archive, wheel)):
         subprocess.run([sys.executable, "-m", *check], check=True)
+
+
+ADAPTER = """
+from graphkin.store.embedded.store import EmbeddedStore
+
+class Mine(EmbeddedStore):
+    pass
+
+class Forgetful(EmbeddedStore):
+    def collections(self):
+        return super().collections()[1:]
+"""
+TESTS = """
+import graphkin
+import pytest
+from adapter import Forgetful, Mine
+from graphkin.store.contract import StoreContract
+
+class TestMine(StoreContract):
+    adapter = Mine
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def store_factory(cls, tmp_path_factory):
+        folder = tmp_path_factory.mktemp("stores")
+        return lambda place: cls.adapter(folder / place, create=True)
+
+class TestForgetful(TestMine):
+    adapter = Forgetful
+
+def test_it_is_the_installed_one():
+    assert "site" in graphkin.__file__
+"""
+
+
+def test_an_adapter_of_another_package_is_held_to_the_contract(
+    distributions: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """By the wheel alone. One that keeps it passes, and one that does not is told where."""
+    site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    zipfile.ZipFile(distributions[1]).extractall(site)
+    (site / "adapter.py").write_text(ADAPTER)
+    elsewhere.mkdir()
+    (elsewhere / "test_adapter.py").write_text(TESTS)
+    command = [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider", elsewhere, "-k"]
+
+    def tested(which: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(site)}
+        done = subprocess.run([*command, which], cwd=elsewhere, env=environment, capture_output=True, text=True)
+        return done.stdout + done.stderr
+
+    kept = re.search(r"(\d+) passed in", tested("TestMine or installed"))
+    assert kept
+    assert int(kept[1]) > 150
+    broken = tested("TestForgetful and collections_are_listed")
+    assert "assert [('a.b-c_d', '...e')] == [('0', 'molec...e')]" in broken
+    assert "1 failed" in broken
 
 
 def test_sources_that_were_built_are_not_built_again(tree: Path, tmp_path: Path) -> None:

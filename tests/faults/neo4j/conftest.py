@@ -136,12 +136,12 @@ class _Link(socketserver.BaseRequestHandler):
                 end.shutdown(socket.SHUT_RDWR)
 
 
-@pytest.fixture(scope="session")
-def server(start_neo4j: Callable[..., Any]) -> Any:
+@pytest.fixture(scope="module")
+def server(spare_neo4j: Any) -> Any:
     """A server with an empty store."""
-    server = start_neo4j()
-    open_store(server.url, create=True).close()
-    return server
+    spare_neo4j.clear()
+    open_store(spare_neo4j.url, create=True).close()
+    return spare_neo4j
 
 
 class _HangingUp(socketserver.BaseRequestHandler):
@@ -183,7 +183,7 @@ def abandoned_connections() -> Iterator[None]:
 OpenProxy = Callable[[], AbstractContextManager[Proxy]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def open_proxy(server: Any) -> OpenProxy:
     return lambda: closing(Proxy(server.port))
 

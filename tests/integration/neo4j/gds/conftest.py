@@ -50,12 +50,13 @@ def publish_graph(store: Store, collection: str, nodes: int, weights: Weights, c
     return store.open(collection)
 
 
-@pytest.fixture(scope="session")
-def gds_server(start_neo4j: Callable[[], Any]) -> Any:
-    return start_neo4j()
+@pytest.fixture(scope="module")
+def gds_server(spare_neo4j: Any) -> Any:
+    spare_neo4j.clear()
+    return spare_neo4j
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def connect(gds_server: Any) -> Iterator[Callable[[], Store]]:
     """connect(): the store on the server, through connections of its own."""
     opened: list[Store] = []
@@ -69,7 +70,7 @@ def connect(gds_server: Any) -> Iterator[Callable[[], Store]]:
         store.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def publish(connect: Callable[[], Store]) -> Publish:
     """publish(collection, nodes, {(i, j): similarity}, copies=1): a reader of what is now on the server."""
     store = connect()
@@ -87,20 +88,20 @@ def toy() -> Weights:
     return TOY
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def toys(publish: Publish) -> Generation:
     """1,000 copies of the toy graph and of an isolated vertex 5."""
     return publish("toys", 6, TOY, 1000)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ask(gds_server: Any) -> Callable[..., list[dict[str, Any]]]:
     """ask(statement, **parameters): rows, through a connection of its own."""
     rows: Callable[..., list[dict[str, Any]]] = gds_server.ask
     return rows
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def projections(ask: Callable[..., list[dict[str, Any]]]) -> Callable[[], list[str]]:
     """projections(): the names of all projections on the server."""
     return lambda: [row["name"] for row in ask("CALL gds.graph.list() YIELD graphName RETURN graphName AS name")]

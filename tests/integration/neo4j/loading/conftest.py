@@ -3,10 +3,11 @@
 import os
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import neo4j
 import numpy as np
 import pytest
 
@@ -25,20 +26,20 @@ def empty_server(spare_neo4j: Any) -> Any:
     return spare_neo4j
 
 
-@pytest.fixture(scope="session")
-def _wiped_server(start_neo4j: Callable[..., Any]) -> Any:
-    return start_neo4j()
-
-
 @pytest.fixture
-def bare_server(_wiped_server: Any) -> Any:
-    """A server whose database holds nothing, not even constraints and indexes."""
-    ask = _wiped_server.ask
-    ask("MATCH (n) DETACH DELETE n")
-    for kind, condition in (("CONSTRAINT", ""), ("INDEX", "WHERE type <> 'LOOKUP'")):
-        for row in ask(f"SHOW {kind} YIELD * {condition} RETURN name"):
-            ask(f"DROP {kind} {row['name']}")
-    return _wiped_server
+def bare_server(spare_neo4j: Any) -> Iterator[Any]:
+    """A server whose database holds nothing, not even constraints and indexes, and afterwards again."""
+    _wipe(spare_neo4j)
+    yield spare_neo4j
+    _wipe(spare_neo4j)
+
+
+def _wipe(server: Any) -> None:
+    with neo4j.GraphDatabase.driver(server.url, auth=(server.user, server.password)) as driver, driver.session() as ask:
+        ask.run("MATCH (n) DETACH DELETE n").consume()
+        for kind, condition in (("CONSTRAINT", ""), ("INDEX", "WHERE type <> 'LOOKUP'")):
+            for name in ask.run(f"SHOW {kind} YIELD * {condition} RETURN name").value():
+                ask.run(f"DROP {kind} {name}").consume()
 
 
 @pytest.fixture(scope="session")

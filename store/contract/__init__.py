@@ -1,0 +1,30 @@
+"""What the port promises, as a class of tests for pytest. It knows nothing about how an adapter keeps its data.
+
+The contract is the docstrings of `store.base`. An adapter of another package keeps it if this passes there:
+
+    from graphkin.store.contract import StoreContract
+
+    class TestMyStore(StoreContract):
+        @pytest.fixture(scope="class")
+        @classmethod
+        def store_factory(cls, tmp_path_factory):
+            folder = tmp_path_factory.mktemp("stores")
+            return lambda place: MyStore(folder / place, create=True)
+"""
+
+import pytest
+
+pytest.register_assert_rewrite(
+    *(f"{__name__}.{part}" for part in ("items", "publication", "random_hierarchies", "traversal"))
+)
+
+from graphkin.store.contract.items import KeepItems, ReadItems  # noqa: E402 - after what rewrites them
+from graphkin.store.contract.publication import Publish  # noqa: E402
+from graphkin.store.contract.random_hierarchies import AnyHierarchy  # noqa: E402
+from graphkin.store.contract.traversal import KeepThresholds, ReadHierarchy  # noqa: E402
+
+__all__ = ["StoreContract"]
+
+
+class StoreContract(Publish, AnyHierarchy, KeepThresholds, KeepItems, ReadHierarchy, ReadItems):
+    """The whole contract. pytest runs it from the last base to the first: what all read, then what each test writes."""

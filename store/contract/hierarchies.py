@@ -1,0 +1,160 @@
+"""Hierarchies small enough to know by heart."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pyarrow as pa
+
+from graphkin.protocol.manifest import Counts, Histogram, Input, Manifest, Provenance
+from graphkin.protocol.values import Kind
+from graphkin.store.base import Draft, Store
+from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Edges, UInt64
+
+Pairs = Mapping[tuple[int, int], float]
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Everything a draft is told: item rows, similar pairs (a < b), rejections."""
+
+    rows: Sequence[Mapping[str, Any]]
+    pairs: Pairs
+    rejections: Sequence[Mapping[str, Any]] = ()
+    kind: Kind = "molecule"
+    dropped: Sequence[int] | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    recipe: Mapping[str, Any] = field(default_factory=lambda: {"threshold": 0.4})
+    rdkit: str | None = "2026.09.1"
+
+    @property
+    def words(self) -> UInt64:
+        """Made-up fingerprints of two words, all different, the first of an item empty; graphs have none."""
+        if self.kind == "graph":
+            return np.empty((len(self.rows), 0), np.uint64)
+        ids = np.arange(len(self.rows), dtype=np.uint64)
+        return np.stack([ids, ids * np.uint64(0x9E3779B97F4A7C15)], axis=1)
+
+    @property
+    def edges(self) -> Edges:
+        return _edges([(a, b, s) for (a, b), s in self.pairs.items()])
+
+    @property
+    def forest(self) -> Edges:
+        graph = nx.Graph()
+        graph.add_weighted_edges_from((a, b, s) for (a, b), s in self.pairs.items())
+        chosen = [(min(a, b), max(a, b), d["weight"]) for a, b, d in nx.maximum_spanning_edges(graph)]
+        return _edges(sorted(chosen, key=lambda edge: (-edge[2], edge[0], edge[1])))
+
+    @property
+    def _degrees(self) -> Histogram:
+        edges = self.edges
+        degrees = np.bincount(np.concatenate([edges.source, edges.target]), minlength=len(self.rows))
+        counts = np.bincount(degrees).tolist()
+        return Histogram(edges=list(range(len(counts) + 1)), counts=counts)
+
+    def provenance(self, seconds: float = 1.0) -> Provenance:
+        return Provenance(
+            kind=self.kind,
+            recipe=dict(self.recipe),
+            versions={} if self.rdkit is None else {"rdkit": self.rdkit},
+            inputs=[Input(name="made-up.smi", bytes=1, sha256="0" * 64)],
+            counts=Counts(
+                read=len(self.rows) + len(self.rejections),
+                kept=len(self.rows),
+                duplicates=0,
+                rejected=len(self.rejections),
+            ),
+            edges=len(self.pairs),
+            dropped=None if self.dropped is None else sum(self.dropped) // 2,
+            properties=dict(self.properties),
+            histograms={"degree": self._degrees, "similarity": Histogram(edges=[0.4, 1.0], counts=[len(self.pairs)])},
+            times={"all": seconds},
+        )
+
+    def write(self, draft: Draft, batch: int = 1000) -> None:
+        """Everything but publish, in batches of so many rows."""
+        items = pa.RecordBatch.from_pylist(list(self.rows), schema=ITEM_SCHEMA)
+        rejections = pa.RecordBatch.from_pylist(list(self.rejections), schema=REJECTION_SCHEMA)
+        for start in range(0, max(items.num_rows, rejections.num_rows), batch):
+            draft.append_items(items.slice(start, batch))
+            draft.append_rejections(rejections.slice(start, batch))
+        for start in range(0, len(self.words), batch):
+            draft.append_fingerprints(self.words[start : start + batch])
+        edges = self.edges
+        for start in range(0, len(edges), batch):
+            part = slice(start, start + batch)
+            draft.append_edges(Edges(edges.source[part], edges.target[part], edges.similarity[part]))
+        if self.dropped is not None:
+            draft.write_dropped(np.array(self.dropped, np.int32))
+        draft.write_forest(self.forest)
+
+    def publish(self, store: Store, collection: str, batch: int = 1000, seconds: float = 1.0) -> Manifest:
+        with store.draft(collection, self.kind) as draft:
+            self.write(draft, batch)
+            return draft.publish(self.provenance(seconds))
+
+
+def _edges(rows: list[tuple[int, int, float]]) -> Edges:
+    source, target, similarity = zip(*rows, strict=True) if rows else ((), (), ())
+    return Edges(np.array(source, np.int32), np.array(target, np.int32), np.array(similarity, np.float32))
+
+
+def _row(
+    smiles: str | None, *names: str, inchikey: str | None = None, structure: str | None = None, **properties: Any
+) -> dict[str, Any]:
+    text = json.dumps(properties, sort_keys=True, ensure_ascii=False)
+    identity = {"smiles": smiles, "structure": structure, "inchikey": inchikey}
+    return {**identity, "names": list(names), "properties": text}
+
+
+MOLECULES = Hierarchy(
+    rows=[
+        _row("CCO", "ethanol", "alcohol", inchikey="LFQSCWFLJHTTHZ-UHFFFAOYSA-N", logP=-0.3, note="plain"),
+        _row("CCCO", "alcohol", inchikey="BDERNNFJNOPAEC-UHFFFAOYSA-N", logP=0.25),
+        _row("CO", inchikey="OKKJLVBELUTLKV-UHFFFAOYSA-N"),
+        _row("CC(C)O", "Zürich 東京 🧪", "alcohol", note="naïve — ∞"),
+        _row("OCCO", 'O\'Brien "x" \\ ; DROP TABLE items; --', note='it\'s "quoted" \\ back'),
+        _row("OCC(O)CO", "line\nbreak\ttab", note="two\r\nlines", logP=2),
+        _row("[Na+].[Cl-]", "", "  padded  "),
+        _row("c1ccccc1", "[1, 2]", logP=1e-7),
+        _row("Cc1ccccc1", "null"),
+        _row("CC/C=C\\C", "%", "_"),
+    ],
+    pairs={
+        (0, 1): 0.7,
+        (0, 2): 0.7,
+        (0, 3): 0.9,
+        (0, 4): 0.5,
+        (1, 2): 0.7,
+        (1, 5): 0.6,
+        (2, 5): 0.6,
+        (3, 5): 0.45,
+        (4, 5): 1.0,
+        (7, 8): 0.4,
+    },
+    rejections=[
+        {"source": "made-up.smi", "line": 7, "input": "C1CC", "reason": "unclosed ring"},
+        {"source": "-", "line": 2, "input": "", "reason": "empty record"},
+        {"source": "ünï 'codé'\n.csv", "line": 3_000_000_000, "input": 'x"\ty', "reason": "a\nb"},
+    ],
+    dropped=[2, 0, 1, 0, 1, 0, 0, 0, 0, 0],
+    properties={"logP": "number", "note": "text"},
+    recipe={"threshold": 0.4, "inchikey": True, "fingerprint": {"name": "morgan"}},
+)
+"""Ten molecules: 6 and 9 are isolated, {7, 8} is a component of its own, 0.7 is not representable in float32."""
+
+GRAPHS = Hierarchy(
+    rows=[
+        _row(None, "a", structure='{"num_nodes":3,"edges":[[0,1],[1,2]]}', size=3),
+        _row(None, structure='{"num_nodes":4,"edges":[]}', size=4),
+        _row(None, "a", "b", structure='{"num_nodes":3,"edges":[[0,2],[1,2]],"labels":["Zürich","\\"","C"]}', size=3),
+    ],
+    pairs={(0, 2): 1.0},
+    kind="graph",
+    rdkit=None,
+    properties={"size": "number"},
+)

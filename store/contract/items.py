@@ -1,0 +1,252 @@
+"""Items, their columns and names, rejections and fingerprints, as they were handed over."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from graphkin.protocol.errors import Conflict, NotFound
+from graphkin.store.base import Generation, Store
+from graphkin.store.contract.places import Places
+from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA
+
+
+def _degree(hierarchy: Any, id: int) -> int:
+    return sum(id in pair for pair in hierarchy.pairs)
+
+
+class ReadItems(Places):
+    """Of a generation that all read."""
+
+    def test_items_come_back_as_they_were_given(self, published: Generation, molecules: Any) -> None:
+        expected = [
+            {
+                "id": id,
+                **{name: value for name, value in row.items() if name != "structure"},
+                "properties": json.loads(row["properties"]),
+                "degree": _degree(molecules, id),
+                "dropped": molecules.dropped[id],
+            }
+            for id, row in enumerate(molecules.rows)
+        ]
+        assert published.items(range(10)) == expected
+
+    def test_items_in_the_order_asked_for(self, published: Generation) -> None:
+        asked = [9, 0, 3, 3, 0]
+        assert [item["id"] for item in published.items(asked)] == asked
+        assert [item["id"] for item in published.items(np.array(asked, np.int32))] == asked
+        assert published.items([]) == []
+
+    @pytest.mark.parametrize("id", [-1, 10, 2**31, -(2**31)])
+    def test_unknown_ids_are_named(self, published: Generation, id: int) -> None:
+        for ask in (
+            lambda: published.items([0, id]),
+            lambda: published.neighbors(id),
+            lambda: published.subgraph(id, 1, 10, 10),
+            lambda: published.path(0, id, 6),
+            lambda: published.path(id, 0, 6),
+        ):
+            with pytest.raises(NotFound, match=f"{id}"):
+                ask()
+
+    def test_scan_reads_all_in_id_order(self, published: Generation, molecules: Any) -> None:
+        batches = list(published.scan())
+        table = pa.Table.from_batches(batches)
+        assert table.schema.field("id").type == pa.int32()
+        assert table.schema.names == ["id", *ITEM_SCHEMA.names]
+        assert table["id"].to_pylist() == list(range(10))
+        assert table.drop_columns("id").to_pylist() == [{**row} for row in molecules.rows]
+
+    def test_scan_of_some_ids_keeps_their_order(self, published: Generation, molecules: Any) -> None:
+        ids = np.array([4, 9, 0, 4], np.int32)
+        rows = [row for batch in published.scan(ids) for row in batch.to_pylist()]
+        assert rows == [{"id": id, **molecules.rows[id]} for id in ids.tolist()]
+        assert list(published.structures(ids)) == [row["smiles"] for row in rows]
+        assert [batch for batch in published.scan(np.empty(0, np.int32)) if batch.num_rows] == []
+
+    @pytest.mark.parametrize("ids", [[0, 10], [-1, 3]])
+    def test_scan_of_unknown_ids(self, published: Generation, ids: list[int]) -> None:
+        with pytest.raises(NotFound):
+            list(published.scan(np.array(ids, np.int32)))
+
+    @pytest.mark.parametrize(
+        ("field", "value", "ids"),
+        [
+            ("name", "alcohol", [0, 1, 3]),
+            ("name", "Alcohol", []),
+            ("name", "alcoho", []),
+            ("name", "alcohol ", []),
+            ("name", "padded", []),
+            ("name", "  padded  ", [6]),
+            ("name", "", [6]),
+            ("name", "%", [9]),
+            ("name", "[1, 2]", [7]),
+            ("name", "null", [8]),
+            ("name", "line\nbreak\ttab", [5]),
+            ("name", "Zürich 東京 🧪", [3]),
+            ("name", 'O\'Brien "x" \\ ; DROP TABLE items; --', [4]),
+            ("smiles", "CCO", [0]),
+            ("smiles", "OCC", []),
+            ("smiles", "CC/C=C\\C", [9]),
+            ("smiles", "", []),
+            ("inchikey", "BDERNNFJNOPAEC-UHFFFAOYSA-N", [1]),
+            ("inchikey", "BDERNNFJNOPAEC", []),
+        ],
+    )
+    def test_find_is_exact(self, published: Generation, field: Any, value: str, ids: list[int]) -> None:
+        assert published.find(field, value) == ids
+
+    def test_find_pages_by_id(self, published: Generation) -> None:
+        assert published.find("name", "alcohol", limit=2) == [0, 1]
+        assert published.find("name", "alcohol", after=1, limit=2) == [3]
+        assert published.find("name", "alcohol", after=3) == []
+
+    def test_numeric_column_is_nan_where_an_item_lacks_it(self, published: Generation) -> None:
+        nan = np.nan
+        column = published.column("logP")
+        assert column.dtype == np.float64
+        np.testing.assert_array_equal(column, [-0.3, 0.25, nan, nan, nan, 2.0, nan, 1e-7, nan, nan])
+
+    @pytest.mark.parametrize("name", ["note", "logp", ""])
+    def test_other_columns_are_not_found_and_the_numeric_ones_named(self, published: Generation, name: str) -> None:
+        with pytest.raises(NotFound, match="logP"):
+            published.column(name)
+
+    def test_rejections_in_input_order(self, published: Generation, molecules: Any) -> None:
+        batches = list(published.rejections())
+        assert all(batch.schema == REJECTION_SCHEMA for batch in batches)
+        assert [row for batch in batches for row in batch.to_pylist()] == list(molecules.rejections)
+
+    def test_fingerprints_and_their_popcounts(self, published: Generation, molecules: Any) -> None:
+        prints = published.fingerprints()
+        assert (prints.words.dtype, prints.popcounts.dtype) == (np.uint64, np.int32)
+        assert np.array_equal(prints.words, molecules.words)
+        assert prints.popcounts.tolist() == [sum(int(word).bit_count() for word in row) for row in molecules.words]
+
+    def test_whole_generation_checks_out(self, published: Generation) -> None:
+        assert published.check() == []
+
+
+class KeepItems(Places):
+    """Of what each test publishes."""
+
+    def test_graphs_have_no_smiles_and_dropped_may_be_unknown(self, published_graphs: Generation) -> None:
+        assert published_graphs.items([0, 1]) == [
+            {
+                "id": 0,
+                "smiles": None,
+                "inchikey": None,
+                "names": ["a"],
+                "properties": {"size": 3},
+                "degree": 1,
+                "dropped": None,
+            },
+            {
+                "id": 1,
+                "smiles": None,
+                "inchikey": None,
+                "names": [],
+                "properties": {"size": 4},
+                "degree": 0,
+                "dropped": None,
+            },
+        ]
+        assert published_graphs.find("name", "a") == [0, 2]
+        assert published_graphs.find("smiles", "C") == []
+
+    def test_find_by_inchikey_needs_inchikeys(self, store: Store, molecules: Any) -> None:
+        replace(molecules, recipe={"threshold": 0.4, "inchikey": False}).publish(store, "without")
+        with store.open("without") as generation, pytest.raises(Conflict):
+            generation.find("inchikey", "BDERNNFJNOPAEC-UHFFFAOYSA-N")
+
+    def test_structures_come_back_as_they_were_given(self, published_graphs: Generation, graphs: Any) -> None:
+        rows = [row for batch in published_graphs.scan() for row in batch.to_pylist()]
+        assert rows == [{"id": id, **row} for id, row in enumerate(graphs.rows)]
+        some = published_graphs.structures(np.array([2, 0], np.int32))
+        assert list(some) == [graphs.rows[2]["structure"], graphs.rows[0]["structure"]]
+        assert published_graphs.column("size").tolist() == [3, 4, 3]
+        assert published_graphs.fingerprints().words.shape == (3, 0)
+        assert published_graphs.fingerprints().popcounts.tolist() == [0, 0, 0]
+        assert published_graphs.check() == []
+
+    def test_a_large_structure(self, store: Store, hierarchy: Any) -> None:
+        large = json.dumps({"num_nodes": 100_000, "edges": [[node, node + 1] for node in range(99_999)]})
+        rows = [{"structure": large, "names": ["large"], "properties": "{}"}] * 2
+        hierarchy(rows, {(0, 1): 1.0}, kind="graph", rdkit=None).publish(store, "large")
+        with store.open("large") as generation:
+            assert list(generation.structures()) == [large, large]
+            assert generation.check() == []
+
+    def test_molecules_and_graphs_side_by_side(self, store: Store, molecules: Any, graphs: Any) -> None:
+        published = {name: given.publish(store, name) for name, given in (("m", molecules), ("g", graphs))}
+        assert [(found.name, found.kind) for found in store.collections()] == [("g", "graph"), ("m", "molecule")]
+        with store.open("m") as one, store.open("g") as other:
+            assert (one.size, other.size) == (10, 3)
+            assert one.find("name", "a") == []
+            assert other.find("name", "a") == [0, 2]
+            assert [row for batch in one.scan() for row in batch["structure"].to_pylist()] == [None] * 10
+            assert one.check() == other.check() == []
+        store.delete("m", published["m"].generation)
+        with store.open("g") as other:
+            assert other.neighbors(0).ids.tolist() == [2]
+            assert other.check() == []
+
+    def test_without_rejections(self, published_graphs: Generation) -> None:
+        assert sum(batch.num_rows for batch in published_graphs.rejections()) == 0
+
+    @pytest.fixture
+    def many(self, store: Store, hierarchy: Any) -> Iterator[Generation]:
+        """5,000 items, 4,500 rejections, no edge."""
+        rows = [
+            {"smiles": f"C{id}", "inchikey": None, "names": [f"n{id % 7}", f"own{id}"], "properties": f'{{"x": {id}}}'}
+            for id in range(5000)
+        ]
+        rejections = [{"source": "f", "line": line, "input": "x", "reason": "y"} for line in range(4500)]
+        hierarchy(rows, {}, rejections, properties={"x": "number"}).publish(store, "many", batch=1234)
+        with store.open("many") as generation:
+            yield generation
+
+    def test_many_items_at_once(self, many: Generation) -> None:
+        ids = np.random.default_rng(0).permutation(5000)[:1500].astype(np.int32)
+        items = many.items(ids)
+        assert [(item["id"], item["names"][1]) for item in items] == [(id, f"own{id}") for id in ids.tolist()]
+        scanned = [row for batch in many.scan(ids) for row in batch.to_pylist()]
+        assert [row["smiles"] for row in scanned] == [f"C{id}" for id in ids.tolist()]
+        assert many.column("x").tolist() == list(range(5000))
+        assert [line for batch in many.rejections() for line in batch["line"].to_pylist()] == list(range(4500))
+        assert [line for batch in many.rejections(4321) for line in batch["line"].to_pylist()] == list(
+            range(4321, 4500)
+        )
+        assert not list(many.rejections(4500))
+        assert many.find("name", "n3") == list(range(3, 5000, 7))
+        assert many.find("name", "n3", limit=5) == [3, 10, 17, 24, 31]
+        assert list(many.edges()) == []
+
+    def test_threads_may_share_a_reader(self, many: Generation) -> None:
+        def ask(start: int) -> list[int]:
+            return [item["id"] for item in many.items(range(start, 5000, 8))] + many.find(
+                "name", f"n{start % 7}", limit=3
+            )
+
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(ask, range(8)))
+        assert answers == [[*range(start, 5000, 8), *range(start % 7, 21, 7)] for start in range(8)]
+
+    def test_an_index_is_kept_whole_or_not_at_all(self, store: Store, molecules: Any) -> None:
+        given = {"rank": np.arange(7, dtype=np.uint16), "planes": np.arange(12, dtype=np.uint64).reshape(4, 3)}
+        with store.draft("molecules", "molecule") as draft:
+            molecules.write(draft)
+            draft.write_index(given)
+            draft.publish(molecules.provenance())
+        with store.open("molecules") as generation:
+            kept = generation.index()
+            assert generation.check() == []
+        assert not kept or {name: array.tolist() for name, array in kept.items()} == {
+            name: array.tolist() for name, array in given.items()
+        }
+        assert all(kept[name].dtype == given[name].dtype for name in kept)

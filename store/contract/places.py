@@ -1,0 +1,63 @@
+"""What an adapter says of itself, and what the tests of the contract are given."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pytest
+
+from graphkin.store.base import Generation, Store
+from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, Hierarchy
+
+StoreFactory = Callable[[str], Store]
+
+_places = count()
+
+
+class Places:
+    """Stores, and hierarchies in them. A subclass says where its stores are: `store_factory`."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def store_factory(cls) -> StoreFactory:
+        """Opens the store at a named place, empty at first, as another process would: each call gives another `Store`.
+
+        Nobody comes back to a place after another. So a database that holds one store may be emptied for the next.
+        """
+        raise NotImplementedError(f"{cls.__name__} has to override `store_factory`")
+
+    @pytest.fixture
+    def place(self) -> str:
+        """The name of a place nobody has written to."""
+        return f"place-{next(_places)}"
+
+    @pytest.fixture
+    def store(self, store_factory: StoreFactory, place: str) -> Store:
+        return store_factory(place)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def published(cls, store_factory: StoreFactory) -> Iterator[Generation]:
+        """A reader of the molecules, written in batches that end between items 3 and 4."""
+        store = store_factory("molecules")
+        MOLECULES.publish(store, "molecules", batch=4)
+        with store.open("molecules") as generation:
+            yield generation
+
+    @pytest.fixture
+    def published_graphs(self, store: Store) -> Iterator[Generation]:
+        GRAPHS.publish(store, "graphs")
+        with store.open("graphs") as generation:
+            yield generation
+
+    @pytest.fixture
+    def molecules(self) -> Hierarchy:
+        return MOLECULES
+
+    @pytest.fixture
+    def graphs(self) -> Hierarchy:
+        return GRAPHS
+
+    @pytest.fixture
+    def hierarchy(self) -> type[Hierarchy]:
+        """The class, for tests that make their own."""
+        return Hierarchy

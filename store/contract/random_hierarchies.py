@@ -1,0 +1,181 @@
+"""Any hierarchy, read through the port, against plain dictionaries and networkx."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import combinations, count, pairwise
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphkin.store.base import Generation, Store
+from graphkin.store.contract.hierarchies import Hierarchy
+from graphkin.store.contract.places import Places
+
+LEVELS = [0.4, 0.5, 0.7, 0.8, 1.0]  # few, so that ties abound
+Weighted = dict[int, dict[int, np.float32]]
+_names = count()
+
+few = settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.differing_executors],  # the same examples for every adapter
+)
+
+
+@st.composite
+def pairs(draw: Any, most: int = 9) -> tuple[int, dict[tuple[int, int], float]]:
+    """A number of items and similar pairs among them."""
+    size = draw(st.integers(1, most))
+    possible = list(combinations(range(size), 2))
+    chosen = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
+    return size, {pair: draw(st.sampled_from(LEVELS)) for pair in draw(st.permutations(chosen))}
+
+
+thresholds = st.one_of(st.none(), st.sampled_from([*LEVELS, 0.45, 0.75]))
+
+
+def _adjacency(size: int, pairs: dict[tuple[int, int], float], threshold: float | None) -> Weighted:
+    """What the hierarchy is at that threshold, compared as float32."""
+    least = np.float32(threshold or 0)
+    adjacency: Weighted = {id: {} for id in range(size)}
+    for (a, b), similarity in pairs.items():
+        if np.float32(similarity) >= least:
+            adjacency[a][b] = adjacency[b][a] = np.float32(similarity)
+    return adjacency
+
+
+def _ranked(near: dict[int, np.float32]) -> list[tuple[int, np.float32]]:
+    return sorted(near.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _subgraph(adjacency: Weighted, id: int, hops: int, max_items: int, max_edges: int) -> tuple[Any, ...]:
+    """Nodes with their hop and hidden neighbours, edges, truncated: written for reading, not for speed."""
+    hop = {id: 0}
+    frontier, truncated = [id], False
+    for level in range(1, hops + 1):
+        best: dict[int, np.float32] = {}
+        for here in frontier:
+            for there, similarity in adjacency[here].items():
+                if there not in hop:
+                    best[there] = max(best.get(there, similarity), similarity)
+        ranked = [there for there, _ in _ranked(best)]
+        frontier = ranked[: max_items - len(hop)]
+        truncated |= len(frontier) < len(ranked)
+        hop |= dict.fromkeys(frontier, level)
+    hidden = [sum(there not in hop for there in adjacency[here]) for here in hop]
+    inside = [(a, b, adjacency[a][b]) for a in hop for b in adjacency[a] if a < b and b in hop]
+    inside.sort(key=lambda edge: (-edge[2], edge[0], edge[1]))
+    return list(hop), list(hop.values()), hidden, inside[:max_edges], truncated or len(inside) > max_edges
+
+
+def _path(adjacency: Weighted, source: int, target: int, max_hops: int) -> list[int] | None:
+    """Every simple path is tried."""
+    if source == target:
+        return [source]
+    graph = nx.Graph()
+    graph.add_nodes_from(adjacency)
+    graph.add_edges_from((a, b) for a in adjacency for b in adjacency[a])
+    paths = nx.all_simple_paths(graph, source, target, cutoff=max_hops)
+
+    def rank(path: list[int]) -> tuple[int, float, list[int]]:
+        narrowest = min(adjacency[a][b] for a, b in pairwise(path))
+        return len(path), -narrowest, path
+
+    return min(paths, key=rank, default=None)
+
+
+class AnyHierarchy(Places):
+    """Of up to nine items."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def publish(cls, store_factory: Callable[..., Store]) -> Callable[..., Any]:
+        """publish(size, pairs) opens a reader of that hierarchy."""
+        store = store_factory("random-hierarchies")
+
+        @contextmanager
+        def publish(size: int, pairs: dict[tuple[int, int], float]) -> Iterator[Generation]:
+            name = f"c{next(_names)}"
+            rows = [{"smiles": "C" * (id + 1), "inchikey": None, "names": [], "properties": "{}"} for id in range(size)]
+            Hierarchy(rows, pairs).publish(store, name, batch=3)
+            with store.open(name) as generation:
+                yield generation
+
+        return publish
+
+    @few
+    @given(pairs(), thresholds, st.integers(0, 4), st.integers(0, 4))
+    def test_neighbors(self, publish: Any, drawn: Any, threshold: float | None, offset: int, limit: int) -> None:
+        adjacency = _adjacency(*drawn, threshold)
+        with publish(*drawn) as generation:
+            for id, near in adjacency.items():
+                everyone = generation.neighbors(id, threshold)
+                assert list(zip(everyone.ids, everyone.similarity, strict=True)) == _ranked(near)
+                page = generation.neighbors(id, threshold, offset, limit)
+                assert page.ids.tolist() == everyone.ids.tolist()[offset : offset + limit]
+                assert page.total == everyone.total == len(near)
+
+    @few
+    @given(pairs(), thresholds, st.integers(1, 4), st.integers(1, 9), st.integers(0, 12))
+    def test_subgraph(
+        self, publish: Any, drawn: Any, threshold: float | None, hops: int, items: int, edges: int
+    ) -> None:
+        adjacency = _adjacency(*drawn, threshold)
+        with publish(*drawn) as generation:
+            for id in adjacency:
+                found = generation.subgraph(id, hops, items, edges, threshold)
+                shown = list(zip(found.edges.source, found.edges.target, found.edges.similarity, strict=True))
+                assert (
+                    found.nodes.tolist(),
+                    found.hop.tolist(),
+                    found.hidden.tolist(),
+                    shown,
+                    found.truncated,
+                ) == _subgraph(adjacency, id, hops, items, edges)
+
+    @few
+    @given(pairs(7), thresholds, st.integers(1, 6))
+    def test_path(self, publish: Any, drawn: Any, threshold: float | None, max_hops: int) -> None:
+        adjacency = _adjacency(*drawn, threshold)
+        with publish(*drawn) as generation:
+            for source in adjacency:
+                for target in adjacency:
+                    found = generation.path(source, target, max_hops, threshold)
+                    expected = _path(adjacency, source, target, max_hops)
+                    assert (None if found is None else found.ids.tolist()) == expected
+                    if found is not None and expected is not None:
+                        steps = [adjacency[a][b] for a, b in pairwise(expected)]
+                        assert found.similarity.tolist() == steps
+
+    @few
+    @given(pairs(), thresholds)
+    def test_edges_graph_and_forest(self, publish: Any, drawn: Any, threshold: float | None) -> None:
+        size, given_pairs = drawn
+        adjacency = _adjacency(size, given_pairs, threshold)
+        with publish(*drawn) as generation:
+            rows = [
+                row for e in generation.edges(threshold) for row in zip(e.source, e.target, e.similarity, strict=True)
+            ]
+            assert rows == [(a, b, adjacency[a][b]) for a in sorted(adjacency) for b in sorted(adjacency[a]) if a < b]
+            graph, whole = generation.graph(), _adjacency(size, given_pairs, None)
+            for id in range(size):
+                row = slice(graph.indptr[id], graph.indptr[id + 1])
+                assert list(zip(graph.indices[row], graph.similarity[row], strict=True)) == sorted(whole[id].items())
+            forest, least = generation.forest(), np.float32(threshold or 0)
+            joined, linked = nx.Graph(), nx.Graph()
+            for each in (joined, linked):
+                each.add_nodes_from(range(size))
+            joined.add_edges_from(
+                (a, b) for a, b, s in zip(forest.source, forest.target, forest.similarity, strict=True) if s >= least
+            )
+            linked.add_edges_from((a, b) for a in adjacency for b in adjacency[a])
+            assert nx.is_forest(joined)
+            assert {frozenset(c) for c in nx.connected_components(joined)} == {
+                frozenset(c) for c in nx.connected_components(linked)
+            }

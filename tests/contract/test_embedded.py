@@ -1,0 +1,24 @@
+from collections.abc import Iterator
+
+import pytest
+
+from graphkin.store.base import Store
+from graphkin.store.contract import StoreContract
+from graphkin.store.contract.places import StoreFactory
+from graphkin.store.embedded.store import EmbeddedStore
+
+
+class TestEmbeddedStore(StoreContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def store_factory(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoreFactory]:
+        root = tmp_path_factory.mktemp("embedded")
+        opened: list[Store] = []
+
+        def open_at(place: str) -> Store:
+            opened.append(EmbeddedStore(root / place, create=True))
+            return opened[-1]
+
+        yield open_at
+        for store in opened:
+            store.close()

@@ -1,0 +1,30 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from graphkin.store.base import Store
+from graphkin.store.contract import StoreContract
+from graphkin.store.contract.places import StoreFactory
+from graphkin.store.neo4j.store import Neo4jStore
+
+
+class TestNeo4jStore(StoreContract):
+    """Community has one database a server: it is emptied for each new place."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def store_factory(cls, spare_neo4j: Any) -> Iterator[StoreFactory]:
+        places: list[str] = []
+        opened: list[Store] = []
+
+        def open_at(place: str) -> Store:
+            if [place] != places[-1:]:
+                spare_neo4j.clear()
+                places.append(place)
+            opened.append(Neo4jStore(spare_neo4j.url, create=True))
+            return opened[-1]
+
+        yield open_at
+        for store in opened:
+            store.close()

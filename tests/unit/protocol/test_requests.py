@@ -1,0 +1,239 @@
+"""What a request may say: every bound to both sides, and nothing that is not named."""
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from graphkin.protocol import requests
+from graphkin.protocol.policy import Policy
+from graphkin.protocol.requests import (
+    BatchBody,
+    CollectionPath,
+    ComponentQuery,
+    ComponentsQuery,
+    DepictionQuery,
+    DrawingQuery,
+    EpochQuery,
+    ExportBody,
+    ExportQuery,
+    GenerationQuery,
+    GraphBody,
+    HopsQuery,
+    ItemPath,
+    ItemsQuery,
+    NegativesQuery,
+    NeighborsQuery,
+    NoQuery,
+    PageQuery,
+    PathQuery,
+    PolicyFields,
+    PositivesQuery,
+    RejectionsQuery,
+    SearchBody,
+    StructureDepictionQuery,
+    StructureQuery,
+    SubgraphQuery,
+)
+
+ID = 2**31 - 1
+SEED = 2**53 - 1
+DRAW = {"policy": "random_walk"}
+CSV = {"what": "edges", "format": "csv"}
+
+LEAST: dict[type[BaseModel], dict[str, Any]] = {
+    NoQuery: {},
+    GenerationQuery: {},
+    PageQuery: {},
+    CollectionPath: {"c": "nci"},
+    ItemPath: {"c": "nci", "id": 0},
+    ItemsQuery: {},
+    RejectionsQuery: {},
+    NeighborsQuery: {},
+    SubgraphQuery: {},
+    HopsQuery: {},
+    ComponentsQuery: {},
+    ComponentQuery: {},
+    PathQuery: {"from": 0, "to": 1},
+    DrawingQuery: {},
+    DepictionQuery: {},
+    StructureQuery: {"smiles": "C"},
+    StructureDepictionQuery: {"smiles": "C"},
+    PolicyFields: DRAW,
+    PositivesQuery: DRAW,
+    EpochQuery: DRAW,
+    BatchBody: {**DRAW, "ids": [0]},
+    NegativesQuery: {"batches": 1, "count": 1},
+    GraphBody: {"edges": [[0, 1]]},
+    SearchBody: {"smiles": "C"},
+    ExportQuery: CSV,
+    ExportBody: {**CSV, "ids": [0]},
+}
+"""The least that each says."""
+
+BOUNDS: list[tuple[type[BaseModel], str, float, float]] = [
+    (ItemPath, "id", 0, ID),
+    (ItemsQuery, "limit", 1, 1000),
+    (RejectionsQuery, "limit", 1, 1000),
+    (NeighborsQuery, "limit", 1, 1000),
+    (ComponentsQuery, "limit", 1, 1000),
+    (ComponentsQuery, "min_size", 1, ID),
+    (ComponentQuery, "limit", 1, 1000),
+    (SearchBody, "limit", 1, 1000),
+    (SubgraphQuery, "hops", 1, 4),
+    (SubgraphQuery, "max_items", 1, 1000),
+    (SubgraphQuery, "max_edges", 0, 5000),
+    (HopsQuery, "targets", 1, 1000),
+    (HopsQuery, "max_hops", 1, 8),
+    (HopsQuery, "seed", 0, SEED),
+    (PathQuery, "from", 0, ID),
+    (PathQuery, "to", 0, ID),
+    (PathQuery, "max_hops", 1, 8),
+    *((model, side, 50, 1000) for model in (DrawingQuery, DepictionQuery) for side in ("width", "height")),
+    (DepictionQuery, "highlight", 0, ID),
+    (PositivesQuery, "k", 1, 64),
+    (PositivesQuery, "length", 1, 32),
+    (PositivesQuery, "walks", 1, 256),
+    (PositivesQuery, "seed", 0, SEED),
+    (PositivesQuery, "epoch", 0, SEED),
+    (BatchBody, "epoch", 0, SEED),
+    (EpochQuery, "start", 0, ID),
+    (EpochQuery, "stop", 0, ID),
+    (NegativesQuery, "seed", 0, SEED),
+    (NegativesQuery, "epoch", 0, SEED),
+    (NegativesQuery, "first", 0, ID),
+    (NegativesQuery, "batches", 1, 65_536),
+    (NegativesQuery, "count", 1, 4096),
+]
+
+SIMILARITIES = [NeighborsQuery, SubgraphQuery, HopsQuery, ComponentsQuery, ComponentQuery, PathQuery, ExportBody]
+
+
+def said(model: type[BaseModel], **more: Any) -> BaseModel:
+    return model.model_validate({**LEAST[model], **more})
+
+
+def test_no_request_is_left_out() -> None:
+    models = {each for each in vars(requests).values() if isinstance(each, type) and issubclass(each, BaseModel)}
+    own = {each for each in models if each.__module__ == requests.__name__}
+    assert own - {requests.Body} == set(LEAST)
+
+
+@pytest.mark.parametrize("model", LEAST, ids=lambda model: model.__name__)
+def test_the_least_is_enough_and_what_is_not_named_is_refused(model: type[BaseModel]) -> None:
+    said(model)
+    with pytest.raises(ValidationError) as refused:
+        said(model, unknown=1)
+    assert [error["type"] for error in refused.value.errors()] == ["extra_forbidden"]
+    for name in LEAST[model]:
+        if model.model_fields.get(name) is not None and model.model_fields[name].is_required():
+            with pytest.raises(ValidationError):
+                model.model_validate({key: value for key, value in LEAST[model].items() if key != name})
+
+
+@pytest.mark.parametrize(("model", "name", "least", "most"), BOUNDS)
+def test_bounds_hold_on_both_sides(model: type[BaseModel], name: str, least: int, most: int) -> None:
+    for value in (least, most):
+        assert said(model, **{name: value}).model_dump(by_alias=True)[name] == value
+    for value in (least - 1, most + 1, least + 0.5, "x", None if name not in ("k", "stop", "highlight") else "x"):
+        with pytest.raises(ValidationError) as refused:
+            said(model, **{name: value})
+        assert refused.value.errors()[0]["loc"][0] == name
+
+
+@pytest.mark.parametrize("model", [*SIMILARITIES, SearchBody], ids=lambda model: model.__name__)
+def test_a_similarity_is_one(model: type[BaseModel]) -> None:
+    """Of stored edges it may be 0, of a search it may not."""
+    said(model, min_similarity=None)
+    for value in (1e-9, 0.4, 1.0):
+        assert said(model, min_similarity=value).model_dump()["min_similarity"] == value
+    for value in (-0.1, 1.0000001, float("nan"), float("inf"), "x"):
+        with pytest.raises(ValidationError):
+            said(model, min_similarity=value)
+    if model is SearchBody:
+        with pytest.raises(ValidationError):
+            said(model, min_similarity=0.0)
+    else:
+        said(model, min_similarity=0.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "more"),
+    [
+        (ItemsQuery, {"smiles": "C", "name": "x"}),
+        (ItemsQuery, {"name": "x", "inchikey": "y"}),
+        (DepictionQuery, {"highlight": 1, "highlight_smiles": "C"}),
+        (StructureQuery, {"inchi": "InChI=1S/CH4/h1H4"}),
+        (StructureQuery, {"smiles": None}),
+        (SearchBody, {"inchi": "InChI=1S/CH4/h1H4"}),
+        (SearchBody, {"smiles": None}),
+        (SearchBody, {"structure": "C"}),
+        (ExportBody, {"what": "items", "min_similarity": 0.5}),
+        (NegativesQuery, {"batches": 4097, "count": 4096}),
+        (NegativesQuery, {"first": ID, "batches": 2}),
+    ],
+)
+def test_what_does_not_go_together(model: type[BaseModel], more: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError) as refused:
+        said(model, **more)
+    assert refused.value.errors()[0]["msg"].startswith("Value error, ")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("C[N ](C)C", "C[N+](C)C"),
+        ("C[N+](C)C", "C[N+](C)C"),
+        ("C[C@H](O)C[N ](C)C |&1:1|", "C[C@H](O)C[N+](C)C |&1:1|"),
+        ("CC |$;a b$|", "CC |$;a b$|"),
+    ],
+)
+def test_a_bare_plus_of_a_query_is_one_again(written: str, read: str) -> None:
+    for model, name in ((ItemsQuery, "smiles"), (StructureQuery, "smiles"), (DepictionQuery, "highlight_smiles")):
+        assert said(model, **{name: written}).model_dump()[name] == read
+    assert said(SearchBody, smiles=written).model_dump()["smiles"] == written
+
+
+@pytest.mark.parametrize(
+    ("model", "more"),
+    [
+        (SearchBody, {"limit": "10"}),
+        (SearchBody, {"limit": 10.0}),
+        (SearchBody, {"limit": True}),
+        (SearchBody, {"smiles": 5}),
+        (SearchBody, {"min_similarity": "0.5"}),
+        (BatchBody, {"ids": ["0"]}),
+        (BatchBody, {"ids": [True]}),
+        (BatchBody, {"ids": "0"}),
+        (BatchBody, {"k": "3"}),
+        (ExportBody, {"ids": [0.0]}),
+        (GraphBody, {"edges": [[0, "1"]]}),
+        (GraphBody, {"edges": [[0, 1, 2]]}),
+        (GraphBody, {"edges": [[0]]}),
+        (GraphBody, {"edges": [[0, ID + 1]]}),
+        (GraphBody, {"labels": [0, "a"]}),
+    ],
+)
+def test_a_body_is_not_converted(model: type[BaseModel], more: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        said(model, **more)
+
+
+def test_a_query_is_text_and_is_converted() -> None:
+    assert said(NeighborsQuery, limit="7", min_similarity="0.5").model_dump()["limit"] == 7
+
+
+@pytest.mark.parametrize(("model", "most"), [(BatchBody, 65_536), (ExportBody, 10_000)])
+def test_lists_of_ids_end(model: type[BaseModel], most: int) -> None:
+    said(model, ids=[ID] * most)
+    for ids in ([], [0] * (most + 1), [ID + 1], [-1]):
+        with pytest.raises(ValidationError):
+            said(model, ids=ids)
+
+
+def test_a_policy_is_what_the_parameters_say() -> None:
+    given = {"policy": "random_walk", "k": 9, "length": 4, "walks": 7, "p": 0.5, "q": 2.0, "rank": "top", "pad": "self"}
+    for model, more in ((PositivesQuery, {}), (EpochQuery, {}), (BatchBody, {"ids": [0]})):
+        resolved = model.model_validate({**given, **more, "seed": 3}).resolved()
+        assert resolved == Policy.of("random_walk", **{name: given[name] for name in given if name != "policy"})
+    assert PositivesQuery.model_validate({"policy": "first_order"}).resolved() == Policy.of("first_order")
