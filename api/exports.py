@@ -7,7 +7,6 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from graphkin.api.body import as_body, body_of
-from graphkin.api.export import MEDIA_TYPES, media_type
 from graphkin.api.openapi import problems, replies
 from graphkin.api.paths import CollectionName
 from graphkin.api.reading import Reading, open_reading
@@ -15,6 +14,7 @@ from graphkin.api.state import state_of
 from graphkin.api.work.classes import Exporting
 from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.api.work.reading import packed
+from graphkin.export import MEDIA_TYPES, media_type
 from graphkin.protocol.errors import StoreError
 from graphkin.protocol.requests import ExportBody, ExportQuery, GenerationQuery
 

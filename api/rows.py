@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic_core import to_json
 
-from graphkin.api.export import columnar
 from graphkin.api.reply import ARROW
+from graphkin.export import columnar
 from graphkin.store.records import Int32
 from graphkin.store.sampling.base import PositiveSets
 

@@ -7,8 +7,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from graphkin.api.export.edges import similarity_texts
-from graphkin.api.export.table import Comparison, ItemTable, text
+from graphkin.export.edges import similarity_texts
+from graphkin.export.table import Comparison, ItemTable, text
 from graphkin.store.records import Edges, Float32, Int32
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not characters of XML 1.0

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from graphkin.api.export.table import Comparison, ItemTable
+from graphkin.export.table import Comparison, ItemTable
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.store.base import Generation, rounded
 from graphkin.store.records import EDGE_SCHEMA, Int32
@@ -54,7 +54,7 @@ def export_items(
     _require(generation, ids)
     table = ItemTable(generation, ids, comparison)
     if format == "sdf":
-        from graphkin.api.export import sdf
+        from graphkin.export import sdf
 
         if generation.manifest.structure != "smiles":
             raise Conflict(
@@ -63,7 +63,7 @@ def export_items(
                 expected="one of csv, parquet, arrow",
             )
         return sdf.items(table)
-    from graphkin.api.export import columnar, items
+    from graphkin.export import columnar, items
 
     if format == "csv":
         return items.csv_lines(table)
@@ -95,7 +95,7 @@ def export_edges(
             hint="export items in this format: they get a column similarity",
         )
     _require(generation, ids)
-    from graphkin.api.export import columnar, edges, graphml
+    from graphkin.export import columnar, edges, graphml
 
     selected = generation.edges(min_similarity, ids)
     if format == "graphml":

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from graphkin.api.export.table import ItemTable, text
+from graphkin.export.table import ItemTable, text
 
 _RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r")
 

@@ -7,7 +7,7 @@ from typing import Any
 from rdkit import Chem, rdBase
 from rdkit.Chem import rdDepictor
 
-from graphkin.api.export.table import ItemTable, text
+from graphkin.export.table import ItemTable, text
 
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
