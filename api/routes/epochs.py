@@ -7,12 +7,11 @@ from fastapi import APIRouter, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.openapi import problems, replies
-from graphkin.api.paths import EpochInPath
-from graphkin.api.positives import provenance
+from graphkin.api.gate.openapi import problems, replies
+from graphkin.api.gate.paths import EpochInPath
+from graphkin.api.gate.reply import ARROW, ROWS
+from graphkin.api.gate.rows import positives_blocks, positives_provenance, positives_schema, write
 from graphkin.api.reading import RowsReading
-from graphkin.api.reply import ARROW, ROWS
-from graphkin.api.rows import positives_blocks, positives_schema, write
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Feeding
 from graphkin.protocol.errors import InvalidInput
@@ -41,7 +40,12 @@ def epoch(request: Request, read: RowsReading, e: EpochInPath, query: Annotated[
     cache = state_of(request)["positives"]
     sets = cache.get(read.opened.sampler(), read.generation.id, size, policy, query.seed, e)
     blocks = positives_blocks(sets, start, stop)
-    chunks = write(read.media_type, positives_schema(policy.k), blocks, provenance(read, policy, query.seed, e))
+    chunks = write(
+        read.media_type,
+        positives_schema(policy.k),
+        blocks,
+        positives_provenance(read.generation.id, policy, query.seed, e),
+    )
     if read.media_type != ARROW:
         chunks = _ended(chunks, stop - start)
     return read.stream(chunks)

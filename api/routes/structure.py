@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.openapi import problems
+from graphkin.api.gate.openapi import problems
 from graphkin.api.reading import JsonReading
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import StructureReply

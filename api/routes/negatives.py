@@ -7,10 +7,10 @@ import pyarrow as pa
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from graphkin.api.openapi import problems, replies
+from graphkin.api.gate.openapi import problems, replies
+from graphkin.api.gate.reply import ROWS
+from graphkin.api.gate.rows import negatives_rows, negatives_schema, write
 from graphkin.api.reading import RowsReading
-from graphkin.api.reply import ROWS
-from graphkin.api.rows import negatives_rows, negatives_schema, write
 from graphkin.api.work.classes import Feeding
 from graphkin.protocol.replies import NegativesRow
 from graphkin.protocol.requests import NegativesQuery

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from graphkin.api.openapi import problems
+from graphkin.api.gate.openapi import problems
 from graphkin.api.reading import JsonReading
 from graphkin.protocol.replies import RejectionsPage
 from graphkin.protocol.requests import RejectionsQuery

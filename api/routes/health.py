@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
-from graphkin.api.openapi import problems, replies
+from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.state import state_of
 from graphkin.protocol.replies import Health, Readiness
 

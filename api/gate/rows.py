@@ -9,8 +9,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic_core import to_json
 
-from graphkin.api.reply import ARROW
+from graphkin.api.gate.reply import ARROW
 from graphkin.export import columnar
+from graphkin.protocol.policy import Policy
 from graphkin.store.records import Int32
 from graphkin.store.sampling.base import PositiveSets
 
@@ -45,6 +46,11 @@ def positives_blocks(sets: PositiveSets, start: int, stop: int) -> Iterator[pa.R
                 sets.anchors[rows], sets.counts[rows], sets.isolated[rows], sets.positives[rows], sets.visits[rows]
             )
         )
+
+
+def positives_provenance(generation: str, policy: Policy, seed: int, epoch: int) -> dict[str, Any]:
+    """What the sets follow from, for `write`."""
+    return {"generation": generation, "policy": policy.model_dump(), "seed": seed, "epoch": epoch}
 
 
 def negatives_schema(count: int) -> pa.Schema:

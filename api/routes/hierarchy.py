@@ -6,10 +6,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from graphkin.api.openapi import problems
-from graphkin.api.paths import ItemId
+from graphkin.api.gate.openapi import problems
+from graphkin.api.gate.paths import ItemId
+from graphkin.api.gate.reply import array, similarity_texts
 from graphkin.api.reading import JsonReading
-from graphkin.api.reply import array, similarity_texts
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import HopsReply, PathReply, Subgraph
 from graphkin.protocol.requests import HopsQuery, PathQuery, SubgraphQuery

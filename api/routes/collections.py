@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.openapi import problems
-from graphkin.api.paths import CollectionName
+from graphkin.api.gate.openapi import problems
+from graphkin.api.gate.paths import CollectionName
 from graphkin.api.reading import reply_by_content
 from graphkin.api.state import state_of
 from graphkin.protocol.errors import Damage

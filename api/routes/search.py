@@ -4,13 +4,13 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.body import as_body, received, validated
-from graphkin.api.openapi import parameters, problems
+from graphkin.api.gate.body import as_body, received, validated
+from graphkin.api.gate.openapi import parameters, problems
+from graphkin.api.gate.reply import JSON, similar_items
 from graphkin.api.reading import Reading, open_reading
-from graphkin.api.reply import JSON, similar_items
 from graphkin.api.state import state_of
-from graphkin.api.structures import Search
 from graphkin.api.work.classes import Searching
+from graphkin.api.work.structures import Search
 from graphkin.protocol.replies import SearchReply
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBody
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from graphkin.api.gate.reply import entity_tag
+from graphkin.api.gate.security import PAGE
 from graphkin.api.reading import require_news
-from graphkin.api.reply import entity_tag
-from graphkin.api.security import PAGE
 from graphkin.protocol.errors import NotFound
 
-_BUILT = Path(__file__).parent / "ui" / "dist"
+_BUILT = Path(__file__).parents[1] / "ui" / "dist"
 
 _HEADERS = {**PAGE, "Vary": "Accept-Encoding"}
 _MEDIA_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphkin.api.errors import answer
+from graphkin.api.gate.errors import answer
 from graphkin.protocol.errors import BadRequest, GraphkinError, TooLarge
 from graphkin.protocol.values import MAX_BODY
 

@@ -5,10 +5,10 @@ from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.body import validated
-from graphkin.api.openapi import parameters, problems
+from graphkin.api.gate.body import validated
+from graphkin.api.gate.openapi import parameters, problems
+from graphkin.api.gate.reply import JSON, similar_items
 from graphkin.api.reading import Reading, open_reading
-from graphkin.api.reply import JSON, similar_items
 from graphkin.protocol.replies import NeighborsPage
 from graphkin.protocol.requests import ItemPath, NeighborsQuery
 

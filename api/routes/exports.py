@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from graphkin.api.body import as_body, body_of
-from graphkin.api.openapi import problems, replies
-from graphkin.api.paths import CollectionName
+from graphkin.api.gate.body import as_body, body_of
+from graphkin.api.gate.openapi import problems, replies
+from graphkin.api.gate.paths import CollectionName
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Exporting

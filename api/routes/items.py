@@ -6,10 +6,10 @@ from fastapi import APIRouter, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.openapi import problems
-from graphkin.api.paths import ItemId
+from graphkin.api.gate.openapi import problems
+from graphkin.api.gate.paths import ItemId
+from graphkin.api.gate.reply import array
 from graphkin.api.reading import JsonReading, Reading
-from graphkin.api.reply import array
 from graphkin.protocol.replies import ItemReply, ItemsPage
 from graphkin.protocol.requests import GenerationQuery, ItemsQuery
 from graphkin.store.base import Field

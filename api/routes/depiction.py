@@ -7,10 +7,10 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.openapi import problems, replies
-from graphkin.api.paths import ItemId
+from graphkin.api.gate.openapi import problems, replies
+from graphkin.api.gate.paths import ItemId
+from graphkin.api.gate.reply import SVG
 from graphkin.api.reading import SvgReading
-from graphkin.api.reply import SVG
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Drawing
 from graphkin.protocol.requests import DepictionQuery, StructureDepictionQuery

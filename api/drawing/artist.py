@@ -11,7 +11,7 @@ _GRACE = 0.5  # seconds for RDKit to keep that limit itself, and to say what it 
 
 
 class Artist:
-    """Has `api.depict` and `api.depict_graph` draw in the processes of a pool.
+    """Has `api.drawing.molecule` and `api.drawing.graph` draw in the processes of a pool.
 
     A drawing that takes longer than `patience` seconds, what is shared included, or that crashes RDKit, costs its
     process and nothing else.

@@ -4,14 +4,11 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING
 
+from graphkin.api.generations.opened import Opened
 from graphkin.protocol.errors import Damage, StoreError
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Store
-
-if TYPE_CHECKING:
-    from graphkin.api.library import Opened
 
 _LOOK = 0.5  # seconds between looks for generations that are due
 
@@ -57,7 +54,7 @@ class Scrub:
     """Has every file checked of the generations that are open: soon after they were opened, and again every `period`
     seconds. One thread, one file at a time, which then rests for as long as that took."""
 
-    def __init__(self, in_use: Callable[[], Sequence["Opened"]], period: float) -> None:
+    def __init__(self, in_use: Callable[[], Sequence[Opened]], period: float) -> None:
         self._in_use = in_use
         self._period = period
         self._end = threading.Event()
@@ -79,7 +76,7 @@ class Scrub:
                 if due and not self._end.is_set():
                     self._check(opened)
 
-    def _check(self, opened: "Opened") -> None:
+    def _check(self, opened: Opened) -> None:
         before = monotonic()
         try:
             for _ in opened.generation.scrub(again=opened.scrubbed is not None):

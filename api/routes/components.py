@@ -6,10 +6,10 @@ import numpy as np
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from graphkin.api.openapi import problems
-from graphkin.api.paths import ComponentId
+from graphkin.api.gate.openapi import problems
+from graphkin.api.gate.paths import ComponentId
+from graphkin.api.gate.reply import array, similarity_texts
 from graphkin.api.reading import JsonReading, Reading
-from graphkin.api.reply import array, similarity_texts
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.errors import NotFound
 from graphkin.protocol.replies import ComponentReply, ComponentsPage

@@ -11,15 +11,15 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.requests import Request
 
-from graphkin.api.errors import refusal
-from graphkin.api.reply import JSON
+from graphkin.api.gate.errors import refusal
+from graphkin.api.gate.reply import JSON
 from graphkin.protocol.errors import BadRequest, InvalidInput, UnsupportedMediaType
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def as_body(model: type[BaseModel]) -> dict[str, Any]:
-    """For `openapi_extra=` of a route with such a body; `api.openapi` knows the schema."""
+    """For `openapi_extra=` of a route with such a body; `api.gate.openapi` knows the schema."""
     content = {JSON: {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
     return {"requestBody": {"required": True, "content": content}}
 

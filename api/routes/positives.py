@@ -1,19 +1,18 @@
 """Positives of one anchor, and of a batch of them."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from graphkin.api.body import as_body, body_of
-from graphkin.api.openapi import problems, replies
-from graphkin.api.paths import ItemId
-from graphkin.api.reading import JsonReading, Reading, RowsReading
-from graphkin.api.reply import ROWS, array, document, similarity_texts
-from graphkin.api.rows import positives_rows, write
+from graphkin.api.gate.body import as_body, body_of
+from graphkin.api.gate.openapi import problems, replies
+from graphkin.api.gate.paths import ItemId
+from graphkin.api.gate.reply import ROWS, array, document, similarity_texts
+from graphkin.api.gate.rows import positives_provenance, positives_rows, write
+from graphkin.api.reading import JsonReading, RowsReading
 from graphkin.api.work.classes import Searching
-from graphkin.protocol.policy import Policy
 from graphkin.protocol.replies import PositivesReply, PositivesRow
 from graphkin.protocol.requests import BatchBody, GenerationQuery, PositivesQuery
 from graphkin.store.sampling.base import Positive
@@ -65,9 +64,7 @@ def batch(
     policy = body.resolved()
     anchors = np.array(body.ids, dtype=np.int32)
     rows = positives_rows(read.opened.sampler().positives(anchors, policy, body.seed, body.epoch))
-    chunks = write(read.media_type, rows.schema, [rows], provenance(read, policy, body.seed, body.epoch))
+    chunks = write(
+        read.media_type, rows.schema, [rows], positives_provenance(read.generation.id, policy, body.seed, body.epoch)
+    )
     return read.whole(b"".join(chunks))
-
-
-def provenance(read: Reading, policy: Policy, seed: int, epoch: int) -> dict[str, Any]:
-    return {"generation": read.generation.id, "policy": policy.model_dump(), "seed": seed, "epoch": epoch}
