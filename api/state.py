@@ -6,15 +6,15 @@ from typing import TypedDict, cast
 
 from starlette.requests import Request
 
-from graphkin.api.artist import Artist
-from graphkin.api.damage import Scrub
-from graphkin.api.library import Library
+from graphkin.api.drawing.artist import Artist
+from graphkin.api.generations.damage import Scrub
+from graphkin.api.generations.library import Library
 from graphkin.api.settings import Settings
-from graphkin.api.structures import MEMORY, Structures
-from graphkin.api.warmup import Warmup
 from graphkin.api.work.classes import CLASSES, Queue
 from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.pool import Pool
+from graphkin.api.work.structures import MEMORY, Structures
+from graphkin.api.work.warmup import Warmup
 from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
 from graphkin.store.sampling.engine import require_engine

@@ -45,7 +45,7 @@ def edges(
     min_similarity: float | None,
 ) -> None:
     """Write the edges to a file."""
-    from graphkin.api.export import export_edges
+    from graphkin.export import export_edges
     from graphkin.output import whole_file
     from graphkin.store import open_store
     from graphkin.store.base import require_stored_threshold
@@ -69,7 +69,7 @@ def edges(
 @_output
 def items(store_location: str, collection: str, generation: str | None, format: Any, output: Path) -> None:
     """Write the items to a file."""
-    from graphkin.api.export import export_items
+    from graphkin.export import export_items
     from graphkin.output import whole_file
     from graphkin.store import open_store
 
