@@ -3,7 +3,7 @@
 folder/
   <SHA-256 of the key>/   one entry: an .npy array per column of PositiveSets; key.json: the plain key, the SHA-256 of
                           each column
-  <...>.partial/          an entry being built, or left by a builder that died
+  .<...>.partial/         an entry being built, or left by a builder that died
   .index                  lock for moments: entries appear, vanish and are opened under it
   .building               lock for a whole build: one at a time, whatever the number of processes
 """
@@ -26,13 +26,12 @@ from filelock import FileLock, Timeout
 
 from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
 from graphkin.protocol.policy import Policy
-from graphkin.store.embedded.files import ArrayWriter, map_array, sha256, sha256_at
+from graphkin.store.files import PARTIAL, ArrayWriter, map_array, partial, sha256, sha256_at, sweep
 from graphkin.store.sampling.base import PositiveSets, Sampler
 
 _FORMAT = 2  # part of the key: raise it when the engines draw differently or the columns change
 _OVERHEAD = 4096  # bytes set aside for an entry's array headers and key.json
 _POLL = 0.1  # seconds between looks at a lock held for a whole build, and at whether the build is still wanted
-_PARTIAL = ".partial"
 _DAMAGE = (OSError, ValueError, KeyError, TypeError)  # what reading an entry raises that is not whole
 
 _log = logging.getLogger(__name__)
@@ -249,26 +248,23 @@ class PositiveCache:
 
     def _built(self, build: _Build) -> PositiveSets:
         order = build.order
-        self._remove_partial()
-        partial, folder = self._folder / (order.name + _PARTIAL), self._folder / order.name
+        sweep(self._folder)
+        folder = self._folder / order.name
         with self._index():  # room is made before it is taken, so the folder never outgrows its bound
             _Shelf(self._folder, self._max_bytes)[order.name] = _Entry(folder, order.bytes, order.generation, 0)
-        try:
-            self._write(build, partial)
+        with partial(folder) as made:
+            self._write(build, made)
             with self._index():
                 build.require_wanted()
-                partial.rename(folder)
+                made.rename(folder)
                 return self._mapped(folder, order)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
 
-    def _write(self, build: _Build, partial: Path) -> None:
+    def _write(self, build: _Build, folder: Path) -> None:
         order = build.order
-        partial.mkdir()
+        folder.mkdir()
         with ExitStack() as files:
             writers = {
-                name: files.enter_context(closing(ArrayWriter(partial / f"{name}.npy", dtype, width)))
+                name: files.enter_context(closing(ArrayWriter(folder / f"{name}.npy", dtype, width)))
                 for name, (dtype, width) in _columns(order.policy.k).items()
             }
             for begin in range(0, order.size, self._block):
@@ -278,9 +274,9 @@ class PositiveCache:
                 for name, writer in writers.items():
                     writer.append(getattr(sets, name))
                 build.done = begin + len(anchors)
-        columns = {name: sha256_at(partial / f"{name}.npy") for name in writers}
+        columns = {name: sha256_at(folder / f"{name}.npy") for name in writers}
         key = {**order.key, "columns": columns, "built_at": time.time_ns()}
-        (partial / "key.json").write_text(json.dumps(key), encoding="utf-8")
+        (folder / "key.json").write_text(json.dumps(key), encoding="utf-8")
 
     def _open(self, order: _Order) -> PositiveSets | None:
         folder = self._folder / order.name
@@ -315,13 +311,9 @@ class PositiveCache:
         """Remove what builders that died have left, unless some process is building now."""
         try:
             with FileLock(self._folder / ".building").acquire(timeout=0):
-                self._remove_partial()
+                sweep(self._folder)
         except Timeout:
             return
-
-    def _remove_partial(self) -> None:
-        for partial in self._folder.glob("*" + _PARTIAL):
-            shutil.rmtree(partial)
 
     @contextmanager
     def _index(self) -> Iterator[None]:
@@ -356,7 +348,7 @@ def _entries(folder: Path) -> list[_Entry]:
     """The finished entries, in no order. One whose key cannot be read is half deleted: the rest of it goes too."""
     found = []
     for entry in folder.iterdir():
-        if not entry.is_dir() or entry.suffix == _PARTIAL:
+        if not entry.is_dir() or entry.suffix == PARTIAL:
             continue
         try:
             key = json.loads((entry / "key.json").read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from graphkin.protocol.errors import StoreDamaged, StoreError
-from graphkin.store.embedded.files import DATABASE_ERRORS, tells_damage
+from graphkin.store.embedded.database import DATABASE_ERRORS, tells_damage
 from graphkin.store.records import REJECTION_SCHEMA, SCANNED_SCHEMA, Int32
 
 _PAGE = 4096
