@@ -18,8 +18,7 @@ from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Collection, Generation, Store, rounded
 from graphkin.store.components import Components
-from graphkin.store.sampling.base import Sampler
-from graphkin.store.sampling.engine import Engine, require_engine, sampler_of
+from graphkin.store.sampling.base import Engine, Sampler
 
 _OPEN = 8  # generations
 _MANIFESTS = 1024
@@ -52,7 +51,7 @@ class Opened:
     def sampler(self) -> Sampler:
         with self._lock:
             if self._sampler is None:
-                self._sampler = sampler_of(self.generation, self._engine)
+                self._sampler = self.generation.sampler(self._engine)
                 self._preparation = Preparation(self._sampler)
             return self._sampler
 
@@ -191,7 +190,7 @@ class Library:
                     if damage is not None and generation == listed.current:
                         raise StoreDamaged(damage)
                     others += [] if damage is None else [damage]
-        require_engine(self.store, self._engine)
+        self.store.require_engine(self._engine)
         for opened in self.in_use():
             opened.require_ready()
         return others
