@@ -7,8 +7,8 @@ from typing import TypedDict, cast
 from starlette.requests import Request
 
 from graphkin.api.artist import Artist
-from graphkin.api.damage import Scrub
 from graphkin.api.library import Library
+from graphkin.api.scrub import Scrub
 from graphkin.api.settings import Settings
 from graphkin.api.structures import MEMORY, Structures
 from graphkin.api.warmup import Warmup
