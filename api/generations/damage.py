@@ -1,4 +1,4 @@
-"""What is known to be damaged, and the thread that looks for it."""
+"""What is known to be damaged."""
 
 import logging
 import threading

@@ -10,7 +10,7 @@ from graphkin.api.generations.opened import Opened
 from graphkin.protocol.errors import Damage, NotFound, StoreDamaged
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Collection, Generation, Store
-from graphkin.store.sampling.engine import Engine, require_engine
+from graphkin.store.sampling.base import Engine
 
 _OPEN = 8  # generations
 _MANIFESTS = 1024
@@ -107,7 +107,7 @@ class Library:
                     if damage is not None and generation == listed.current:
                         raise StoreDamaged(damage)
                     others += [] if damage is None else [damage]
-        require_engine(self.store, self._engine)
+        self.store.require_engine(self._engine)
         for opened in self.in_use():
             opened.require_ready()
         return others

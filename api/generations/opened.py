@@ -14,8 +14,7 @@ from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Generation, rounded
 from graphkin.store.components import Components
-from graphkin.store.sampling.base import Sampler
-from graphkin.store.sampling.engine import Engine, sampler_of
+from graphkin.store.sampling.base import Engine, Sampler
 
 _THRESHOLDS = 4  # of a generation whose components are remembered: 12 bytes an item each
 _TEXTS = 32 * 2**20  # bytes of a generation's items that are remembered as JSON
@@ -45,7 +44,7 @@ class Opened:
     def sampler(self) -> Sampler:
         with self._lock:
             if self._sampler is None:
-                self._sampler = sampler_of(self.generation, self._engine)
+                self._sampler = self.generation.sampler(self._engine)
                 self._preparation = Preparation(self._sampler)
             return self._sampler
 

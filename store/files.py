@@ -1,11 +1,16 @@
-"""Files of the embedded store: arrays appended with write(), synced, hashed; errors of the disk as `StoreError`."""
+"""Files that others rely on: written whole or not at all, forced to the disk, hashed; arrays appended with write().
+
+What must not be seen half is written beside its name and renamed (`whole`); `sweep` removes what writers that died have
+left. What must outlast a power cut is settled: synced, renamed, its new name synced.
+"""
 
 import hashlib
 import math
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,23 +21,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from graphkin.protocol.errors import StoreError
 
-_CONTENT = {
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_NOTADB,
-    sqlite3.SQLITE_FORMAT,
-    sqlite3.SQLITE_ERROR,  # a table or column is not there
-    sqlite3.SQLITE_CONSTRAINT,
-    sqlite3.SQLITE_MISMATCH,
-    sqlite3.SQLITE_TOOBIG,
-}
-DATABASE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""What reading a database raises; the latter for a damaged name in what SQLite says."""
-
-
-def tells_damage(error: Exception) -> bool:
-    """Whether it is about what a database holds, and not about reaching it or about the call."""
-    code = getattr(error, "sqlite_errorcode", None)  # none: a text that is not UTF-8, which Python finds itself
-    return not isinstance(error, sqlite3.ProgrammingError) and (code is None or code & 0xFF in _CONTENT)
+PARTIAL = ".partial"
+"""The ending of what is being written, or was left so by a process that died."""
 
 
 @contextmanager
@@ -47,6 +37,52 @@ def disk(path: Path) -> Iterator[None]:
             expected="a writable local folder with free space",
             hint="nothing was published; free space or fix the permissions, then run the same command again",
         ) from error
+
+
+@contextmanager
+def partial(path: Path) -> Iterator[Path]:
+    """Where to write a file or folder that the block then renames to `path`, in the same folder.
+
+    If the block fails nothing is left. Processes do not meet; threads that write to one name would.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
+    try:
+        yield beside
+    except BaseException:
+        with suppress(OSError):
+            _remove(beside)
+        raise
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """As `partial`, and renamed when the block is done. Replaces a file, and a folder that is empty."""
+    with partial(path) as beside:
+        yield beside
+        beside.replace(path)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what writers that died have left; also what others are writing now."""
+    for left in folder.glob("*" + PARTIAL):
+        _remove(left)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def settle(folder: Path, path: Path) -> None:
+    """Rename a folder of files to `path` so that a power cut leaves all of it there, or none."""
+    for file in folder.iterdir():
+        sync(file)
+    sync(folder)
+    folder.rename(path)
+    sync(path.parent)
+    sync(path.parent.parent)
 
 
 class ArrayWriter:
