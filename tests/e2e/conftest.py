@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -11,16 +12,16 @@ import pytest
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 
-Serve = Callable[[str | Path], AbstractContextManager[httpx.Client]]
+Serve = Callable[..., AbstractContextManager[httpx.Client]]
 
 
 @pytest.fixture(scope="session")
 def serve(tmp_path_factory: pytest.TempPathFactory) -> Serve:
-    """Serve a store of one's own on some free port."""
+    """`serve(store, sampler="gds")`: serve a store of one's own on some free port, with these settings."""
 
     @contextmanager
-    def serving(store: str | Path) -> Iterator[httpx.Client]:
-        settings = Settings(store=store, port=0, cache_dir=tmp_path_factory.mktemp("cache"))
+    def serving(store: str | Path, **given: Any) -> Iterator[httpx.Client]:
+        settings = Settings(store=store, port=0, cache_dir=tmp_path_factory.mktemp("cache"), **given)
         with ThreadPoolExecutor(1) as elsewhere:  # in the tests of the page, Playwright's loop runs in this thread
             server = elsewhere.submit(Server, settings).result()
         with server.running() as url, httpx.Client(base_url=url, timeout=60) as client:

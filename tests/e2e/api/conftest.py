@@ -1,4 +1,4 @@
-"""The real application over real HTTP, serving collections that were really ingested, from either store."""
+"""The real application over real HTTP, serving collections that were really ingested."""
 
 import json
 import shutil
@@ -92,13 +92,13 @@ def social_graphs() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Collections nci (400 molecules), keyed (20 with InChIKeys), hard (three to draw), graphs (three of one node) and
-    social (80 graphs)."""
+    """Collections nci (400 molecules), keyed (20 with InChIKeys, and two rejections), hard (three to draw), graphs
+    (three of one node) and social (80 graphs)."""
     folder = tmp_path_factory.mktemp("api")
     lines = nci_file.read_text().splitlines()[:MOLECULES]
     with open_store(folder / "store", create=True) as store:
         ingest(store, "nci", lines, folder)
-        ingest(store, "keyed", lines[:20], folder, inchikey=True)
+        ingest(store, "keyed", [*lines[:20], "C1CC open", "c1ccc"], folder, inchikey=True)
         ingest(store, "hard", list(HARD), folder)
         publish_named(store, "graphs", ["a", "b", "c"])
         (folder / "social.jsonl").write_text("".join(f"{json.dumps(content)}\n" for content in social()))
@@ -108,50 +108,32 @@ def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="session")
-def loaded_server(start_neo4j: Callable[[], Any], store_folder: Path) -> Any:
-    """A server that holds what `store_folder` does."""
-    server = start_neo4j()
-    load(store_folder, server.url)
-    return server
+def loaded(spare_neo4j: Any, store_folder: Path) -> Callable[[], str]:
+    """`loaded()`: the address of a server that holds what `store_folder` does, and nothing else."""
 
+    def load() -> str:
+        spare_neo4j.clear()
+        with open_store(store_folder) as source, open_store(spare_neo4j.url, create=True) as target:
+            for collection in source.collections():
+                with source.open(collection.name) as generation:
+                    copy_generation(generation, target)
+        return str(spare_neo4j.url)
 
-@pytest.fixture(scope="session", params=["embedded", "neo4j"])
-def location(request: pytest.FixtureRequest, store_folder: Path) -> str:
-    """Both stores, one after the other in each file: so the server outlives this."""
-    return str(store_folder if request.param == "embedded" else request.getfixturevalue("loaded_server").url)
-
-
-def load(folder: Path, url: str) -> None:
-    """Publish on a server what a folder holds."""
-    with open_store(folder) as source, open_store(url, create=True) as target:
-        for collection in source.collections():
-            with source.open(collection.name) as generation:
-                copy_generation(generation, target)
-
-
-@pytest.fixture(params=["embedded", "neo4j"])
-def own_location(request: pytest.FixtureRequest, store_folder: Path) -> str:
-    """A store like that of `location`, to publish to and delete from."""
-    if request.param == "embedded":
-        return str(request.getfixturevalue("own_folder"))
-    server = request.getfixturevalue("spare_neo4j")
-    server.clear()
-    load(store_folder, server.url)
-    return str(server.url)
+    return load
 
 
 @pytest.fixture
 def own_folder(store_folder: Path, tmp_path: Path) -> Path:
-    """A copy of the embedded store, to damage."""
+    """A copy of the store, to publish to, delete from, or damage."""
     return Path(shutil.copytree(store_folder, tmp_path / "store"))
 
 
 @pytest.fixture
-def publish(tmp_path: Path) -> Callable[[str, str, list[str]], str]:
+def publish(tmp_path: Path) -> Callable[[str | Path, str, list[str]], str]:
     """Ingest SMILES lines into a collection of a store; gives the generation id."""
 
-    def published(location: str, collection: str, lines: list[str]) -> str:
-        with open_store(location) as store:
+    def published(place: str | Path, collection: str, lines: list[str]) -> str:
+        with open_store(place) as store:
             return ingest(store, collection, lines, tmp_path)
 
     return published
@@ -169,7 +151,7 @@ def publish_graphs() -> Callable[[Path, str, list[str]], str]:
 
 
 @pytest.fixture(scope="session")
-def client(location: str, serve: Callable[..., AbstractContextManager[httpx.Client]]) -> Iterator[httpx.Client]:
+def client(store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Client]]) -> Iterator[httpx.Client]:
     """Talks to a server that all tests share."""
-    with serve(location) as client:
+    with serve(store_folder) as client:
         yield client

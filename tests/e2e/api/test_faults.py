@@ -34,9 +34,9 @@ def serving(app: FastAPI) -> Iterator[httpx.Client]:
 
 
 def test_a_bug_is_a_500_whose_id_is_in_the_log_and_whose_traceback_is_not_in_the_reply(
-    location: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    store_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app = create_app(Settings(store=location, cache_dir=tmp_path))
+    app = create_app(Settings(store=store_folder, cache_dir=tmp_path))
 
     @app.get("/v1/bug")
     def bug() -> None:

@@ -82,16 +82,16 @@ def test_an_item_of_unknown_losses_is_neither_capped_nor_not(client: httpx.Clien
     assert [each["item"]["id"] for each in reply["neighbors"]] == [1]
 
 
-def test_capped_says_that_pairs_were_dropped(own_location: str, serve: Callable, tmp_path: Path) -> None:
+def test_capped_says_that_pairs_were_dropped(own_folder: Path, serve: Callable, tmp_path: Path) -> None:
     from graphkin.ingest.pipeline import ingest
     from graphkin.similarity.molecules.recipe import resolve
     from graphkin.store import open_store
 
     file = tmp_path / "alkanes.smi"
     file.write_text("\n".join("C" * n for n in range(8, 20)) + "\n")
-    with open_store(own_location) as store:
+    with open_store(own_folder) as store:
         ingest(store, "alkanes", [str(file)], resolve(top_k=2))
-    with serve(own_location) as client:
+    with serve(own_folder) as client:
         replies = [client.get(f"/v1/collections/alkanes/items/{id}/neighbors").json() for id in range(12)]
     assert any(reply["capped"] for reply in replies)
     assert all(reply["capped"] == (reply["item"]["dropped"] > 0) for reply in replies)

@@ -28,21 +28,21 @@ def settings(store: Path, cache: Path, **more: object) -> Settings:
     return Settings(store=store, cache_dir=cache, **{"port": 0, **more})
 
 
-def test_a_port_that_is_taken_is_said_clearly(location: str, tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_said_clearly(store_folder: Path, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InvalidInput) as failure:
-            Server(settings(location, tmp_path, port=port))
+            Server(settings(store_folder, tmp_path, port=port))
     assert failure.value.given == f"127.0.0.1:{port}"
 
 
 @pytest.mark.parametrize("host", ["256.256.256.256", "192.0.2.1"])
-def test_an_address_that_is_not_ours_is_said_clearly(location: str, tmp_path: Path, host: str) -> None:
+def test_an_address_that_is_not_ours_is_said_clearly(store_folder: Path, tmp_path: Path, host: str) -> None:
     with pytest.raises(InvalidInput):
-        Server(settings(location, tmp_path, host=host))
+        Server(settings(store_folder, tmp_path, host=host))
 
 
-def test_a_store_that_cannot_be_opened_is_said_clearly(location: str, tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_opened_is_said_clearly(store_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         Server(settings(tmp_path / "nowhere", tmp_path))
     (tmp_path / "foreign").mkdir()
@@ -51,11 +51,11 @@ def test_a_store_that_cannot_be_opened_is_said_clearly(location: str, tmp_path: 
         Server(settings(tmp_path / "foreign", tmp_path))
     (tmp_path / "file").touch()
     with pytest.raises(StoreError):
-        Server(settings(location, tmp_path / "file"))
+        Server(settings(store_folder, tmp_path / "file"))
 
 
-def test_ipv6_is_served(location: str, tmp_path: Path) -> None:
-    with Server(settings(location, tmp_path, host="::1")).running() as url:
+def test_ipv6_is_served(store_folder: Path, tmp_path: Path) -> None:
+    with Server(settings(store_folder, tmp_path, host="::1")).running() as url:
         assert url.startswith("http://[::1]:")
         assert httpx.get(f"{url}/livez").status_code == 200
 
@@ -77,9 +77,9 @@ def test_its_workers_end_with_the_server(store_folder: Path, tmp_path: Path, num
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_when_its_replies_have_ended(
-    location: str, tmp_path: Path, number: signal.Signals
+    store_folder: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
-    given = {"GRAPHKIN_STORE": location, "GRAPHKIN_PORT": "0", "GRAPHKIN_CACHE_DIR": str(tmp_path)}
+    given = {"GRAPHKIN_STORE": str(store_folder), "GRAPHKIN_PORT": "0", "GRAPHKIN_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", PROGRAM]
     with subprocess.Popen(command, env={**os.environ, **given}, stdout=subprocess.PIPE, text=True) as process:
         url = process.stdout.readline().strip()
@@ -118,11 +118,11 @@ def test_a_store_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
         Settings()
 
 
-def test_other_hosts_are_answered_where_they_are_allowed(location: str, tmp_path: Path) -> None:
+def test_other_hosts_are_answered_where_they_are_allowed(store_folder: Path, tmp_path: Path) -> None:
     for allowed, host, status in (
         (("graphkin.example.org",), "graphkin.example.org:80", 200),
         (("graphkin.example.org",), "localhost", 400),
         (("*",), "anything.example.org", 200),
     ):
-        with Server(settings(location, tmp_path, allowed_hosts=allowed)).running() as url:
+        with Server(settings(store_folder, tmp_path, allowed_hosts=allowed)).running() as url:
             assert httpx.get(f"{url}/livez", headers={"Host": host}).status_code == status
