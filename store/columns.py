@@ -69,9 +69,9 @@ def texts(column: pa.Array) -> pa.Array:
 
 def values(column: pa.Array) -> list[Any]:
     """The values of a property: whole numbers as int, others as float, texts as str; None where an item has none."""
-    if pa.types.is_string(column.type):
-        return column.to_pylist()
-    return [None if value is None else _plain(value) for value in numbers(column).to_pylist()]
+    if pa.types.is_floating(column.type) or pa.types.is_struct(column.type):
+        return [None if value is None else _plain(value) for value in numbers(column).to_pylist()]
+    return column.to_pylist()
 
 
 def _plain(value: float) -> int | float:

@@ -136,7 +136,7 @@ class EmbeddedGeneration(Generation):
     def _page(self, ids: Int32) -> tuple[pa.RecordBatch, list[int], list[int | None]]:
         indptr, dropped = self._graph.indptr, self._dropped
         lost = [None] * len(ids) if dropped is None else dropped[ids].tolist()
-        return self.take(ids), (indptr[ids + 1] - indptr[ids]).tolist(), lost
+        return self._items.page(ids), (indptr[ids + 1] - indptr[ids]).tolist(), lost
 
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
         self._require_columns(names)

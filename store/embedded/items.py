@@ -103,6 +103,10 @@ class ItemReader:
             stop = min(start + _PAGE, ids.stop)
             yield _with_ids(stored.slice(start, stop - start), names, np.arange(start, stop, dtype=np.int32))
 
+    def page(self, ids: Int32) -> pa.RecordBatch:
+        """All columns of some items, as they lie in the file: cheaper than `take`."""
+        return self._items.take(pa.array(ids)).append_column(ID, pa.array(ids))
+
     def take(self, ids: Int32, names: Sequence[str]) -> pa.RecordBatch:
         return _with_ids(self._stored(names).take(pa.array(ids)), names, ids)
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from graphkin.protocol.errors import StoreError
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Field
+from graphkin.store.columns import ID, item_schema
 from graphkin.store.embedded.database import DATABASE_ERRORS, tells_damage
 from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.legacy import LEGACY_SCHEMA, as_columns, legacy_id
@@ -67,6 +68,9 @@ class LegacyItems:
         sql = f"SELECT {_COLUMNS} FROM items WHERE id >= ? AND id < ? ORDER BY id"  # noqa: S608
         for start in range(ids.start, ids.stop, _PAGE):
             yield _batch(self._query(sql, (start, min(start + _PAGE, ids.stop))))
+
+    def page(self, ids: Int32) -> pa.RecordBatch:
+        return self.take(ids, [ID.name, *item_schema(self._manifest).names])
 
     def take(self, ids: Int32, names: Sequence[str]) -> pa.RecordBatch:
         found: dict[int, tuple[Any, ...]] = {}

@@ -58,7 +58,10 @@ def map_table(file: BufferedReader) -> pa.RecordBatch:
 
 def narrowed(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Some rows as they were appended, texts with offsets of 32 bits."""
-    return batch.cast(pa.schema([each.with_type(_narrowed(each.type)) for each in batch.schema]))
+    fields = [each.with_type(_narrowed(each.type)) for each in batch.schema]
+    columns = zip(batch.columns, fields, strict=True)
+    narrow = [column if column.type == each.type else column.cast(each.type) for column, each in columns]
+    return pa.RecordBatch.from_arrays(narrow, schema=pa.schema(fields))
 
 
 def _widened(type: pa.DataType) -> pa.DataType:
