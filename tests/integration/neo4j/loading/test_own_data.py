@@ -158,15 +158,26 @@ def test_similarities_are_compared_as_they_read(
         assert len(stored) > 100
 
 
-def test_the_example_of_the_guide(empty_server: Any, molecules: Any, cypher_of: Callable[[str], list[str]]) -> None:
-    """Ethanol's neighbours, beside a generation that is no longer current and those of another collection."""
-    near = replace(molecules, pairs={**molecules.pairs, (0, 7): 0.45, (0, 8): 0.44999996})
+def test_the_examples_of_the_guide(empty_server: Any, molecules: Any, cypher_of: Callable[[str], list[str]]) -> None:
+    """Ethanol's neighbours, and some by their properties, beside a generation that is no longer current and those of
+    another collection."""
+    rows = [{**row, "properties": {**row["properties"], "molwt": 10.5 * id}} for id, row in enumerate(molecules.rows)]
+    near = replace(
+        molecules,
+        rows=rows,
+        properties={**molecules.properties, "molwt": "number"},
+        pairs={**molecules.pairs, (0, 7): 0.45, (0, 8): 0.44999996},
+    )
     with open_store(empty_server.url, create=True) as store:
         molecules.publish(store, "other")
         replace(molecules, recipe={"threshold": 0.3}).publish(store, "mine")
-        near.publish(store, "mine")
-    (statement,) = cypher_of("Your own Cypher")
-    assert [tuple(row.values()) for row in empty_server.ask(statement)] == [
+        current = near.publish(store, "mine").generation
+    neighbors, small = cypher_of("Your own Cypher")
+    assert [tuple(row.values()) for row in empty_server.ask(small)] == [
+        (rows[id]["smiles"], rows[id]["names"], 10.5 * id, value, text, current)
+        for id, value, text in ((0, -0.3, "-3.000e-01"), (1, 0.25, "+2.500e-01"), (7, 1e-7, "+1.000e-07"))
+    ]
+    assert [tuple(row.values()) for row in empty_server.ask(neighbors)] == [
         (molecules.rows[id]["smiles"], molecules.rows[id]["names"], similarity)
         for id, similarity in ((3, 0.9), (1, 0.7), (2, 0.7), (4, 0.5), (7, 0.45))
     ]
