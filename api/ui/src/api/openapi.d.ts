@@ -786,6 +786,8 @@ export interface components {
             versions: {
                 [key: string]: string;
             };
+            /** Libraries */
+            libraries: string[];
             /** Inputs */
             inputs: components["schemas"]["Input"][];
             counts: components["schemas"]["Counts"];
@@ -797,6 +799,11 @@ export interface components {
             properties: {
                 [key: string]: "number" | "text";
             };
+            /**
+             * Written
+             * @default []
+             */
+            written?: string[];
             /** Histograms */
             histograms: {
                 [key: string]: components["schemas"]["Histogram"];
@@ -807,6 +814,12 @@ export interface components {
             };
             /** Generation */
             generation: string;
+            /**
+             * Format
+             * @default 1
+             * @enum {integer}
+             */
+            format?: 1 | 2;
             /** Published At */
             published_at: string;
             /**
