@@ -15,9 +15,8 @@ import httpx
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphkin.protocol.errors import Conflict, Unavailable
+from graphkin.protocol.errors import Conflict, GenerationChanged, Unavailable
 from graphkin.protocol.values import MAX_BATCHES, MAX_EXPORTED, MAX_NEGATIVES, MAX_PAGE, PolicyName
-from graphkin.trainer.errors import GenerationChanged
 from graphkin.trainer.feed.connection import Connection, Parameters
 from graphkin.trainer.feed.rows import MEDIA_TYPE, Rows, stream_of
 
@@ -76,7 +75,7 @@ class Graphkin:
     """A graphkin server, at the URL that `graphkin serve` prints. Safe to share between threads.
 
     Where no server answers, that is an error at once. One that is away or busy later on is tried again, with jitter,
-    for `patience` seconds. Errors are those of `protocol.errors` and `trainer.errors`: `Unavailable` if it stays away,
+    for `patience` seconds. Errors are those of `protocol.errors`: `Unavailable` if it stays away,
     `VersionMismatch` if the server is of another version than this client, else what the server says about the request.
     """
 

@@ -14,9 +14,8 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_before_d
 from tenacity.nap import sleep_using_event
 from tenacity.wait import wait_random, wait_random_exponential
 
-from graphkin.protocol.errors import GraphkinError, InvalidInput, ServerFault, Unavailable
+from graphkin.protocol.errors import Closed, GraphkinError, InvalidInput, ServerFault, Unavailable, VersionMismatch
 from graphkin.protocol.problems import MEDIA_TYPE, error_of
-from graphkin.trainer.errors import Closed, VersionMismatch
 
 T = TypeVar("T")
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from graphkin.protocol.errors import ServerFault, Unavailable
-from graphkin.trainer.errors import GenerationChanged
+from graphkin.protocol.errors import GenerationChanged, ServerFault, Unavailable
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 

@@ -11,9 +11,17 @@ from typing import Any
 
 import pytest
 
-from graphkin.protocol.errors import Deleted, InvalidInput, NotFound, ServerFault, Unavailable
+from graphkin.protocol.errors import (
+    Closed,
+    Deleted,
+    GenerationChanged,
+    InvalidInput,
+    NotFound,
+    ServerFault,
+    Unavailable,
+    VersionMismatch,
+)
 from graphkin.store import open_store
-from graphkin.trainer.errors import Closed, GenerationChanged, VersionMismatch
 from graphkin.trainer.feed.client import Graphkin
 
 BLOCK = 65_536  # anchors in one piece of a stream

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from graphkin.protocol.errors import ServerFault, Unavailable
-from graphkin.trainer.errors import GenerationChanged
+from graphkin.protocol.errors import GenerationChanged, ServerFault, Unavailable
 from graphkin.trainer.feed.rows import Rows
 
 SIZES = (5, 1, 7)
