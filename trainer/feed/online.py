@@ -10,9 +10,9 @@ import platformdirs
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from graphkin.client.client import PATIENCE, Collection, Graphkin
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.cache import Arrays, Cache
-from graphkin.trainer.feed.client import PATIENCE, Collection, Graphkin
 from graphkin.trainer.feed.prefetch import Prefetch
 from graphkin.trainer.feed.source import Epoch, Generation, Source
 from graphkin.trainer.strategy import Draws

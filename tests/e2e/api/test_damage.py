@@ -11,9 +11,9 @@ import pytest
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
+from graphkin.client.client import Graphkin
 from graphkin.protocol.errors import Damaged
 from graphkin.store import open_store
-from graphkin.trainer.feed.client import Graphkin
 
 URL = "/v1/collections/nci"
 POSITIVES = {"policy": "random_walk"}

@@ -14,7 +14,7 @@ from graphkin.protocol.policy import Policy
 from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
 from graphkin.store.sampling.engine import sampler_of
-from tests.integration.trainer.conftest import publish_ring
+from tests.integration.conftest import publish_ring
 
 KILLS, SERVERS, PAIRS = 5, 3, 3
 ITEMS = 40_000

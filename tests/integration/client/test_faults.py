@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from graphkin.client.client import Graphkin
 from graphkin.protocol.errors import (
     Closed,
     Deleted,
@@ -22,7 +23,6 @@ from graphkin.protocol.errors import (
     VersionMismatch,
 )
 from graphkin.store import open_store
-from graphkin.trainer.feed.client import Graphkin
 
 BLOCK = 65_536  # anchors in one piece of a stream
 OURS = version("graphkin")

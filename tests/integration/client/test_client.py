@@ -8,8 +8,8 @@ import httpx
 import numpy as np
 import pytest
 
+from graphkin.client.client import Collection, Graphkin
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
-from graphkin.trainer.feed.client import Collection, Graphkin
 
 DRAWS: list[dict[str, Any]] = [
     {"policy": "first_order", "seed": 7},

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from graphkin.client.rows import Rows
 from graphkin.protocol.errors import GenerationChanged, ServerFault, Unavailable
-from graphkin.trainer.feed.rows import Rows
 
 SIZES = (5, 1, 7)
 

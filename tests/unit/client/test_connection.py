@@ -3,7 +3,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from graphkin.trainer.feed.connection import seconds_of, series_of
+from graphkin.client.connection import seconds_of, series_of
 
 
 @pytest.mark.parametrize(

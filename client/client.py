@@ -15,10 +15,10 @@ import httpx
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graphkin.client.connection import Connection, Parameters
+from graphkin.client.rows import MEDIA_TYPE, Rows, stream_of
 from graphkin.protocol.errors import Conflict, GenerationChanged, Unavailable
 from graphkin.protocol.values import MAX_BATCHES, MAX_EXPORTED, MAX_NEGATIVES, MAX_PAGE, PolicyName
-from graphkin.trainer.feed.connection import Connection, Parameters
-from graphkin.trainer.feed.rows import MEDIA_TYPE, Rows, stream_of
 
 PATIENCE = 600.0
 """Seconds for which a request is tried again by default: enough for a restart, or for positive sets to be drawn."""

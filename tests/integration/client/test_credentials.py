@@ -9,8 +9,8 @@ from threading import Thread
 
 import pytest
 
+from graphkin.client.client import Graphkin
 from graphkin.protocol.errors import GraphkinError, InvalidInput, ServerFault, Unavailable
-from graphkin.trainer.feed.client import Graphkin
 
 USER, PASSWORD = "ann", "only-for-this-test"
 

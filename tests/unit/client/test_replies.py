@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from graphkin.client import client
 from graphkin.protocol import replies
 from graphkin.protocol.frozen import Frozen
 from graphkin.store import records
-from graphkin.trainer.feed import client
 
 
 @pytest.mark.parametrize(
