@@ -37,7 +37,7 @@ def fetch(
     **trained: Any,
 ) -> None:
     """Write features, positives and negatives into a folder that `graphkin pretrain --offline` trains from."""
-    from graphkin.client.client import Graphkin
+    from graphkin.client import Graphkin
     from graphkin.output import whole_folder
     from graphkin.progress import terminal_progress
     from graphkin.trainer.feed.kinds import features

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from graphkin.client.client import Collection
+from graphkin.client import Collection
 from graphkin.protocol.errors import Conflict
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize

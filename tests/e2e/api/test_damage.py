@@ -11,7 +11,7 @@ import pytest
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
-from graphkin.client.client import Graphkin
+from graphkin.client import Graphkin
 from graphkin.protocol.errors import Damaged
 from graphkin.store import open_store
 

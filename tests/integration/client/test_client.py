@@ -1,5 +1,6 @@
-"""The client against what the API says to a plain HTTP client."""
+"""Both clients against what the API says to a plain HTTP client."""
 
+import io
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -7,9 +8,13 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from rdkit import Chem
 
-from graphkin.client.client import Collection, Graphkin
+from graphkin.client import Collection, Graphkin
+from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.store import open_store
 
 DRAWS: list[dict[str, Any]] = [
     {"policy": "first_order", "seed": 7},
@@ -19,8 +24,8 @@ DRAWS: list[dict[str, Any]] = [
 
 
 @pytest.fixture(scope="module")
-def server(url: str) -> Iterator[Graphkin]:
-    with Graphkin(url) as server:
+def server(connect: Any, url: str) -> Iterator[Graphkin]:
+    with connect(url) as server:
         yield server
 
 
@@ -35,6 +40,18 @@ def plain(url: str) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def rejecting(serve: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serves a collection of one molecule, for which 1,300 records were rejected."""
+    folder = tmp_path_factory.mktemp("rejecting")
+    (folder / "some.smi").write_text("CCO one\n" + "nonsense\n" * 1300)
+    with open_store(folder / "store", create=True) as store:
+        options = IngestOptions(workers=1, max_rejected=1)
+        ingest(store, "some", [str(folder / "some.smi")], resolve(), options)
+    with serve(folder / "store") as url:
+        yield url
+
+
 def rows_of(reply: httpx.Response) -> list[dict[str, Any]]:
     assert reply.status_code == 200, reply.text
     return [json.loads(line) for line in reply.text.splitlines()]
@@ -42,7 +59,7 @@ def rows_of(reply: httpx.Response) -> list[dict[str, Any]]:
 
 def test_collections_are_listed_and_opened(server: Graphkin, url: str) -> None:
     listed = httpx.get(f"{url}/v1/collections").json()["collections"]
-    assert server.collections() == listed
+    assert [each.model_dump() for each in server.collections()] == listed
     for each in listed:
         collection = server.collection(each["name"])
         assert (collection.kind, collection.generation, collection.size) == (
@@ -51,43 +68,119 @@ def test_collections_are_listed_and_opened(server: Graphkin, url: str) -> None:
             each["items"],
         )
         assert each["name"] in repr(collection)
+        assert collection.detail.model_dump() == httpx.get(f"{url}/v1/collections/{each['name']}").json()
+
+
+def test_the_server_says_how_it_is(server: Graphkin) -> None:
+    assert server.livez().status == "alive"
+    assert server.readyz().status == "ready"
+    assert "# TYPE graphkin_http_requests" in server.metrics()
+
+
+def said(reply: httpx.Response) -> dict[str, Any]:
+    """But for the generation, which objects that are parts of replies do not name."""
+    found: dict[str, Any] = reply.json()
+    del found["generation"]
+    return found
 
 
 def test_items_come_by_id_and_by_what_they_are(nci: Collection, plain: httpx.Client) -> None:
     everything = [*nci.items()]
-    assert [item["id"] for item in everything] == [*range(nci.size)]
+    assert [item.id for item in everything] == [*range(nci.size)]
     for item in everything[::37]:
-        reply = plain.get(f"items/{item['id']}").json()
-        del reply["generation"]
-        assert item == reply == nci.item(item["id"])
-        assert item["id"] in [found["id"] for found in nci.items(smiles=item["smiles"])]
-        assert item["id"] in [found["id"] for found in nci.items(name=item["names"][0])]
+        assert item == nci.item(item.id)
+        assert item.model_dump() == said(plain.get(f"items/{item.id}"))
+        assert item.id in [found.id for found in nci.items(smiles=item.smiles)]
+        assert item.id in [found.id for found in nci.items(name=item.names[0])]
     assert [*nci.items(name="nobody")] == []
 
 
 def test_all_items_of_many_pages(server: Graphkin) -> None:
-    ids = [item["id"] for item, _ in zip(server.collection("many").items(), range(2500), strict=False)]
+    ids = [item.id for item, _ in zip(server.collection("many").items(), range(2500), strict=False)]
     assert ids == [*range(2500)]
 
 
 def test_neighbors_of_every_page_or_as_many_as_wanted(nci: Collection, plain: httpx.Client) -> None:
-    degrees = {item["id"]: item["degree"] for item in nci.items()}
+    degrees = {item.id: item.degree for item in nci.items()}
     busiest = max(degrees, key=degrees.__getitem__)
     reply = plain.get(f"items/{busiest}/neighbors", params={"limit": 1000}).json()["neighbors"]
-    assert nci.neighbors(busiest) == reply
-    assert nci.neighbors(busiest, limit=2) == reply[:2]
-    near = [each for each in reply if each["similarity"] >= 0.6]
-    assert nci.neighbors(busiest, min_similarity=0.6) == near
+    found = nci.neighbors(busiest)
+    assert [each.model_dump() for each in found] == reply
+    assert nci.neighbors(busiest, limit=2) == found[:2]
+    assert nci.neighbors(busiest, min_similarity=0.6) == [each for each in found if each.similarity >= 0.6]
 
 
 def test_search_by_each_notation(nci: Collection, plain: httpx.Client) -> None:
-    reply = plain.post("search", json={"smiles": "CCOC(C)=O", "limit": 3}).json()
-    del reply["generation"]
-    assert nci.search(smiles="CCOC(C)=O", limit=3) == reply
-    assert nci.search(inchi="InChI=1S/C4H8O2/c1-3-6-4(2)5/h3H2,1-2H3", limit=3) == reply
-    assert nci.search(smiles="CCOC(C)=O", min_similarity=0.3)["total"] == len(
+    found = nci.search(smiles="CCOC(C)=O", limit=3)
+    assert found.model_dump() == plain.post("search", json={"smiles": "CCOC(C)=O", "limit": 3}).json()
+    assert nci.search(inchi="InChI=1S/C4H8O2/c1-3-6-4(2)5/h3H2,1-2H3", limit=3) == found
+    assert nci.search(structure="CCOC(C)=O", limit=3) == found
+    assert nci.search(molblock=Chem.MolToMolBlock(Chem.MolFromSmiles("CCOC(C)=O")), limit=3) == found
+    assert nci.search(smiles="CCOC(C)=O", min_similarity=0.3).total == len(
         plain.post("search", json={"smiles": "CCOC(C)=O", "min_similarity": 0.3, "limit": 1000}).json()["hits"]
     )
+
+
+def test_a_structure_that_need_not_be_stored(nci: Collection, plain: httpx.Client) -> None:
+    asked = {"smiles": "OC(=O)CC1CC1"}
+    assert nci.structure(**asked).model_dump() == plain.get("structure", params=asked).json()
+    assert (
+        nci.structure_depiction(**asked, width=100)
+        == plain.get("structure.svg", params={**asked, "width": 100}).content
+    )
+
+
+def test_an_item_is_drawn_and_what_it_shares_highlighted(nci: Collection, plain: httpx.Client) -> None:
+    for shared in ({}, {"highlight": 7}, {"highlight_smiles": "CCO"}):
+        drawn = nci.depiction(5, height=300, **shared)
+        assert drawn == plain.get("items/5/depiction.svg", params={"height": 300, **shared}).content
+
+
+def test_the_hierarchy_as_a_graph(nci: Collection, plain: httpx.Client) -> None:
+    busiest = max(nci.items(), key=lambda item: item.degree).id
+    query = {"hops": 2, "max_items": 30, "max_edges": 40, "min_similarity": 0.45}
+    around = nci.subgraph(busiest, **query)
+    assert around.model_dump() == plain.get(f"items/{busiest}/subgraph", params=query).json()
+    farthest = around.nodes[-1].item.id
+    path = nci.path(busiest, farthest, min_similarity=0.45)
+    assert path is not None
+    assert len(path) == around.nodes[-1].hop + 1
+    assert [step.id for step in path][:: len(path) - 1] == [busiest, farthest]
+    assert nci.path(busiest, farthest, max_hops=1) is None
+    query = {"targets": 50, "max_hops": 3, "seed": 4}
+    assert [hop.model_dump() for hop in nci.hops(**query)] == plain.get("hops", params=query).json()["hops"]
+
+
+def test_components_of_every_page_as_one(nci: Collection, plain: httpx.Client) -> None:
+    query = {"min_similarity": 0.5, "min_size": 1}
+    whole = plain.get("components", params={**query, "limit": 1000}).json()
+    assert whole["next_cursor"] is None
+    assert nci.components(**query).model_dump() == whole
+    assert nci.components(**query, limit=3).components == nci.components(**query).components[:3]
+    largest = whole["components"][0]
+    part = nci.component(largest["id"], min_similarity=0.5)
+    assert (
+        part.model_dump()
+        == plain.get(f"components/{largest['id']}", params={"min_similarity": 0.5, "limit": 1000}).json()
+    )
+    assert len(part.items) == largest["size"]
+    assert nci.component(largest["id"], min_similarity=0.5, limit=2).items == part.items[:2]
+
+
+def test_components_of_many_pages(server: Graphkin) -> None:
+    many = server.collection("many")
+    apart = many.components(min_similarity=0.95, min_size=1, limit=2500)
+    assert [each.id for each in apart.components] == [*range(2500)]
+    assert [item.id for item in apart.named] == [*range(2500)]
+    assert (apart.total, apart.singletons) == (many.size, many.size)
+    assert [item.id for item in many.component(0, limit=1500).items] == [*range(1500)]
+
+
+def test_what_was_not_kept_is_told(rejecting: str, connect: Any) -> None:
+    with connect(rejecting) as server:
+        found = [*server.collection("some").rejections()]
+        assert [each.line for each in found] == [*range(2, 1302)]
+        assert found[0].input == "nonsense"
 
 
 @pytest.mark.parametrize("draw", DRAWS, ids=lambda draw: draw["policy"])
@@ -101,7 +194,15 @@ def test_an_epoch_is_what_json_lines_say(nci: Collection, plain: httpx.Client, d
     assert nci.epoch(3, **draw, start=nci.size).to_pylist() == []
     for row in rows[::61]:
         explained = nci.positives(row["anchor"], epoch=3, **draw)
-        assert [each["item"]["id"] for each in explained] == row["positives"][: row["count"]]
+        assert [each.item.id for each in explained.positives] == row["positives"][: row["count"]]
+    ids = [17, 3, 3, 250]
+    assert nci.positives_batch(ids, epoch=3, **draw).to_pylist() == [rows[id] for id in ids]
+
+
+def test_more_anchors_than_a_request_may_name(server: Graphkin) -> None:
+    many, ids = server.collection("many"), [*range(70_000)]
+    table = many.positives_batch(ids, "first_order", epoch=1)
+    assert table.equals(many.epoch(1, "first_order", stop=70_000), check_metadata=True)
 
 
 def test_negatives_are_what_json_lines_say(nci: Collection, plain: httpx.Client) -> None:
@@ -120,14 +221,28 @@ def test_more_negatives_than_a_reply_may_hold(server: Graphkin) -> None:
 def test_edges_of_at_least_some_similarity(nci: Collection, plain: httpx.Client) -> None:
     lines = plain.get("export", params={"what": "edges", "format": "csv"}).text.splitlines()[1:]
     rows = [(int(a), int(b), np.float32(s)) for a, b, s in (line.split(",") for line in lines)]
-    for threshold in (0.0, 0.7, 1.0):
+    for threshold in (0.4, 0.7, 1.0):
         columns = nci.edges(min_similarity=threshold).to_pydict()
         found = [*zip(columns["source"], columns["target"], map(np.float32, columns["similarity"]), strict=True)]
         assert found == [row for row in rows if row[2] >= np.float32(threshold)]
+    assert nci.edges().num_rows == len(rows)
 
 
 def test_a_column_comes_in_blocks_by_id(nci: Collection) -> None:
-    assert [text for block in nci.column("smiles") for text in block] == [item["smiles"] for item in nci.items()]
+    assert [text for block in nci.column("smiles") for text in block] == [item.smiles for item in nci.items()]
+
+
+def test_files_are_what_the_server_sends(nci: Collection, plain: httpx.Client) -> None:
+    for what, format in (("items", "sdf"), ("edges", "graphml")):
+        file = io.BytesIO(b"before ")
+        file.seek(0, io.SEEK_END)
+        nci.export(file, what, format)
+        sent = plain.get("export", params={"what": what, "format": format}).content
+        assert file.getvalue() == b"before " + sent
+    file = io.BytesIO()
+    chosen = {"ids": [7, 2, 9], "query_smiles": "CCO"}
+    nci.export(file, "items", "csv", **chosen)
+    assert file.getvalue() == plain.post("export", json={"what": "items", "format": "csv", **chosen}).content
 
 
 def test_what_the_server_refuses_is_raised_in_its_words(server: Graphkin, nci: Collection) -> None:
@@ -143,7 +258,7 @@ def test_what_the_server_refuses_is_raised_in_its_words(server: Graphkin, nci: C
     assert low.value.expected == "0.4 to 1"
     assert str(low.value).count("\n") == 3
     with pytest.raises(InvalidInput, match="unknown parameter"):
-        nci.epoch(0, "first_order", kk=3)
+        nci.epoch(0, "first_order", kk=3)  # type: ignore[call-arg]
     with pytest.raises(InvalidInput, match="count"):
         nci.negatives(0, count=10**6)
     with pytest.raises(Conflict):

@@ -1,14 +1,13 @@
 """Arrow streams that are cut at any byte."""
 
 import io
-from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from graphkin.client.rows import Rows
+from graphkin.client.rows import Rows, Stream
 from graphkin.protocol.errors import GenerationChanged, ServerFault, Unavailable
 
 SIZES = (5, 1, 7)
@@ -26,37 +25,66 @@ def stream(start: int, *sizes: int, metadata: str = "one") -> bytes:
     return sink.getvalue()
 
 
-def pieces(content: bytes, size: int) -> Iterator[bytes]:
-    """In pieces of so many bytes, with an empty one first."""
-    yield b""
+def feed(rows: Rows, content: bytes, size: int = 100) -> None:
+    """One stream, in pieces of so many bytes, with an empty one first."""
+    rows.begin()
+    rows.feed(b"")
     for start in range(0, len(content), size):
-        yield content[start : start + size]
+        rows.feed(content[start : start + size])
+    rows.end()
+
+
+def numbered(start: int, end: int) -> Rows:
+    return Rows("anchor", np.arange(start, end))
 
 
 def test_a_stream_cut_anywhere_is_continued() -> None:
     whole = stream(10, *SIZES)
     expected = pa.ipc.open_stream(whole).read_all()
-    ends = {10 + sum(SIZES[:count]) for count in range(len(SIZES) + 1)}
+    ends = {sum(SIZES[:count]) for count in range(len(SIZES) + 1)}
     for cut in range(len(whole)):
-        rows = Rows("anchor", 10, 10 + sum(SIZES))
+        rows = numbered(10, 10 + sum(SIZES))
         with suppress(Unavailable):
-            rows.take(pieces(whole[:cut], 7))
-        assert rows.next in ends
-        if rows.missing:
-            rows.take(pieces(stream(rows.next, rows.missing), 100))
-        assert rows.missing == 0
+            feed(rows, whole[:cut], 7)
+        assert rows.taken in ends
+        if len(rows.missing):
+            feed(rows, stream(rows.missing[0], len(rows.missing)))
+        assert not len(rows.missing)
         assert rows.table().equals(expected.combine_chunks(), check_metadata=True)
+
+
+def test_rows_come_in_any_order_that_was_asked_for() -> None:
+    rows = Rows("anchor", np.array([7, 8, 3, 4, 3]))
+    feed(rows, stream(7, 2))
+    assert rows.missing.tolist() == [3, 4, 3]
+    feed(rows, stream(3, 1, 1))
+    feed(rows, stream(3, 1))
+    assert rows.table()["value"].to_pylist() == [49, 64, 9, 16, 9]
 
 
 def test_what_breaks_off_says_so() -> None:
     for content in (b"", b"<html>502 Bad Gateway</html>", stream(0)):
         with pytest.raises(Unavailable, match="broke off"):
-            Rows("anchor", 0, 5).take(iter([content]))
+            feed(numbered(0, 5), content)
+    with pytest.raises(Unavailable, match="no Arrow stream"):
+        feed(numbered(5, 5), b"")
+
+
+def test_the_end_of_a_stream_is_told_from_a_break_between_two_batches() -> None:
+    whole = stream(0, *SIZES)
+    for cut in range(len(whole) + 1):
+        read = Stream()
+        batches = [batch for start in range(0, cut, 11) for batch in read.feed(whole[start : min(start + 11, cut)])]
+        assert read.ended == (cut == len(whole))
+        if not read.ended:
+            with pytest.raises(Unavailable, match="broke off"):
+                read.require_end()
+    assert pa.Table.from_batches(batches).equals(pa.ipc.open_stream(whole).read_all())
 
 
 def test_no_rows_at_all_may_be_what_was_asked_for() -> None:
-    rows = Rows("anchor", 5, 5)
-    rows.take(iter([stream(5)]))
+    rows = numbered(5, 5)
+    feed(rows, stream(5))
     assert rows.table().num_rows == 0
     assert rows.table().schema.names == ["anchor", "value"]
 
@@ -64,13 +92,13 @@ def test_no_rows_at_all_may_be_what_was_asked_for() -> None:
 def test_rows_that_were_not_asked_for_are_refused() -> None:
     for start, *sizes in ((1, 5), (0, 6), (0, 2, 4)):
         with pytest.raises(ServerFault, match="anchor numbers"):
-            Rows("anchor", 0, 5).take(iter([stream(start, *sizes)]))
+            feed(numbered(0, 5), stream(start, *sizes))
 
 
 def test_two_draws_are_not_mixed() -> None:
-    rows = Rows("anchor", 0, 5)
-    rows.take(iter([stream(0, 3)]))
+    rows = numbered(0, 5)
+    feed(rows, stream(0, 3))
     with pytest.raises(GenerationChanged) as changed:
-        rows.take(iter([stream(3, 2, metadata="two")]))
+        feed(rows, stream(3, 2, metadata="two"))
     assert "two" in changed.value.given
     assert "one" in str(changed.value.expected)
