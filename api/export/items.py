@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from graphkin.api.export.table import ItemTable, text
+from graphkin.store.columns import numbers
 
 _RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -22,13 +23,8 @@ def schema(table: ItemTable) -> pa.Schema:
 def typed(table: ItemTable) -> Iterator[pa.RecordBatch]:
     """Batches of `schema`."""
     of = schema(table)
-    fixed = len(table.titles)
-    for batch in table.rows():
-        columns = [list(column) for column in zip(*batch, strict=True)]
-        for at in range(fixed, len(of)):
-            convert = float if pa.types.is_floating(of.field(at).type) else text
-            columns[at] = [None if value is None else convert(value) for value in columns[at]]
-        yield pa.record_batch(columns, schema=of)
+    for columns, properties in table.batches():
+        yield pa.RecordBatch.from_arrays([*columns, *map(numbers, properties)], schema=of)
 
 
 def csv_lines(table: ItemTable) -> Iterator[bytes]:
@@ -37,14 +33,16 @@ def csv_lines(table: ItemTable) -> Iterator[bytes]:
     writer = csv.writer(lines, lineterminator="\r\n")
     writer.writerow([*table.titles, *(_unrun(column.title) for column in table.properties)])
     yield lines.drain()
+    as_cell = [text, text, *(_cell for _ in table.titles[2:])]
+    as_cell += [text if column.kind == "number" else _cell for column in table.properties]
     for batch in table.rows():
-        for id, structure, *others in batch:
-            writer.writerow([id, structure, *("" if value is None else _cell(value) for value in others)])
+        for row in batch:
+            writer.writerow(["" if value is None else to(value) for to, value in zip(as_cell, row, strict=True)])
         yield lines.drain()
 
 
 def _cell(value: Any) -> str:
-    return text(value) if isinstance(value, int | float) else _unrun(text(value))
+    return text(value) if isinstance(value, float) else _unrun(text(value))
 
 
 def _unrun(value: str) -> str:

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
+import pyarrow as pa
 
 from graphkin.store.base import Generation
+from graphkin.store.columns import distinct, texts, titles
 from graphkin.store.records import Float32, Int32, shortest
 
 _RESERVED = ("id", "smiles", "structure", "names", "inchikey")
@@ -15,7 +16,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 class Column(NamedTuple):
-    """One exported property: `title` is what it is called in the export, `name` in the store."""
+    """One exported property: `title` is what it is called in the export, `name` its column in the store."""
 
     title: str
     name: str
@@ -53,25 +54,26 @@ class ItemTable:
     @property
     def properties(self) -> list[Column]:
         """The properties by name, each with a title of its own."""
-        taken = {*_RESERVED, *self.titles}
-        columns = []
-        for name, kind in sorted(self.generation.manifest.properties.items()):
-            title = name or "unnamed"
-            while title in taken:
-                title = f"property.{title}"
-            taken.add(title)
-            columns.append(Column(title, name, kind))
-        return columns
+        stored = titles(self.generation.manifest.properties)
+        called = distinct(stored.values(), {*_RESERVED, *self.titles})
+        kinds = self.generation.manifest.properties
+        return [Column(called[column], column, kinds[name]) for name, column in stored.items()]
+
+    def batches(self) -> Iterator[tuple[list[pa.Array], list[pa.Array]]]:
+        """A batch of items at a time: the columns of `titles`, and those of `properties` as the store has them."""
+        for batch in self.generation.scan(self.ids):
+            columns = [batch[title] for title in self._stored]
+            if self.comparison is not None:
+                columns.append(pa.array(self.comparison.similarity(batch["id"].to_numpy())))
+            yield columns, [batch[column.name] for column in self.properties]
 
     def rows(self) -> Iterator[list[list[Any]]]:
-        """Batches of rows: the values of `titles` and `properties`, None where an item has none."""
-        names = [column.name for column in self.properties]
-        for batch in self.generation.scan(self.ids):
-            columns = [batch[title].to_pylist() for title in self._stored]
+        """Batches of rows: the values of `titles`, and those of `properties` as they are written; None for none."""
+        for columns, properties in self.batches():
+            held = [column.to_pylist() for column in columns]
             if self.comparison is not None:
-                columns.append(shortest(self.comparison.similarity(np.asarray(batch["id"]))))
-            properties = map(json.loads, batch["properties"].to_pylist())
-            yield [[*row, *map(own.get, names)] for *row, own in zip(*columns, properties, strict=True)]
+                held[-1] = shortest(columns[-1].to_numpy())
+            yield [list(row) for row in zip(*held, *(texts(each).to_pylist() for each in properties), strict=True)]
 
 
 def text(value: Any) -> str:

@@ -34,7 +34,7 @@ class Neo4jStore(Store):
                 "this database holds no graphkin store", hint="`graphkin ingest` or `graphkin load` makes one"
             )
         if row["version"] is not None:
-            require_schema_version(row["version"], cypher.SCHEMA_VERSION, _IF_OLDER)
+            require_schema_version(row["version"], cypher.OLDEST_VERSION, cypher.SCHEMA_VERSION, _IF_OLDER)
         kinds = {found.kind for found in self.collections()}  # in a database that `neo4j-admin` filled
         self._ensure(cypher.SCHEMA + [statement for kind in kinds for statement in cypher.item_schema(kind)])
         if row["version"] is None:
@@ -74,6 +74,7 @@ class Neo4jStore(Store):
     def draft(self, collection: str, kind: Kind) -> Draft:
         self._require_writable(collection, kind)
         self._ensure(cypher.item_schema(kind))
+        self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)
         self._sweep(collection)
         return Neo4jDraft(self._connection, collection, kind)
 

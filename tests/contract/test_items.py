@@ -12,7 +12,7 @@ import pytest
 
 from graphkin.protocol.errors import Conflict, NotFound
 from graphkin.store.base import Generation, Store
-from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA
+from graphkin.store.records import REJECTION_SCHEMA
 
 
 def _degree(hierarchy: Any, id: int) -> int:
@@ -24,7 +24,7 @@ def test_items_come_back_as_they_were_given(published: Generation, molecules: An
         {
             "id": id,
             **{name: value for name, value in row.items() if name != "structure"},
-            "properties": json.loads(row["properties"]),
+            "properties": row["properties"],
             "degree": _degree(molecules, id),
             "dropped": molecules.dropped[id],
         }
@@ -82,15 +82,15 @@ def test_scan_reads_all_in_id_order(published: Generation, molecules: Any) -> No
     batches = list(published.scan())
     table = pa.Table.from_batches(batches)
     assert table.schema.field("id").type == pa.int32()
-    assert table.schema.names == ["id", *ITEM_SCHEMA.names]
+    assert table.schema.names == ["id", *molecules.items.schema.names]
     assert table["id"].to_pylist() == list(range(10))
-    assert table.drop_columns("id").to_pylist() == [{**row} for row in molecules.rows]
+    assert table.drop_columns("id").to_pylist() == molecules.items.to_pylist()
 
 
 def test_scan_of_some_ids_keeps_their_order(published: Generation, molecules: Any) -> None:
     ids = np.array([4, 9, 0, 4], np.int32)
     rows = [row for batch in published.scan(ids) for row in batch.to_pylist()]
-    assert rows == [{"id": id, **molecules.rows[id]} for id in ids.tolist()]
+    assert rows == [{"id": id, **molecules.items.to_pylist()[id]} for id in ids.tolist()]
     assert list(published.structures(ids)) == [row["smiles"] for row in rows]
     assert [batch for batch in published.scan(np.empty(0, np.int32)) if batch.num_rows] == []
 
@@ -129,6 +129,69 @@ def test_find_is_exact(published: Generation, field: Any, value: str, ids: list[
     assert published.find(field, value) == ids
 
 
+@pytest.mark.parametrize(
+    ("names", "start", "stop"),
+    [
+        (["logP"], 0, None),
+        (["names", "id"], 3, 8),
+        (["id"], 9, 10),
+        (["note", "logP", "smiles"], 4, 4),
+        (["id", "smiles", "structure", "inchikey", "names", "logP", "note"], 0, 10),
+    ],
+)
+def test_columns_are_those_asked_for(
+    published: Generation, molecules: Any, names: list[str], start: int, stop: int | None
+) -> None:
+    rows = [{"id": id, **row} for id, row in enumerate(molecules.items.to_pylist())]
+    batches = list(published.columns(names, start, stop))
+    assert [row for batch in batches for row in batch.to_pylist()] == [
+        {name: row[name] for name in names} for row in rows[start:stop]
+    ]
+    assert all(batch.schema.names == names for batch in batches)
+    taken = published.take(np.array([7, 1, 7], np.int32), names)
+    assert taken.to_pylist() == [{name: rows[id][name] for name in names} for id in (7, 1, 7)]
+    assert published.take(np.empty(0, np.int32), names).schema == taken.schema
+
+
+def test_numbers_come_with_their_texts(published: Generation) -> None:
+    (batch,) = published.columns(["logP"])
+    assert batch["logP"].to_pylist()[:3] == [
+        {"number": -0.3, "text": "-3.000e-01"},
+        {"number": 0.25, "text": "+2.500e-01"},
+        None,
+    ]
+
+
+def test_columns_and_rows_that_there_are_not(published: Generation) -> None:
+    with pytest.raises(NotFound, match="logp") as error:
+        next(published.columns(["id", "logp"]))
+    assert "logP" in str(error.value.expected)
+    with pytest.raises(NotFound, match="logp"):
+        published.take(np.array([0], np.int32), ["logp"])
+    for start, stop in ((0, 11), (-1, 3), (5, 4)):
+        with pytest.raises(NotFound, match="range"):
+            next(published.columns(["id"], start, stop))
+    for id in (-1, 10):
+        with pytest.raises(NotFound, match=str(id)):
+            published.take(np.array([0, id], np.int32), ["id"])
+
+
+ODD = ["id", "names", "", "graph", "digest", "property.names", "x.text", "a:b", 'a "b", `c`', "é\n", "n" * 20_000]
+
+
+def test_properties_may_have_any_name(store: Store, hierarchy: Any) -> None:
+    own = {**dict.fromkeys(ODD, "text"), "x": 7, "fingerprint": -0.5}
+    rows = [{"smiles": "C", "names": ["n"], "properties": own}, {"smiles": "N", "names": [], "properties": {}}]
+    types = {name: "text" if value == "text" else "number" for name, value in own.items()}
+    odd = hierarchy(rows, {(0, 1): 0.5}, properties=types, written={"x": "03d"})
+    odd.publish(store, "odd")
+    with store.open("odd") as generation:
+        assert [item["properties"] for item in generation.items([0, 1])] == [own, {}]
+        assert pa.Table.from_batches(generation.scan()).drop_columns("id").to_pylist() == odd.items.to_pylist()
+        assert generation.column("x").tolist()[0] == 7
+        assert generation.check() == []
+
+
 def test_find_pages_by_id(published: Generation) -> None:
     assert published.find("name", "alcohol", limit=2) == [0, 1]
     assert published.find("name", "alcohol", after=1, limit=2) == [3]
@@ -162,7 +225,7 @@ def test_rejections_in_input_order(published: Generation, molecules: Any) -> Non
 
 def test_structures_come_back_as_they_were_given(published_graphs: Generation, graphs: Any) -> None:
     rows = [row for batch in published_graphs.scan() for row in batch.to_pylist()]
-    assert rows == [{"id": id, **row} for id, row in enumerate(graphs.rows)]
+    assert rows == [{"id": id, **row} for id, row in enumerate(graphs.items.to_pylist())]
     some = published_graphs.structures(np.array([2, 0], np.int32))
     assert list(some) == [graphs.rows[2]["structure"], graphs.rows[0]["structure"]]
     assert published_graphs.column("size").tolist() == [3, 4, 3]
@@ -173,7 +236,7 @@ def test_structures_come_back_as_they_were_given(published_graphs: Generation, g
 
 def test_a_large_structure(store: Store, hierarchy: Any) -> None:
     large = json.dumps({"num_nodes": 100_000, "edges": [[node, node + 1] for node in range(99_999)]})
-    rows = [{"structure": large, "names": ["large"], "properties": "{}"}] * 2
+    rows = [{"structure": large, "names": ["large"]}] * 2
     hierarchy(rows, {(0, 1): 1.0}, kind="graph", rdkit=None).publish(store, "large")
     with store.open("large") as generation:
         assert list(generation.structures()) == [large, large]
@@ -214,7 +277,7 @@ def test_whole_generation_checks_out(published: Generation) -> None:
 def many(store: Store, hierarchy: Any) -> Iterator[Generation]:
     """5,000 items, 4,500 rejections, no edge."""
     rows = [
-        {"smiles": f"C{id}", "inchikey": None, "names": [f"n{id % 7}", f"own{id}"], "properties": f'{{"x": {id}}}'}
+        {"smiles": f"C{id}", "inchikey": None, "names": [f"n{id % 7}", f"own{id}"], "properties": {"x": id}}
         for id in range(5000)
     ]
     rejections = [{"source": "f", "line": line, "input": "x", "reason": "y"} for line in range(4500)]

@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from graphkin.protocol.errors import Conflict, Deleted, InvalidInput, NotFound, StoreBusy, StoreError
 from graphkin.store.base import Generation, Store
-from graphkin.store.records import ITEM_SCHEMA, Edges
+from graphkin.store.records import Edges
 
 
 @pytest.fixture
@@ -157,8 +156,9 @@ def test_id_depends_on_recipe_rdkit_and_every_item(store: Store, molecules: Any)
         molecules,
         replace(molecules, recipe={**molecules.recipe, "threshold": 0.41}),
         replace(molecules, rdkit="2026.09.2"),
+        replace(molecules, written={"logP": ".4f"}),
         replace(molecules, rows=[*rows[:-1], {**rows[-1], "names": ["%_"]}]),
-        replace(molecules, rows=[*rows[:-1], {**rows[-1], "properties": '{"x": 1}'}]),
+        replace(molecules, rows=[*rows[:-1], {**rows[-1], "properties": {"note": "1"}}]),
         replace(molecules, rows=[*rows[:-1], {**rows[-1], "inchikey": ""}]),
         replace(molecules, rows=[*rows[:-1], {**rows[-1], "smiles": "CC"}]),
         replace(molecules, rows=[*rows[:-2], rows[-1], rows[-2]]),
@@ -178,7 +178,7 @@ def test_id_does_not_depend_on_inputs_or_times(store: Store, molecules: Any) -> 
 
 def test_empty_batches_change_nothing(store: Store, molecules: Any) -> None:
     plain = molecules.publish(store, "a")
-    none = pa.RecordBatch.from_pylist([], schema=ITEM_SCHEMA)
+    none = molecules.items.slice(0, 0)
     nothing = Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
     with store.draft("b", "molecule") as draft:
         draft.append_items(none)
@@ -195,7 +195,7 @@ def test_empty_batches_change_nothing(store: Store, molecules: Any) -> None:
 def test_arrays_handed_over_may_be_reused_at_once(store: Store, molecules: Any) -> None:
     words, edges = molecules.words, molecules.edges
     with store.draft("molecules", "molecule") as draft:
-        draft.append_items(pa.RecordBatch.from_pylist(list(molecules.rows), schema=ITEM_SCHEMA))
+        draft.append_items(molecules.items)
         draft.append_fingerprints(words)
         words[:] = 0
         draft.append_edges(edges)

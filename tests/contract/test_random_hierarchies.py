@@ -38,7 +38,7 @@ def publish(store_factory: Callable[..., Store], hierarchy: Any) -> Callable[...
     @contextmanager
     def publish(size: int, pairs: dict[tuple[int, int], float]) -> Iterator[Generation]:
         name = f"c{next(_names)}"
-        rows = [{"smiles": "C" * (id + 1), "inchikey": None, "names": [], "properties": "{}"} for id in range(size)]
+        rows = [{"smiles": "C" * (id + 1), "inchikey": None, "names": []} for id in range(size)]
         hierarchy(rows, pairs).publish(store, name, batch=3)
         with store.open(name) as generation:
             yield generation

@@ -40,7 +40,7 @@ def test_thresholds_are_rounded_to_float32_and_compared_so(store: Store, hierarc
     near = awkward.astype(np.float32)
     stored = np.unique(np.concatenate([np.nextafter(near, np.float32(towards)) for towards in (0, near, 1)]))
     assert len(stored) == 3 * len(awkward)
-    rows = [{"smiles": "C" * (n + 1), "names": [], "properties": "{}"} for n in range(len(stored) + 1)]
+    rows = [{"smiles": "C" * (n + 1), "names": []} for n in range(len(stored) + 1)]
     pairs = {(0, n): float(similarity) for n, similarity in enumerate(stored, 1)}
     hierarchy(rows, pairs).publish(store, "awkward")
     between = [np.nextafter(number, towards) for number in awkward for towards in (0, 1)]

@@ -23,7 +23,8 @@ from graphkin.protocol.values import Kind
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store
-from graphkin.store.records import ITEM_SCHEMA, Edges
+from graphkin.store.columns import ITEM_SCHEMA
+from graphkin.store.records import Edges
 from tests.integration.proxy import Proxy
 
 MOLECULES = 400
@@ -84,7 +85,6 @@ def publish_ring(store: Store, collection: str, size: int, kind: Kind = "graph")
         "structure": ['{"num_nodes":1,"edges":[]}'] * size,
         "inchikey": [None] * size,
         "names": [[]] * size,
-        "properties": ["{}"] * size,
     }
     ids = np.arange(size - 1, dtype=np.int32)
     near, far = (ids[:-1], ids[1:]), (ids[:-2], ids[2:])

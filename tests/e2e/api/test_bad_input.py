@@ -8,7 +8,7 @@ import pytest
 
 from graphkin.protocol.manifest import Provenance
 from graphkin.store import open_store
-from graphkin.store.records import ITEM_SCHEMA
+from graphkin.store.columns import ITEM_SCHEMA
 
 URL = "/v1/collections/nci"
 MEMBERS = {"type", "title", "status", "detail", "instance", "given", "expected", "hint"}

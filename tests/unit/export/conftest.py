@@ -1,6 +1,5 @@
 """A generation in memory, with items and edges that are hard to export."""
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,9 +9,8 @@ import pytest
 
 from graphkin.protocol.manifest import Counts, Manifest
 from graphkin.store.base import Generation, rounded
-from graphkin.store.records import ITEM_SCHEMA, Edges, Int32
-
-SCANNED = pa.schema([pa.field("id", pa.int32(), nullable=False), *ITEM_SCHEMA])
+from graphkin.store.columns import ID, item_schema, titles
+from graphkin.store.records import Edges, Int32
 
 
 class MemoryGeneration(Generation):
@@ -40,17 +38,20 @@ class MemoryGeneration(Generation):
             histograms={},
             times={},
             generation="0" * 64,
+            format=2,
             published_at="2020-01-01T00:00:00Z",
         )
 
     def scan(self, ids: Int32 | None = None) -> Iterator[pa.RecordBatch]:
         wanted = list(range(self.size)) if ids is None else [int(id) for id in ids]
         for start in range(0, len(wanted), 2):
-            yield pa.RecordBatch.from_pylist([self._row(id) for id in wanted[start : start + 2]], SCANNED)
+            schema = pa.schema([ID, *item_schema(self.manifest)])
+            yield pa.RecordBatch.from_pylist([self._row(id) for id in wanted[start : start + 2]], schema)
 
     def _row(self, id: int) -> dict[str, Any]:
-        item = {"smiles": None, "names": [], "inchikey": None, "properties": {}, **self._items[id]}
-        return {**item, "id": id, "properties": json.dumps(item["properties"], sort_keys=True, ensure_ascii=False)}
+        item = {"names": [], "properties": {}, **self._items[id]}
+        called = titles(self.manifest.properties)
+        return {**item, "id": id, **{called[name]: value for name, value in item["properties"].items()}}
 
     def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
         among = set(range(self.size) if ids is None else ids.tolist())

@@ -60,7 +60,7 @@ def test_csv(generation: Generation) -> None:
     assert rows[0][2:] == ['ethanol; the "spirit"', "", "", "5", "-0.31", "", "plain"]
     assert rows[1][2:] == ["'=1+1", "", "", "", "", "", "two\nlines,\n\nand one\r\n$$$$\rend"]
     assert rows[2][2:] == ["", "", "'@cmd", "", "7", "n", "'-5"]
-    assert rows[4][3:] == ["'+1", "", "", "1e-07", "", "'\ttab"]
+    assert rows[4][3:] == ["'+1", "", "", "1e-7", "", "'\ttab"]
 
 
 def test_csv_lines_end_with_a_line_feed(make: Callable) -> None:

@@ -23,7 +23,7 @@ ODD_NAMES = [
 @pytest.fixture
 def odd(molecules: Any) -> Any:
     """The known molecules and more, with names that try the importer's syntax and its buffer."""
-    more = [{"smiles": f"N{'C' * n}", "names": names, "properties": "{}"} for n, names in enumerate(ODD_NAMES)]
+    more = [{"smiles": f"N{'C' * n}", "names": names} for n, names in enumerate(ODD_NAMES)]
     return replace(molecules, rows=[*molecules.rows, *more], dropped=[*molecules.dropped, *range(len(more))])
 
 
@@ -103,7 +103,7 @@ def _indexes(url: str) -> dict[str, tuple[str, bool]]:
 
 def test_a_lone_empty_name_is_refused(graphkin: Callable[..., Any], molecules: Any, tmp_path: Path) -> None:
     """The importer would take it for no name."""
-    rows = [*molecules.rows[:-1], {"smiles": "CC/C=C\\C", "names": [""], "properties": "{}"}]
+    rows = [*molecules.rows[:-1], {"smiles": "CC/C=C\\C", "names": [""]}]
     with open_store(tmp_path / "store", create=True) as store:
         replace(molecules, rows=rows).publish(store, "c")
     outcome = graphkin("export", "neo4j-admin", "--store", "store", "--collection", "c", "--output", "out")
