@@ -7,13 +7,11 @@ from typing import Any, BinaryIO, Unpack
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from graphkin.client.options import PolicyOptions
 from graphkin.client.rows import Rows
 from graphkin.client.synchronous.connection import Connection
 from graphkin.client.synchronous.reading import Reading
-from graphkin.protocol.errors import Conflict
 from graphkin.protocol.replies import (
     CollectionDetail,
     ComponentReply,
@@ -36,7 +34,6 @@ from graphkin.protocol.replies import (
 from graphkin.protocol.values import (
     MAX_ANCHORS,
     MAX_BATCHES,
-    MAX_EXPORTED,
     MAX_NEGATIVES,
     Exported,
     Format,
@@ -44,6 +41,7 @@ from graphkin.protocol.values import (
 )
 
 _SVG = "image/svg+xml"
+_BLOCK = 100_000  # items
 
 
 class Collection:
@@ -252,23 +250,22 @@ class Collection:
             lambda: {**query, "first": first + rows.taken, "batches": min(most, len(rows.missing))},
         )
 
-    def column(self, name: str) -> Iterator[list[Any]]:
-        """One column of all items in id order, 10,000 of them at a time.
+    def table(self, columns: Sequence[str], *, start: int = 0, stop: int | None = None) -> pa.Table:
+        """Some columns, and `id`, of items `start` to `stop` - 1, by default of all, in id order.
 
         Molecules have `smiles`; graphs have `structure`, JSON of their nodes and edges; all have `names` and their
-        properties. Raises `Conflict` for a column that they do not have.
+        properties: what is a number is float64. Raises `InvalidInput` naming the columns for another.
+        A stream that breaks off is continued after its last item.
         """
-        for start in range(0, self.size, MAX_EXPORTED):
-            table = self._table(start, min(start + MAX_EXPORTED, self.size))
-            if name not in table.column_names:
-                offered = f"one of {', '.join(table.column_names)}"
-                raise Conflict(f"these items have no {name}", given=self.name, expected=offered)
-            yield table[name].to_pylist()
+        query = {"what": "items", "format": "arrow", "columns": [*dict.fromkeys(["id", *columns])], "stop": stop}
+        rows = Rows("id", np.arange(start, self.size if stop is None else stop))
+        return self._reading.rows(rows, "export", lambda: {**query, "start": start + rows.taken})
 
-    def _table(self, start: int, stop: int) -> pa.Table:
-        rows = Rows("id", np.arange(start, stop))
-        wanted = {"what": "items", "format": "arrow"}
-        return self._reading.rows(rows, "export", dict, lambda: {**wanted, "ids": rows.missing.tolist()})
+    def column(self, name: str) -> Iterator[list[Any]]:
+        """One column of all items in id order, 100,000 of them at a time. Raises as `table`."""
+        for start in range(0, self.size, _BLOCK):
+            table = self.table([name], start=start, stop=min(start + _BLOCK, self.size))
+            yield table[name].to_pylist()
 
     def export(
         self,
@@ -276,29 +273,32 @@ class Collection:
         what: Exported,
         format: Format,
         *,
+        columns: Sequence[str] | None = None,
+        start: int | None = None,
+        stop: int | None = None,
         ids: Sequence[int] | None = None,
         min_similarity: float | None = None,
         query_smiles: str | None = None,
     ) -> None:
         """Write items, as csv, parquet, sdf or arrow, or edges, as csv, parquet, graphml or arrow, into a binary file.
 
-        All of them, or the items with these ids (at most 10,000), or the edges with both ends among them. Of such a
-        selection, edges can be limited to those of at least min_similarity, and items get their similarity to
-        query_smiles. If the connection breaks, what was written is written again, so that `file` must be seekable.
+        All of them; or items `start` to `stop` - 1, by all columns or some, or the edges with their lower end there; or
+        the items with these ids (at most 10,000), with their similarity to query_smiles if it is given, or the edges
+        with both ends among them. Edges can be limited to those of at least min_similarity.
+        If the connection breaks, what was written is written again, so that `file` must be seekable.
         """
-        if ids is None and min_similarity is None and query_smiles is None:
-            self._reading.save(file, "export", {"what": what, "format": format})
-            return
-        chosen = {"ids": ids, "min_similarity": min_similarity, "query_smiles": query_smiles}
-        said = {field: value for field, value in chosen.items() if value is not None}
-        self._reading.save(file, "export", {}, {"what": what, "format": format, **said})
+        part = {"columns": columns, "start": start, "stop": stop, "ids": ids, "query_smiles": query_smiles}
+        asked = {"what": what, "format": format, "min_similarity": min_similarity, **part}
+        said = {field: value for field, value in asked.items() if value is not None}
+        if ids is None and query_smiles is None:
+            self._reading.save(file, "export", said)
+        else:
+            self._reading.save(file, "export", {}, said)
 
-    def edges(self, *, min_similarity: float | None = None) -> pa.Table:
-        """The stored edges of at least this similarity: source < target int32; similarity float32; by source, target.
+    def edges(self, *, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> pa.Table:
+        """The stored edges of at least this similarity, by default all: source < target int32; similarity float32.
 
-        The server sends all of them, and again from the first if the connection breaks.
+        By source, then target; those with start ≤ source < stop. Sent again from the first if the connection breaks.
         """
-        table = self._reading.table("export", {"what": "edges", "format": "arrow"})
-        if min_similarity is None:
-            return table
-        return table.filter(pc.greater_equal(table["similarity"], pa.scalar(min_similarity, pa.float32())))
+        query = {"what": "edges", "format": "arrow", "min_similarity": min_similarity, "start": start, "stop": stop}
+        return self._reading.table("export", query)

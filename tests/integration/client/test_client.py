@@ -226,6 +226,16 @@ def test_edges_of_at_least_some_similarity(nci: Collection, plain: httpx.Client)
         found = [*zip(columns["source"], columns["target"], map(np.float32, columns["similarity"]), strict=True)]
         assert found == [row for row in rows if row[2] >= np.float32(threshold)]
     assert nci.edges().num_rows == len(rows)
+    middle = nci.edges(min_similarity=0.6, start=50, stop=200).to_pydict()["source"]
+    assert middle == [row[0] for row in rows if 50 <= row[0] < 200 and row[2] >= np.float32(0.6)]
+
+
+def test_a_table_of_items(nci: Collection) -> None:
+    items = [*nci.items()]
+    table = nci.table(["names"], start=30, stop=50)
+    assert table.to_pylist() == [{"id": item.id, "names": item.names} for item in items[30:50]]
+    assert nci.table(["smiles", "id"])["smiles"].to_pylist() == [item.smiles for item in items]
+    assert nci.table([], start=nci.size).num_rows == 0
 
 
 def test_a_column_comes_in_blocks_by_id(nci: Collection) -> None:
@@ -239,6 +249,13 @@ def test_files_are_what_the_server_sends(nci: Collection, plain: httpx.Client) -
         nci.export(file, what, format)
         sent = plain.get("export", params={"what": what, "format": format}).content
         assert file.getvalue() == b"before " + sent
+    for chosen in (
+        {"what": "items", "columns": ["smiles", "names"], "start": 5, "stop": 50},
+        {"what": "edges", "start": 5, "stop": 50, "min_similarity": 0.6},
+    ):
+        file = io.BytesIO()
+        nci.export(file, format="csv", **chosen)
+        assert file.getvalue() == plain.get("export", params={**chosen, "format": "csv"}).content
     file = io.BytesIO()
     chosen = {"ids": [7, 2, 9], "query_smiles": "CCO"}
     nci.export(file, "items", "csv", **chosen)
@@ -263,8 +280,10 @@ def test_what_the_server_refuses_is_raised_in_its_words(server: Graphkin, nci: C
         nci.negatives(0, count=10**6)
     with pytest.raises(Conflict):
         [*nci.items(inchikey="LFQSCWFLJHTTHZ-UHFFFAOYSA-N")]
-    with pytest.raises(Conflict, match=r"(?s)no colour.*one of id, smiles"):
+    with pytest.raises(InvalidInput, match=r"(?s)no such column.*colour.*one of id, smiles"):
         [*nci.column("colour")]
+    with pytest.raises(InvalidInput, match="columns: unknown"):
+        nci.export(io.BytesIO(), "items", "csv", ids=[1], columns=["id"])
 
 
 def test_a_range_outside_the_anchors_is_refused(nci: Collection) -> None:
