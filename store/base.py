@@ -22,6 +22,8 @@ from graphkin.protocol.values import Kind
 from graphkin.store.columns import ID, item_schema, numbers, properties, titles
 from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, UInt64
+from graphkin.store.sampling.base import Engine, Sampler
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 Field = Literal["smiles", "name", "inchikey"]
 
@@ -130,6 +132,10 @@ class Store(ABC):
     def delete(self, collection: str, generation: str) -> None:
         """Delete a published generation. The current one moves to the newest that is left; a collection without
         generations disappears. Raises `NotFound` and `Deleted` as `open` does."""
+
+    def require_engine(self, engine: Engine) -> None:
+        """Raises `InvalidInput` for an engine that this store does not have, `StoreError` where its server lacks it."""
+        _require_snapshot(engine)
 
     def _require_writable(self, collection: str, kind: Kind) -> None:
         """For adapters, before a draft: raises `InvalidInput` for what is no collection name, and `Conflict`."""
@@ -383,6 +389,15 @@ class Generation(ABC):
     def graph(self) -> Graph:
         """The whole hierarchy as CSR arrays (memory-mapped where the store can)."""
 
+    def sampler(self, engine: Engine = "snapshot", threads: int | None = None) -> Sampler:
+        """What draws over this generation, for as long as that is open.
+
+        `snapshot` reads the graph here and now, for `threads` threads (default: all cores); it draws the same in every
+        store. Raises `InvalidInput` for an engine that the store does not have.
+        """
+        _require_snapshot(engine)
+        return SnapshotSampler(self.graph(), self.id, threads)
+
     @abstractmethod
     def forest(self) -> Edges:
         """The stored maximum spanning forest, most similar first."""
@@ -410,6 +425,16 @@ class Generation(ABC):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _require_snapshot(engine: Engine) -> None:
+    if engine != "snapshot":
+        raise InvalidInput(
+            "the gds sampler needs a Neo4j store",
+            given=f"sampler {engine}, for a store that is no Neo4j server",
+            expected="a store at a neo4j:// or bolt:// URL",
+            hint="use the snapshot sampler",
+        )
 
 
 def require_schema_version(

@@ -56,7 +56,7 @@ def edges(
     stop: int | None,
 ) -> None:
     """Write the edges to a file, in a range those with their lower id in it."""
-    from graphkin.api.export import export_edges
+    from graphkin.export import export_edges
     from graphkin.output import whole_file
     from graphkin.store import open_store
     from graphkin.store.base import require_stored_threshold
@@ -93,7 +93,7 @@ def items(
     stop: int | None,
 ) -> None:
     """Write the items to a file."""
-    from graphkin.api.export import export_items
+    from graphkin.export import export_items
     from graphkin.output import whole_file
     from graphkin.store import open_store
 

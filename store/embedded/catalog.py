@@ -19,7 +19,8 @@ from graphkin.protocol.errors import Damage, Deleted, NotFound, StoreDamaged, St
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, require_schema_version
-from graphkin.store.embedded.files import DATABASE_ERRORS, disk, tells_damage
+from graphkin.store.embedded.database import DATABASE_ERRORS, tells_damage
+from graphkin.store.files import disk
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
 SCHEMA_VERSION = 4

@@ -18,8 +18,8 @@ from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.embedded.catalog import Catalog
-from graphkin.store.embedded.files import ArrayWriter, disk, sha256_at, sync, write_array
 from graphkin.store.embedded.items import ItemWriter
+from graphkin.store.files import ArrayWriter, disk, settle, sha256_at, write_array
 from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.records import Edges, Int32, UInt64
 
@@ -126,7 +126,7 @@ class EmbeddedDraft(Draft):
                     published_at=datetime.now(UTC).isoformat(timespec="seconds"),
                     files={path.name: sha256_at(path) for path in sorted(self._folder.iterdir())},
                 )
-                self._move_into_place(generation)
+                settle(self._folder, self._folder.parent / generation)
                 self._catalog.publish(self._collection, manifest)
         self.discard()
         return manifest
@@ -146,14 +146,6 @@ class EmbeddedDraft(Draft):
         self._write("indptr.npy", graph.indptr)
         self._write("indices.npy", graph.indices)
         self._write("similarity.npy", graph.similarity)
-
-    def _move_into_place(self, generation: str) -> None:
-        for path in self._folder.iterdir():
-            sync(path)
-        sync(self._folder)
-        self._folder.rename(self._folder.parent / generation)
-        sync(self._folder.parent)
-        sync(self._folder.parent.parent)
 
     def discard(self) -> None:
         if not self._open:

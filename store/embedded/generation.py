@@ -15,10 +15,10 @@ from graphkin.store import csr, traverse
 from graphkin.store.base import Field, Generation, Neighbors, Subgraph, rounded
 from graphkin.store.base import Path as GraphPath
 from graphkin.store.embedded.draft import INDEX
-from graphkin.store.embedded.files import map_array
 from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.embedded.items import ItemReader
 from graphkin.store.embedded.legacy import LegacyItems
+from graphkin.store.files import map_array
 from graphkin.store.records import Edges, Fingerprints, Graph, Int32
 
 _GRAPH = ("indptr.npy", "indices.npy", "similarity.npy")

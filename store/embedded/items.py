@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Field
 from graphkin.store.columns import ID, ITEM_SCHEMA, item_schema
-from graphkin.store.embedded.files import write_array
 from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.embedded.tables import TableWriter, map_table, narrowed
+from graphkin.store.files import write_array
 from graphkin.store.records import REJECTION_SCHEMA, Int32
 
 ITEMS = "items.arrow"

@@ -12,7 +12,7 @@ import pyarrow as pa
 from graphkin.protocol.errors import StoreError
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Field
-from graphkin.store.embedded.files import DATABASE_ERRORS, tells_damage
+from graphkin.store.embedded.database import DATABASE_ERRORS, tells_damage
 from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.legacy import LEGACY_SCHEMA, as_columns, legacy_id
 from graphkin.store.records import REJECTION_SCHEMA, Int32

@@ -50,7 +50,8 @@ Write = Callable[[Sequence[Any]], None]
 def write_import(generation: Generation, folder: Path, stage: Stage = silent) -> list[str]:
     """Write the files into an existing folder and return the command that imports them when run there.
 
-    Raises `Conflict` for an item whose only name is empty, and `OSError` if the folder cannot be written.
+    Raises `Conflict` for an item whose only name is empty and for a property that the importer has no name for, and
+    `OSError` if the folder cannot be written.
     """
     delimiter = _unused(generation)
     files = _Files(folder)
@@ -137,11 +138,8 @@ def _write_catalogue(generation: Generation, files: _Files, token: str) -> None:
 def _write_items(generation: Generation, files: _Files, token: str, delimiter: str, stage: Stage) -> None:
     words, dropped = generation.fingerprints().words, dropped_by_item(generation)
     schema = item_schema(generation.manifest)
-    keys = Keys(schema)
     own = [name for name in schema.names if name not in ITEM_SCHEMA.names]
-    header = [
-        f"{key}:{type}" for name in own for key, type in zip(keys.of(name), _types(schema.field(name)), strict=True)
-    ]
+    header = _property_header(schema, own)
     with (
         stage("items", generation.size, "items") as advance,
         files.nodes(cypher.item_label(generation.manifest.kind), _ITEM, header) as write_item,
@@ -163,6 +161,21 @@ def _write_items(generation: Generation, files: _Files, token: str, delimiter: s
             owners = np.repeat(ids, batch["names"].value_lengths())
             write_name([pa.repeat(token, len(names)), _digests(names), owners])
             advance(len(ids))
+
+
+def _property_header(schema: pa.Schema, own: Sequence[str]) -> list[str]:
+    """A name with its type for all that the columns of properties hold."""
+    keys = Keys(schema)
+    typed = (pair for name in own for pair in zip(keys.of(name), _types(schema.field(name)), strict=True))
+    header = [f"{key}:{type}" for key, type in typed]
+    for column in header:
+        if set("\r\n{") & set(column):
+            raise Conflict(
+                "neo4j-admin cannot import a property whose name has a line end or a brace",
+                given=column.rpartition(":")[0],
+                hint="`graphkin load` can",
+            )
+    return header
 
 
 def _types(of: pa.Field) -> list[str]:

@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Deleted
 from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr, traverse
-from graphkin.store.base import Field, Generation, Neighbors, Path, Subgraph, rounded
+from graphkin.store.base import Field, Neighbors, Path, Subgraph, rounded
 from graphkin.store.columns import item_schema
 from graphkin.store.legacy import LEGACY_SCHEMA, as_columns, legacy_id
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
+from graphkin.store.neo4j.gds import GdsSampler
 from graphkin.store.neo4j.items import Keys
-from graphkin.store.neo4j.projection import Projection, Vertices
+from graphkin.store.neo4j.projection import Projectable, Projection, Vertices
 from graphkin.store.records import (
     REJECTION_SCHEMA,
     Edges,
@@ -29,12 +30,13 @@ from graphkin.store.records import (
     Int32,
     shortest,
 )
+from graphkin.store.sampling.base import Engine, Sampler
 
 _PAGE = 4096  # items
 _EDGE_PAGE = 20_000  # items whose edges are read at once
 
 
-class Neo4jGeneration(Generation):
+class Neo4jGeneration(Projectable):
     """Every answer is read from the server. The whole graph, the fingerprints and the forest are pulled once, when
     first asked for, and kept in memory.
 
@@ -175,8 +177,10 @@ class Neo4jGeneration(Generation):
                 self._fingerprints = Fingerprints(words, popcounts)
             return self._fingerprints
 
+    def sampler(self, engine: Engine = "snapshot", threads: int | None = None) -> Sampler:
+        return GdsSampler(self) if engine == "gds" else super().sampler(engine, threads)
+
     def vertices(self) -> Vertices:
-        """Where the items are to be found in a projection."""
         starts = range(0, self.size, _EDGE_PAGE)
         rows = [self._read(cypher.VERTICES, start=start, stop=start + _EDGE_PAGE)[0] for start in starts]
         nodes, degrees = np.empty(self.size, np.int64), np.empty(self.size, np.int32)
@@ -185,7 +189,6 @@ class Neo4jGeneration(Generation):
         return Vertices(nodes, degrees)
 
     def projection(self) -> Projection:
-        """The copy of this hierarchy that GDS walks on."""
         return Projection(self._connection, self.collection, self.manifest, self._token)
 
     def index(self) -> dict[str, NDArray[Any]]:

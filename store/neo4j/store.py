@@ -12,6 +12,7 @@ from graphkin.store.neo4j.draft import Neo4jDraft
 from graphkin.store.neo4j.generation import Neo4jGeneration
 from graphkin.store.neo4j.projection import drop_projection, is_projected
 from graphkin.store.neo4j.removal import remove
+from graphkin.store.sampling.base import Engine
 
 _IF_OLDER = "ingest again, or load from a folder, once the older store is removed: docs/operating.md, Neo4j"
 
@@ -92,9 +93,9 @@ class Neo4jStore(Store):
             remove(self._connection, cypher.item_label(manifest.kind), row["graph"])
             self._connection.run(cypher.FORGET, collection=collection, graph=row["graph"])
 
-    def require_gds(self) -> None:
-        """Raises `StoreError` where the server has no Graph Data Science."""
-        is_projected(self._connection, "graphkin")
+    def require_engine(self, engine: Engine) -> None:
+        if engine == "gds":
+            is_projected(self._connection, "graphkin")
 
     def close(self) -> None:
         self._connection.close()

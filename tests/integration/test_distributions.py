@@ -30,7 +30,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, folder)
-    for name in ("graphkin", "api", "client", "ingest", "protocol", "similarity", "store", "trainer"):
+    for name in ("graphkin", "api", "client", "export", "ingest", "protocol", "similarity", "store", "trainer"):
         shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=left_out)
     return folder
 

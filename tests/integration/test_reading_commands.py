@@ -139,6 +139,8 @@ def test_exports_are_whole_files(graphkin: Callable[..., Any], where: tuple[str,
     assert refused.code == 2
     assert not (tmp_path / "x").exists()
     assert graphkin("export", "edges", *where, "--format", "csv", "--output", tmp_path / "no" / "x").code == 2
+    below_a_file = tmp_path / "items.sdf" / "x"
+    assert graphkin("export", "edges", *where, "--format", "csv", "--output", below_a_file).code == 2
 
 
 def test_a_part_is_exported(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ _NOTHING = object()
 class Blocking:
     """The asynchronous client, or a collection of its, asked like the synchronous one: its loop is another thread's."""
 
-    def __init__(self, portal: BlockingPortal, asked: AsyncGraphkin | AsyncCollection) -> None:
+    def __init__(self, portal: BlockingPortal, asked: Any) -> None:
         self._portal = portal
         self._asked = asked
 

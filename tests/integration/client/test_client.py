@@ -122,7 +122,7 @@ def test_search_by_each_notation(nci: Collection, plain: httpx.Client) -> None:
 
 
 def test_a_structure_that_need_not_be_stored(nci: Collection, plain: httpx.Client) -> None:
-    asked = {"smiles": "OC(=O)CC1CC1"}
+    asked: dict[str, Any] = {"smiles": "OC(=O)CC1CC1"}
     assert nci.structure(**asked).model_dump() == plain.get("structure", params=asked).json()
     assert (
         nci.structure_depiction(**asked, width=100)
@@ -138,7 +138,7 @@ def test_an_item_is_drawn_and_what_it_shares_highlighted(nci: Collection, plain:
 
 def test_the_hierarchy_as_a_graph(nci: Collection, plain: httpx.Client) -> None:
     busiest = max(nci.items(), key=lambda item: item.degree).id
-    query = {"hops": 2, "max_items": 30, "max_edges": 40, "min_similarity": 0.45}
+    query: dict[str, Any] = {"hops": 2, "max_items": 30, "max_edges": 40, "min_similarity": 0.45}
     around = nci.subgraph(busiest, **query)
     assert around.model_dump() == plain.get(f"items/{busiest}/subgraph", params=query).json()
     farthest = around.nodes[-1].item.id
@@ -152,7 +152,7 @@ def test_the_hierarchy_as_a_graph(nci: Collection, plain: httpx.Client) -> None:
 
 
 def test_components_of_every_page_as_one(nci: Collection, plain: httpx.Client) -> None:
-    query = {"min_similarity": 0.5, "min_size": 1}
+    query: dict[str, Any] = {"min_similarity": 0.5, "min_size": 1}
     whole = plain.get("components", params={**query, "limit": 1000}).json()
     assert whole["next_cursor"] is None
     assert nci.components(**query).model_dump() == whole

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphkin.api.export import MEDIA_TYPES, export_edges
-from graphkin.api.export.table import Comparison
+from graphkin.export import MEDIA_TYPES, export_edges
+from graphkin.export.table import Comparison
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.store.base import Generation
 from graphkin.store.records import EDGE_SCHEMA

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from graphkin.api.export import MEDIA_TYPES, export_edges, export_items, media_type
-from graphkin.api.export.table import Comparison
+from graphkin.export import MEDIA_TYPES, export_edges, export_items, media_type
+from graphkin.export.table import Comparison
 from graphkin.ingest.readers import ReadOptions, open_source
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.similarity.molecules.kind import MoleculeKind

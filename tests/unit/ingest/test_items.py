@@ -120,7 +120,9 @@ def test_numeric_columns(
     whole = [value.is_integer() and abs(value) < 1e15 for value in map(float, expected)]
     assert [type(row["properties"]["x"]) is int for row in rows] == whole
     held = [row["x"] for row in rows]
-    assert ([each["text"] for each in held] if table.written else pa.array(held).cast(pa.string()).to_pylist()) == values
+    assert (
+        [each["text"] for each in held] if table.written else pa.array(held).cast(pa.string()).to_pylist()
+    ) == values
 
 
 @pytest.mark.parametrize(

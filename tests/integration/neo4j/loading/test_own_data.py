@@ -14,7 +14,6 @@ from rdkit.Chem import rdFingerprintGenerator
 from graphkin.protocol.errors import Deleted, StoreError
 from graphkin.protocol.policy import Policy
 from graphkin.store import open_store
-from graphkin.store.sampling.engine import sampler_of
 
 LABELS = ["Collection", "Generation", "Draft", "Batch", "Rejection", "Name", "Molecule", "Graph", "Node", "Store"]
 TWICE = {
@@ -85,7 +84,7 @@ def test_a_teams_own_data_is_not_in_the_way(
         assert_same(one, other)
         near = one.neighbors(7)
         assert np.array_equal(other.neighbors(7).ids, near.ids)
-        sampler = sampler_of(other, "gds")
+        sampler = other.sampler("gds")
         drawn = sampler.positives(np.array([7], np.int32), Policy.of("first_order"), 0, 0)
         assert set(drawn.positives[0].tolist()) <= set(near.ids.tolist())
         assert theirs() == before
