@@ -40,11 +40,11 @@ def synchronous(path: Path) -> str:
         made = Path(folder, path.name).read_text(encoding="utf-8")
     for tidied in (["check", "--fix", "--unsafe-fixes", "--select", "I,UP028"], ["format"]):
         command = [
-            Path(sys.executable).with_name("ruff"),
+            str(Path(sys.executable).with_name("ruff")),
             *tidied,
             "--quiet",
             "--stdin-filename",
-            TARGET / path.name,
+            str(TARGET / path.name),
             "-",
         ]
         made = subprocess.run(command, input=made, check=True, capture_output=True, text=True).stdout

@@ -242,24 +242,22 @@ def test_a_column_comes_in_blocks_by_id(nci: Collection) -> None:
     assert [text for block in nci.column("smiles") for text in block] == [item.smiles for item in nci.items()]
 
 
-def test_files_are_what_the_server_sends(nci: Collection, plain: httpx.Client) -> None:
-    for what, format in (("items", "sdf"), ("edges", "graphml")):
-        file = io.BytesIO(b"before ")
-        file.seek(0, io.SEEK_END)
-        nci.export(file, what, format)
-        sent = plain.get("export", params={"what": what, "format": format}).content
-        assert file.getvalue() == b"before " + sent
-    for chosen in (
-        {"what": "items", "columns": ["smiles", "names"], "start": 5, "stop": 50},
-        {"what": "edges", "start": 5, "stop": 50, "min_similarity": 0.6},
-    ):
-        file = io.BytesIO()
-        nci.export(file, format="csv", **chosen)
-        assert file.getvalue() == plain.get("export", params={**chosen, "format": "csv"}).content
-    file = io.BytesIO()
-    chosen = {"ids": [7, 2, 9], "query_smiles": "CCO"}
-    nci.export(file, "items", "csv", **chosen)
-    assert file.getvalue() == plain.post("export", json={"what": "items", "format": "csv", **chosen}).content
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"what": "items", "format": "sdf"},
+        {"what": "edges", "format": "graphml"},
+        {"what": "items", "format": "csv", "columns": ["smiles", "names"], "start": 5, "stop": 50},
+        {"what": "edges", "format": "csv", "start": 5, "stop": 50, "min_similarity": 0.6},
+        {"what": "items", "format": "csv", "ids": [7, 2, 9], "query_smiles": "CCO"},
+    ],
+)
+def test_a_file_holds_what_the_server_sends(nci: Collection, plain: httpx.Client, asked: dict[str, Any]) -> None:
+    file = io.BytesIO(b"before ")
+    file.seek(0, io.SEEK_END)
+    nci.export(file, **asked)
+    reply = plain.post("export", json=asked) if "ids" in asked else plain.get("export", params=asked)
+    assert file.getvalue() == b"before " + reply.content
 
 
 def test_what_the_server_refuses_is_raised_in_its_words(server: Graphkin, nci: Collection) -> None:
@@ -287,6 +285,6 @@ def test_what_the_server_refuses_is_raised_in_its_words(server: Graphkin, nci: C
 
 
 def test_a_range_outside_the_anchors_is_refused(nci: Collection) -> None:
-    for bounds in ({"start": 10**6}, {"stop": 10**6}, {"start": 5, "stop": 4}):
+    for start, stop in ((10**6, None), (0, 10**6), (5, 4)):
         with pytest.raises(InvalidInput):
-            nci.epoch(0, "first_order", **bounds)
+            nci.epoch(0, "first_order", start=start, stop=stop)
