@@ -88,16 +88,15 @@ class Rows:
 
     def feed(self, piece: bytes) -> None:
         """Its next piece. Raises `Unavailable` for what is no Arrow stream, `GenerationChanged` and `ServerFault`."""
-        batches = self._stream.feed(piece)
-        if self._stream.schema is not None:
-            self._require_same(self._stream.schema)
-        for batch in batches:
+        for batch in self._stream.feed(piece):
+            self._require_same(batch.schema)
             self._append(batch)
 
     def end(self) -> None:
-        """It is over. Raises `Unavailable` if it broke off before it brought anything."""
-        if self._schema is None or (len(self.missing) and not self.progressed):
+        """It is over. Raises `Unavailable` if it broke off before it brought anything, and `GenerationChanged`."""
+        if self._stream.schema is None or (len(self.missing) and not self.progressed):
             raise _broke_off()
+        self._require_same(self._stream.schema)
 
     def _require_same(self, schema: pa.Schema) -> None:
         if self._schema is None:
