@@ -12,6 +12,16 @@ from graphkin.store.records import EDGE_SCHEMA, Edges, Float32, shortest
 _UNQUOTED = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
 
 
+def between(blocks: Iterable[Edges], sources: range) -> Iterator[Edges]:
+    """Those with their source in this range, of blocks that are ordered by it."""
+    for block in blocks:
+        begin, end = np.searchsorted(block.source, [sources.start, sources.stop])
+        if begin < end:
+            yield block.take(slice(begin, end))
+        if end < len(block):
+            return
+
+
 def batches(blocks: Iterable[Edges]) -> Iterator[pa.RecordBatch]:
     """The blocks as batches of `EDGE_SCHEMA`."""
     for block in blocks:

@@ -33,7 +33,8 @@ def csv_lines(table: ItemTable) -> Iterator[bytes]:
     writer = csv.writer(lines, lineterminator="\r\n")
     writer.writerow([*table.titles, *(_unrun(column.title) for column in table.properties)])
     yield lines.drain()
-    as_cell = [text, text, *(_cell for _ in table.titles[2:])]
+    plain = ("id", table.generation.manifest.structure)
+    as_cell = [text if title in plain else _cell for title in table.titles]
     as_cell += [text if column.kind == "number" else _cell for column in table.properties]
     for batch in table.rows():
         for row in batch:

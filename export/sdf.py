@@ -18,19 +18,22 @@ def items(table: ItemTable) -> Iterator[bytes]:
     Data items are the columns of `export_items`, those without a value left out. So are blank lines of a value, which
     would end it.
     """
-    titles = [*table.titles, *(column.title for column in table.properties)]
-    for batch in table.rows():
+    whole = table.including("id", "smiles", "names")
+    shown = {*table.titles, *(column.title for column in table.properties)}
+    titles = [title if title in shown else None for title in (*whole.titles, *(c.title for c in whole.properties))]
+    for batch in whole.rows():
         with rdBase.BlockLogs():
             records = [_record(titles, row) for row in batch]
         yield "".join(records).encode()
 
 
-def _record(titles: list[str], row: list[Any]) -> str:
+def _record(titles: list[str | None], row: list[Any]) -> str:
+    """The data items of a row, those without a title left out, behind its molecule."""
     id, smiles, names, *_ = row
     data = "".join(
         f">  <{_LINE_ENDS.sub(' ', title)}>\n{value}\n\n"
         for title, cell in zip(titles, row, strict=True)
-        if cell is not None and (value := _value(cell))
+        if title is not None and cell is not None and (value := _value(cell))
     )
     return f"{_molblock(smiles, names[0] if names else str(id))}{data}$$$$\n"
 

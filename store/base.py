@@ -310,11 +310,12 @@ class Generation(ABC):
         """Of each of some items all columns; how many neighbours it has; and how many pairs ≥ τ were lost to the cap,
         None where that could not be counted."""
 
-    def scan(self, ids: Int32 | None = None) -> Iterator[pa.RecordBatch]:
-        """Items in id order (or the given ids, in their order) as batches of all columns with int32 `id` first."""
+    def scan(self, ids: Int32 | None = None, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Some columns, by default int32 `id` and all others, in id order, or of the given ids in their order."""
+        wanted = self._all_columns if names is None else names
         if ids is not None:
-            return (self.take(ids[start : start + _PAGE]) for start in range(0, len(ids), _PAGE))
-        return self.columns(self._all_columns)
+            return (self.take(ids[start : start + _PAGE], wanted) for start in range(0, len(ids), _PAGE))
+        return self.columns(wanted)
 
     @abstractmethod
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -457,6 +458,15 @@ def require_schema_version(
 def rounded(min_similarity: float | None) -> np.float32:
     """A caller's threshold as stored similarities are compared with it: rounded to float32; None passes all."""
     return np.float32(0.0 if min_similarity is None else min_similarity)
+
+
+def id_range(generation: Generation, start: int, stop: int | None) -> range:
+    """The ids that a caller means by `start` to `stop` - 1, by default all. Raises `InvalidInput` for others."""
+    last = generation.size if stop is None else stop
+    if not 0 <= start <= last <= generation.size:
+        expected = f"0 ≤ start ≤ stop ≤ {generation.size}"
+        raise InvalidInput("not a range of ids", given=f"{start} to {last}", expected=expected)
+    return range(start, last)
 
 
 def require_stored_threshold(generation: Generation, min_similarity: float | None) -> None:

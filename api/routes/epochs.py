@@ -14,9 +14,9 @@ from graphkin.api.gate.rows import positives_blocks, positives_provenance, posit
 from graphkin.api.reading import RowsReading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Feeding
-from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import PositivesRow
 from graphkin.protocol.requests import EpochQuery
+from graphkin.store.base import id_range
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
@@ -34,12 +34,10 @@ def epoch(request: Request, read: RowsReading, e: EpochInPath, query: Annotated[
     cut connection continue with `start` = the last anchor + 1.
     """
     policy, size = query.resolved(), read.generation.size
-    start, stop = query.start, size if query.stop is None else query.stop
-    if not start <= stop <= size:
-        raise InvalidInput("not a range of anchors", given=f"{start} to {stop}", expected=f"0 ≤ start ≤ stop ≤ {size}")
+    anchors = id_range(read.generation, query.start, query.stop)
     cache = state_of(request)["positives"]
     sets = cache.get(read.opened.sampler(), read.generation.id, size, policy, query.seed, e)
-    blocks = positives_blocks(sets, start, stop)
+    blocks = positives_blocks(sets, anchors.start, anchors.stop)
     chunks = write(
         read.media_type,
         positives_schema(policy.k),
@@ -47,7 +45,7 @@ def epoch(request: Request, read: RowsReading, e: EpochInPath, query: Annotated[
         positives_provenance(read.generation.id, policy, query.seed, e),
     )
     if read.media_type != ARROW:
-        chunks = _ended(chunks, stop - start)
+        chunks = _ended(chunks, len(anchors))
     return read.stream(chunks)
 
 

@@ -30,9 +30,18 @@ router = APIRouter(
 
 @router.get("/export", response_class=Response, responses=replies(*_OFFERED))
 async def export(request: Request, c: CollectionName, query: Annotated[ExportQuery, Query()]) -> Response:
-    """All items or all edges."""
+    """All items or all edges, or a range of them; of items some columns, of edges those similar enough."""
     read = await open_reading(request, c, (media_type(query.what, query.format),))
-    return await _exported(request, read, what=query.what, format=query.format)
+    return await _exported(
+        request,
+        read,
+        what=query.what,
+        format=query.format,
+        columns=query.columns,
+        start=query.start,
+        stop=query.stop,
+        min_similarity=read.threshold(query.min_similarity),
+    )
 
 
 @router.post(

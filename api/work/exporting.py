@@ -22,9 +22,12 @@ def export(
     generation: str,
     what: Exported,
     format: str,
+    min_similarity: float | None,
     ids: list[int] | None = None,
-    min_similarity: float | None = None,
     compared_with: dict[str, Any] | None = None,
+    columns: list[str] | None = None,
+    start: int = 0,
+    stop: int | None = None,
 ) -> Generator[bytes, None, None]:
     """The bytes of the file, of the items `compared_with` a query that was packed. Raises as `graphkin.export` does,
     before the first of them."""
@@ -32,9 +35,9 @@ def export(
     comparison = None if compared_with is None else _comparison(opened, compared_with)
     chosen = None if ids is None else np.array(ids, np.int32)
     if what == "items":
-        yield from export_items(opened, cast(ItemFormat, format), chosen, comparison)
+        yield from export_items(opened, cast(ItemFormat, format), chosen, comparison, columns, start, stop)
     else:
-        yield from export_edges(opened, cast(EdgeFormat, format), min_similarity, chosen, comparison)
+        yield from export_edges(opened, cast(EdgeFormat, format), min_similarity, chosen, comparison, start, stop)
 
 
 @lru_cache(maxsize=2)

@@ -93,6 +93,9 @@ def test_scan_of_some_ids_keeps_their_order(published: Generation, molecules: An
     assert rows == [{"id": id, **molecules.items.to_pylist()[id]} for id in ids.tolist()]
     assert list(published.structures(ids)) == [row["smiles"] for row in rows]
     assert [batch for batch in published.scan(np.empty(0, np.int32)) if batch.num_rows] == []
+    (some,) = published.scan(ids, ["names", "id"])
+    assert some.to_pylist() == [{"names": row["names"], "id": row["id"]} for row in rows]
+    assert [batch.schema.names for batch in published.scan(names=["smiles"])] == [["smiles"]]
 
 
 @pytest.mark.parametrize("ids", [[0, 10], [-1, 3]])

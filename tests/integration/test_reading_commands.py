@@ -143,6 +143,20 @@ def test_exports_are_whole_files(graphkin: Callable[..., Any], where: tuple[str,
     assert graphkin("export", "edges", *where, "--format", "csv", "--output", below_a_file).code == 2
 
 
+def test_a_part_is_exported(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
+    to_stdout = ("--format", "csv", "--output", "-")
+    chosen = ("--column", "names", "--column", "id", "--start", 3, "--stop", 5)
+    whole = [*csv.DictReader(io.StringIO(graphkin("export", "items", *where, *to_stdout).out))]
+    part = [*csv.DictReader(io.StringIO(graphkin("export", "items", *where, *to_stdout, *chosen).out))]
+    assert part == [{"id": row["id"], "names": row["names"]} for row in whole[3:5]]
+    edges = graphkin("export", "edges", *where, *to_stdout).out.splitlines(keepends=True)
+    halves = [graphkin("export", "edges", *where, *to_stdout, *half).out for half in (("--stop", 9), ("--start", 9))]
+    assert halves[0] + halves[1].removeprefix(edges[0]) == "".join(edges)
+    refused = graphkin("export", "items", *where, *to_stdout, "--column", "colour")
+    assert refused.code == 2
+    assert "one of id, smiles" in refused.err
+
+
 def test_recall_and_verify(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
     stored = json.loads(graphkin("recall", *where, "--json").out)
     assert stored["recall"] == 1.0

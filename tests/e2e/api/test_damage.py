@@ -11,9 +11,9 @@ import pytest
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
+from graphkin.client import Graphkin
 from graphkin.protocol.errors import Damaged
 from graphkin.store import open_store
-from graphkin.trainer.feed.client import Graphkin
 
 URL = "/v1/collections/nci"
 POSITIVES = {"policy": "random_walk"}
@@ -180,5 +180,5 @@ def test_the_client_does_not_try_a_damaged_generation_again(own_folder: Path, se
         with pytest.raises(Damaged, match=r"indptr\.npy"):
             nci.epoch(0, "first_order")
         assert time.monotonic() - before < 30
-        listed = {each["name"]: each["damaged"] for each in server.collections()}
-        assert listed["nci"]["file"] == "indptr.npy"
+        listed = {each.name: each.damaged for each in server.collections()}
+        assert listed["nci"].file == "indptr.npy"

@@ -13,7 +13,7 @@ import pytest
 from graphkin.protocol.policy import Policy
 from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
-from tests.integration.trainer.conftest import publish_ring
+from tests.integration.conftest import publish_ring
 
 KILLS, SERVERS, PAIRS = 5, 3, 3
 ITEMS = 40_000

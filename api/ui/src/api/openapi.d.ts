@@ -385,7 +385,7 @@ export interface paths {
         };
         /**
          * Export
-         * @description All items or all edges.
+         * @description All items or all edges, or a range of them; of items some columns, of edges those similar enough.
          */
         get: operations["export_v1_collections__c__export_get"];
         put?: never;
@@ -1123,6 +1123,18 @@ export interface components {
          */
         ExportBody: {
             /**
+             * What
+             * @example items
+             * @enum {string}
+             */
+            what: "items" | "edges";
+            /**
+             * Min Similarity
+             * @description Smallest similarity of exported edges.
+             * @default null
+             */
+            min_similarity?: number | null;
+            /**
              * Ids
              * @example [
              *       0,
@@ -1132,23 +1144,11 @@ export interface components {
              */
             ids: number[];
             /**
-             * What
-             * @example items
-             * @enum {string}
-             */
-            what: "items" | "edges";
-            /**
              * Format
              * @example sdf
              * @enum {string}
              */
             format: "csv" | "parquet" | "sdf" | "graphml" | "arrow";
-            /**
-             * Min Similarity
-             * @description Smallest similarity of exported edges.
-             * @default null
-             */
-            min_similarity?: number | null;
             /**
              * Query Smiles
              * @description A molecule, read as the recipe says: items get their similarity to it; GraphML also a node `query`. Edges in other formats refuse it.
@@ -3111,7 +3111,15 @@ export interface operations {
                 /** @description Generation id; by default the current one, or the cursor's. */
                 generation?: string | null;
                 what: "items" | "edges";
+                /** @description Smallest similarity of exported edges. */
+                min_similarity?: number | null;
                 format: "csv" | "parquet" | "sdf" | "graphml" | "arrow";
+                /** @description Columns of items, as exports call them; by default all. */
+                columns?: string[] | null;
+                /** @description First id. */
+                start?: number;
+                /** @description Id to stop before; by default all. */
+                stop?: number | null;
             };
             header?: never;
             path: {

@@ -1,5 +1,6 @@
 """Connections that break, servers that are away or busy, and what answers in their place."""
 
+import io
 import re
 import socket
 from collections.abc import Callable, Iterator
@@ -11,10 +12,18 @@ from typing import Any
 
 import pytest
 
-from graphkin.protocol.errors import Deleted, InvalidInput, NotFound, ServerFault, Unavailable
+from graphkin.client import Graphkin
+from graphkin.protocol.errors import (
+    Closed,
+    Deleted,
+    GenerationChanged,
+    InvalidInput,
+    NotFound,
+    ServerFault,
+    Unavailable,
+    VersionMismatch,
+)
 from graphkin.store import open_store
-from graphkin.trainer.errors import Closed, GenerationChanged, VersionMismatch
-from graphkin.trainer.feed.client import Graphkin
 
 BLOCK = 65_536  # anchors in one piece of a stream
 OURS = version("graphkin")
@@ -29,9 +38,9 @@ def undisturbed(url: str) -> Any:
 
 
 @pytest.fixture
-def server(proxy: Any) -> Iterator[Graphkin]:
+def server(connect: Any, proxy: Any) -> Iterator[Graphkin]:
     """Reaches the shared server through the proxy."""
-    with Graphkin(proxy.url, patience=60) as server:
+    with connect(proxy.url, patience=60) as server:
         yield server
 
 
@@ -42,7 +51,7 @@ def beside(number: int) -> int:
 
 def epochs_asked(proxy: Any) -> list[int]:
     """Where each request for an epoch started."""
-    return [int(re.search(r"start=(\d+)", line)[1]) for _, line in proxy.requests if "/epochs/" in line]
+    return [int(start) for _, line in proxy.requests for start in re.findall(r"/epochs/.*start=(\d+)", line)]
 
 
 def test_a_broken_stream_is_continued_after_its_last_anchor(proxy: Any, server: Graphkin, undisturbed: Any) -> None:
@@ -53,11 +62,12 @@ def test_a_broken_stream_is_continued_after_its_last_anchor(proxy: Any, server: 
     assert epochs_asked(proxy) == [0, BLOCK, BLOCK, 2 * BLOCK]
 
 
-def test_negatives_and_items_survive_broken_connections(proxy: Any, server: Graphkin, url: str) -> None:
-    with Graphkin(url) as straight:
+def test_negatives_and_items_survive_broken_connections(connect: Any, proxy: Any, server: Graphkin, url: str) -> None:
+    with connect(url) as straight:
         wanted = straight.collection("many").negatives(1, batches=3000)
         edges = straight.collection("many").edges()
         smiles = [*straight.collection("nci").column("smiles")]
+        straight.collection("nci").export(items := io.BytesIO(), "items", "csv")
     many, nci = server.collection("many"), server.collection("nci")
     proxy.cut_after(2_000_000, 70_000)
     assert many.negatives(1, batches=3000).equals(wanted, check_metadata=True)
@@ -66,7 +76,12 @@ def test_negatives_and_items_survive_broken_connections(proxy: Any, server: Grap
     proxy.cut_after(1_000_000, 1_000_000)
     assert many.edges().equals(edges)
     proxy.cut_after(100)
-    assert len(nci.neighbors(0, min_similarity=0.4)) == nci.item(0)["degree"]
+    assert len(nci.neighbors(0, min_similarity=0.4)) == nci.item(0).degree
+    proxy.cut_after(9_000, 12_000)
+    file = io.BytesIO(b"before ")
+    file.seek(0, io.SEEK_END)
+    nci.export(file, "items", "csv")
+    assert file.getvalue() == b"before " + items.getvalue()
     assert proxy.cuts_left == 0
 
 
@@ -85,7 +100,7 @@ def test_a_server_that_vanishes_and_comes_back_costs_nothing(proxy: Any, server:
 
 
 def test_a_busy_server_is_asked_again_not_before_it_said(
-    serve: Any, store_folder: Path, open_proxy: Any, undisturbed: Any
+    connect: Any, serve: Any, store_folder: Path, open_proxy: Any, undisturbed: Any
 ) -> None:
     replies: list[bytes] = []
 
@@ -93,7 +108,7 @@ def test_a_busy_server_is_asked_again_not_before_it_said(
         replies.append(passing)
         return passing
 
-    with serve(store_folder) as fresh, open_proxy(fresh) as proxy, Graphkin(proxy.url) as server:
+    with serve(store_folder) as fresh, open_proxy(fresh) as proxy, connect(proxy.url) as server:
         proxy.rewrite = watch
         many = server.collection("many")
         assert many.epoch(0, "first_order", seed=3).equals(undisturbed, check_metadata=True)
@@ -105,8 +120,8 @@ def test_a_busy_server_is_asked_again_not_before_it_said(
     assert all(later - earlier >= 1 for earlier, later in pairwise(asked))
 
 
-def test_patience_has_an_end_that_says_what_happened(proxy: Any) -> None:
-    with Graphkin(proxy.url, patience=2) as server:
+def test_patience_has_an_end_that_says_what_happened(connect: Any, proxy: Any) -> None:
+    with connect(proxy.url, patience=2) as server:
         nci = server.collection("nci")
         proxy.vanish()
         with pytest.raises(Unavailable, match="not there, or broke off") as gone:
@@ -115,31 +130,31 @@ def test_patience_has_an_end_that_says_what_happened(proxy: Any) -> None:
         assert "2 seconds" in str(gone.value.hint)
         assert len(proxy.requests) > 3  # two before, and again and again
         proxy.come_back()
-        assert nci.item(0)["id"] == 0
+        assert nci.item(0).id == 0
 
 
-def test_where_no_server_ever_answered_nobody_waits() -> None:
+def test_where_no_server_ever_answered_nobody_waits(connect: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         nobody = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with Graphkin(nobody) as server, pytest.raises(Unavailable, match="refused") as refused:
+    with connect(nobody) as server, pytest.raises(Unavailable, match="not there") as refused:
         server.collections()
     assert refused.value.given == nobody
     assert "graphkin serve" in str(refused.value.hint)
 
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://localhost", "http://", "http://[::1", "", "nonsense"])
-def test_what_is_no_url_is_refused(url: str) -> None:
+def test_what_is_no_url_is_refused(connect: Any, url: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        Graphkin(url)
+        connect(url)
     assert refused.value.given == url
 
 
-def test_something_else_at_the_address_is_named_so(proxy: Any) -> None:
+def test_something_else_at_the_address_is_named_so(connect: Any, proxy: Any) -> None:
     def renamed(passing: bytes) -> bytes:
         return passing.replace(b'"title":"graphkin"', b'"title":"petstore"')
 
     proxy.rewrite = renamed
-    with Graphkin(proxy.url) as server, pytest.raises(InvalidInput, match="no graphkin server") as refused:
+    with connect(proxy.url) as server, pytest.raises(InvalidInput, match="no graphkin server") as refused:
         server.collections()
     assert refused.value.given == proxy.url
 
@@ -155,7 +170,7 @@ def test_a_gateway_that_apologises_is_asked_again(proxy: Any, server: Graphkin) 
         return plain.replace(b"200 OK", apology) if (apology := next(apologies, None)) else passing
 
     proxy.rewrite = apologising
-    assert nci.item(0)["id"] == 0
+    assert nci.item(0).id == 0
     assert next(apologies, None) is None
 
 
@@ -178,9 +193,9 @@ def test_an_answer_that_no_graphkin_server_gives_is_named_so(proxy: Any, server:
         (f"{beside(MAJOR)}.{MINOR}.{PATCH}", True),
     ],
 )
-def test_versions_are_compared(proxy: Any, told: str, refused: bool) -> None:
+def test_versions_are_compared(connect: Any, proxy: Any, told: str, refused: bool) -> None:
     proxy.rewrite = lambda passing: passing.replace(TOLD % OURS.encode(), TOLD % told.encode())
-    with Graphkin(proxy.url) as server:
+    with connect(proxy.url) as server:
         if not refused:
             assert server.collections()
             return
@@ -202,9 +217,9 @@ def test_a_server_that_comes_back_as_another_version_is_noticed(proxy: Any, serv
 
 
 def test_a_generation_stays_the_same_after_another_is_published(
-    serve: Any, own_store: Path, publish: Callable[[Path, int], str]
+    connect: Any, serve: Any, own_store: Path, publish: Callable[[Path, int], str]
 ) -> None:
-    with serve(own_store) as url, Graphkin(url) as server:
+    with serve(own_store) as url, connect(url) as server:
         first = server.collection("nci")
         before = first.epoch(0, "first_order")
         second = publish(own_store, 80)
@@ -229,13 +244,13 @@ def until_refused(read: Callable[[], object]) -> None:
 
 
 def test_another_store_at_the_same_address_is_refused(
-    serve: Any, store_folder: Path, own_store: Path, open_proxy: Any
+    connect: Any, serve: Any, store_folder: Path, own_store: Path, open_proxy: Any
 ) -> None:
     with (
         serve(store_folder) as one,
         serve(own_store) as other,
         open_proxy(one) as proxy,
-        Graphkin(proxy.url) as server,
+        connect(proxy.url) as server,
     ):
         nci = server.collection("nci")
         proxy.beyond = other
@@ -245,10 +260,10 @@ def test_another_store_at_the_same_address_is_refused(
 
 
 def test_a_reply_of_another_generation_is_refused(
-    serve: Any, own_store: Path, open_proxy: Any, publish: Callable[[Path, int], str]
+    connect: Any, serve: Any, own_store: Path, open_proxy: Any, publish: Callable[[Path, int], str]
 ) -> None:
     """Something between client and server forgets a parameter."""
-    with serve(own_store) as url, open_proxy(url) as proxy, Graphkin(proxy.url) as server:
+    with serve(own_store) as url, open_proxy(url) as proxy, connect(proxy.url) as server:
         first = server.collection("nci")
         second = publish(own_store, 80)
         while server.collection("nci").generation != second:
@@ -269,8 +284,8 @@ def test_a_stream_is_not_continued_with_another_draw(proxy: Any, server: Graphki
         many.epoch(0, "first_order", seed=3)
 
 
-def test_closing_ends_whoever_waits_for_a_server_that_says_nothing(proxy: Any) -> None:
-    server = Graphkin(proxy.url)
+def test_closing_ends_whoever_waits_for_a_server_that_says_nothing(connect: Any, proxy: Any) -> None:
+    server = connect(proxy.url)
     many = server.collection("many")
     proxy.hold_after(1)
     with ThreadPoolExecutor(1) as background:
@@ -283,8 +298,8 @@ def test_closing_ends_whoever_waits_for_a_server_that_says_nothing(proxy: Any) -
         many.item(0)
 
 
-def test_closing_ends_whoever_waits_to_try_again(proxy: Any) -> None:
-    server = Graphkin(proxy.url)
+def test_closing_ends_whoever_waits_to_try_again(connect: Any, proxy: Any) -> None:
+    server = connect(proxy.url)
     nci = server.collection("nci")
     proxy.vanish()
     with ThreadPoolExecutor(1) as background:

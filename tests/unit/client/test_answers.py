@@ -3,7 +3,8 @@ from email.utils import format_datetime
 
 import pytest
 
-from graphkin.trainer.feed.connection import seconds_of, series_of
+from graphkin.client.answers import series_of
+from graphkin.client.patience import seconds_of
 
 
 @pytest.mark.parametrize(
