@@ -56,14 +56,16 @@ lint: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## format, lint, types,
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python docs/synchronous.py --check || { echo "run 'make docs'"; exit 1; }
 	$(BIN)/python docs/openapi.py | $(NPM) run --silent types -- --check || { echo "run 'make docs'"; exit 1; }
 
 format: $(VENV)/.dev ## sort imports and format the code
 	$(BIN)/ruff check --fix --select I .
 	$(BIN)/ruff format .
 
-docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## docs/cli.md from the commands' own help; the page's types from the OpenAPI
+docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## docs/cli.md from the commands' own help; client/synchronous/; the page's types from the OpenAPI
 	$(BIN)/python docs/regenerate.py
+	$(BIN)/python docs/synchronous.py
 	$(BIN)/python docs/openapi.py | $(NPM) run --silent types
 
 screenshot: page ## the README's picture, docs/page.png; needs Chromium

@@ -8,7 +8,13 @@ import anyio.to_thread
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
-from graphkin.api import (
+from graphkin.api.gate import openapi
+from graphkin.api.gate.errors import HANDLERS, Bugs
+from graphkin.api.gate.guard import Guard
+from graphkin.api.gate.metrics import Meter, Metrics
+from graphkin.api.gate.security import NoSniff
+from graphkin.api.reading import NotModified, on_not_modified
+from graphkin.api.routes import (
     collections,
     components,
     depiction,
@@ -19,18 +25,12 @@ from graphkin.api import (
     items,
     negatives,
     neighbors,
-    openapi,
     page,
     positives,
     rejections,
     search,
     structure,
 )
-from graphkin.api.errors import HANDLERS, Bugs
-from graphkin.api.guard import Guard
-from graphkin.api.metrics import Meter, Metrics
-from graphkin.api.reading import NotModified, on_not_modified
-from graphkin.api.security import NoSniff
 from graphkin.api.settings import Settings
 from graphkin.api.state import State, opened
 

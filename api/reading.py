@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from graphkin.api.cursor import Cursor, query_key
-from graphkin.api.library import Opened
-from graphkin.api.paths import CollectionName
-from graphkin.api.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
-from graphkin.api.security import DRAWING
+from graphkin.api.gate.cursor import Cursor, query_key
+from graphkin.api.gate.paths import CollectionName
+from graphkin.api.gate.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
+from graphkin.api.gate.security import DRAWING
+from graphkin.api.generations.opened import Opened
 from graphkin.api.state import state_of
 from graphkin.protocol.errors import BadRequest
 from graphkin.similarity.kind import Query

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.store.sampling.engine import Engine
+from graphkin.store.sampling.base import Engine
 
 
 class Settings(BaseSettings):

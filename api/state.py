@@ -6,18 +6,17 @@ from typing import TypedDict, cast
 
 from starlette.requests import Request
 
-from graphkin.api.artist import Artist
-from graphkin.api.damage import Scrub
-from graphkin.api.library import Library
+from graphkin.api.drawing.artist import Artist
+from graphkin.api.generations.damage import Scrub
+from graphkin.api.generations.library import Library
 from graphkin.api.settings import Settings
-from graphkin.api.structures import MEMORY, Structures
-from graphkin.api.warmup import Warmup
 from graphkin.api.work.classes import CLASSES, Queue
 from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.pool import Pool
+from graphkin.api.work.structures import MEMORY, Structures
+from graphkin.api.work.warmup import Warmup
 from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
-from graphkin.store.sampling.engine import require_engine
 
 _IDLE = 20.0  # seconds after which a process that exports is ended: exports are few, and it holds much memory
 
@@ -38,7 +37,7 @@ class State(TypedDict):
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[State]:
-    """Open the store and the caches. Raises as they do, and as `require_engine` does."""
+    """Open the store and the caches. Raises as they do, and as `Store.require_engine` does."""
     folder, room = settings.cache_dir / "positives", settings.cache_bytes
     with (
         open_store(settings.store) as store,
@@ -47,7 +46,7 @@ async def opened(settings: Settings) -> AsyncIterator[State]:
         closing(Scrub(library.in_use, settings.scrub_hours * 3600)) as scrub,
         closing(Nursery()) as nursery,
     ):
-        require_engine(store, settings.sampler)
+        store.require_engine(settings.sampler)
         async with (
             Pool(nursery, 2, niceness=2, memory=MEMORY) as readers,
             Pool(nursery, 2, niceness=5, memory=MEMORY) as drawers,

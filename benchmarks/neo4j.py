@@ -32,7 +32,7 @@ from graphkin.store.base import Generation, Store
 from graphkin.store.neo4j.bulk import write_import
 from graphkin.store.neo4j.connection import PASSWORD, USER
 from graphkin.store.records import Edges
-from graphkin.store.sampling.engine import sampler_of
+from graphkin.store.sampling.base import Engine
 from graphkin.store.transfer import copy_generation
 from tests.conftest import JARS, Neo4jServer
 
@@ -121,10 +121,10 @@ def in_turns(rounds: int, *works: Callable[[int], object]) -> list[float]:
     return [statistics.median(measured[2:]) for measured in times]
 
 
-def timed_sampler(generation: Generation, engine: str) -> tuple[Callable[[int], object], float]:
+def timed_sampler(generation: Generation, engine: Engine) -> tuple[Callable[[int], object], float]:
     """What draws an epoch, and the seconds that the engine took to be ready."""
     begin = time.perf_counter()
-    sampler = sampler_of(generation, "gds" if engine == "gds" else "snapshot")
+    sampler = generation.sampler(engine)
     sampler.prepare()
     ready = time.perf_counter() - begin
     anchors = np.arange(generation.size, dtype=np.int32)

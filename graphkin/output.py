@@ -1,7 +1,5 @@
 """Writing what a command was asked for: a whole file or folder, or none."""
 
-import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.store.files import whole
 
 
 @contextmanager
@@ -20,15 +19,11 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     if str(path) == "-":
         yield sys.stdout.buffer
         return
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with partial.open("wb") as file:
+        with whole(path) as partial, partial.open("wb") as file:
             yield file
-        partial.replace(path)
     except OSError as error:
         raise InvalidInput(f"cannot write the file: {error}", given=str(path), expected="a writable path") from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -40,12 +35,9 @@ def whole_folder(path: Path) -> Iterator[Path]:
     target = path.resolve()
     if target.is_dir() and any(target.iterdir()):
         raise InvalidInput("this folder is not empty", given=str(path), expected="a new or empty folder")
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        partial.mkdir()
-        yield partial
-        partial.replace(target)
+        with whole(target) as partial:
+            partial.mkdir()
+            yield partial
     except OSError as error:
         raise InvalidInput(f"cannot write the folder: {error}", given=str(path), expected="a writable path") from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)

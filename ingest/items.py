@@ -1,7 +1,6 @@
 """The item table: distinct items in order of first appearance, with every source name and typed properties."""
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
@@ -11,26 +10,27 @@ import pyarrow.compute as pc
 
 from graphkin.ingest.parsing import Parsed
 from graphkin.similarity.columns import fixed_width
-from graphkin.store.records import ITEM_SCHEMA, Int64
+from graphkin.store.columns import ITEM_SCHEMA, titles
+from graphkin.store.records import Int64
 
 PropertyType = Literal["number", "text"]
 Described = TypeVar("Described")
 
 _IDENTITY = ("smiles", "structure", "inchikey")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_INTEGER = r"^[+-]?[0-9]{1,15}$"
 _BATCH = 4096
 
 
 @dataclass
 class ItemTable:
     """Collects parsed items, collapses equal digests, and yields the item table; `computed` are columns of theirs that
-    become numeric properties."""
+    become numeric properties. `written`: numbers that are not written the shortest way everywhere."""
 
     computed: Sequence[str]
     read: int = 0
     rejected: int = 0
     property_types: dict[str, PropertyType] = field(default_factory=dict)
+    written: list[str] = field(default_factory=list)
     _batches: list[pa.RecordBatch] = field(default_factory=list)
 
     def add(self, parsed: Parsed) -> None:
@@ -50,29 +50,36 @@ class ItemTable:
         described = describe(kept)
         none = pa.nulls(len(kept), pa.string())
         identity = [kept[name] if name in kept.column_names else none for name in _IDENTITY]
-        columns = pa.table([*identity, names, self._properties(kept)], names=ITEM_SCHEMA.names)
-        return described, map(_narrow, columns.to_batches(max_chunksize=_BATCH))
+        properties = self._properties(kept)
+        called = titles(properties)
+        fields = [pa.field(called[name], values.type) for name, values in properties.items()]
+        table = pa.table([*identity, names, *properties.values()], pa.schema([*ITEM_SCHEMA, *fields]))
+        return described, map(_rebased, table.to_batches(max_chunksize=_BATCH))
 
-    def _properties(self, kept: pa.Table) -> pa.ChunkedArray:
-        """One JSON object a row, keys sorted. A column is numeric if every value is."""
-        fragments = {name: _fragments(name, kept[name].cast(pa.string()), numeric=True) for name in self.computed}
+    def _properties(self, kept: pa.Table) -> dict[str, pa.ChunkedArray | pa.Array]:
+        """A column each, by name. One is numeric if every value is; the text of a number is kept if need be."""
+        columns: dict[str, pa.ChunkedArray | pa.Array] = {name: kept[name].cast(pa.float64()) for name in self.computed}
         self.property_types = dict.fromkeys(self.computed, "number")
-        for name, values in _source_columns(kept["properties"]):
+        for name, texts in _source_columns(kept["properties"]):
             given = name
-            while given in fragments:
+            while given in columns:
                 given = f"source.{given}"
-            numeric = _numeric(values)
-            fragments[given] = _fragments(given, values, numeric=numeric)
-            self.property_types[given] = "number" if numeric else "text"
+            numbers = _numbers(texts)
+            self.property_types[given] = "text" if numbers is None else "number"
+            if numbers is None:
+                columns[given] = texts
+            elif numbers.cast(pa.string()).equals(texts):
+                columns[given] = numbers
+            else:
+                columns[given] = pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())
+                self.written.append(given)
         self.property_types = dict(sorted(self.property_types.items()))
-        ordered = [fragments[name] for name in self.property_types]
-        body = pc.binary_join_element_wise(*ordered, ", ", null_handling="skip")
-        return pc.binary_join_element_wise("{", body, "}", "")
+        return {name: columns[name] for name in self.property_types}
 
 
-def _narrow(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """As `ITEM_SCHEMA` has them: texts by offsets of 32 bits, which therefore count from this batch's first."""
-    return batch.take(pa.array(np.arange(batch.num_rows))).cast(ITEM_SCHEMA)
+def _rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Offsets of texts count from this batch's first."""
+    return batch.take(pa.array(np.arange(batch.num_rows)))
 
 
 def _collapse(digests: pa.ChunkedArray) -> tuple[Int64, Int64]:
@@ -105,7 +112,7 @@ def _names(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(offsets), encoded.dictionary.take(pa.array(codes[once][by_item])))
 
 
-def _source_columns(properties: pa.ChunkedArray) -> Iterable[tuple[str, pa.Array]]:
+def _source_columns(properties: pa.ChunkedArray) -> Iterator[tuple[str, pa.Array]]:
     """The readers' key/value pairs as one nullable text column a key, in key order."""
     pairs = properties.combine_chunks()
     rows = np.repeat(np.arange(len(pairs)), np.diff(np.asarray(pairs.offsets)))
@@ -118,25 +125,10 @@ def _source_columns(properties: pa.ChunkedArray) -> Iterable[tuple[str, pa.Array
         yield key, pairs.items.take(pa.array(picked, mask=picked < 0))
 
 
-def _numeric(values: pa.Array) -> bool:
-    text = pc.utf8_trim_whitespace(values.drop_null())
-    if not pc.all(pc.match_substring_regex(text, _NUMBER)).as_py():
-        return False
-    return bool(pc.all(pc.is_finite(_floats(text))).as_py())
-
-
-def _floats(text: pa.Array) -> pa.Array:
-    return pc.utf8_ltrim(text, "+").cast(pa.float64())
-
-
-def _fragments(name: str, values: pa.Array | pa.ChunkedArray, *, numeric: bool) -> pa.Array | pa.ChunkedArray:
-    """`"name": value` as JSON text for each value; null stays null."""
-    if numeric:
-        text = pc.utf8_trim_whitespace(values)
-        whole = pc.all(pc.match_substring_regex(text, _INTEGER)).as_py()
-        number = pc.utf8_ltrim(text, "+").cast(pa.int64()) if whole else _floats(text)
-        encoded = number.cast(pa.string())
-    else:
-        texts = values.to_pylist()
-        encoded = pa.array([None if t is None else json.dumps(t, ensure_ascii=False) for t in texts], pa.string())
-    return pc.binary_join_element_wise(json.dumps(name, ensure_ascii=False), encoded, ": ")
+def _numbers(texts: pa.Array) -> pa.Array | None:
+    """The values as doubles, if each is a finite number."""
+    bare = pc.utf8_trim_whitespace(texts)
+    if not pc.all(pc.match_substring_regex(bare, _NUMBER)).as_py():
+        return None
+    numbers = pc.utf8_ltrim(bare, "+").cast(pa.float64())
+    return numbers if pc.all(pc.is_finite(numbers)).as_py() else None

@@ -133,6 +133,7 @@ def ingest(
             structure=kind.structure,
             recipe=recipe.model_dump(mode="json"),
             versions={**kind.versions(recipe), **_versions()},
+            libraries=sorted(kind.versions(recipe)),
             inputs=[source.digest() for source in sources],
             counts=Counts(
                 read=table.read,
@@ -143,6 +144,7 @@ def ingest(
             edges=tally.edges,
             dropped=int(dropped.sum(dtype=np.int64)) // 2,
             properties=dict(table.property_types),
+            written=table.written,
             histograms=tally.histograms(),
             times=clock.times,
         )

@@ -27,7 +27,7 @@ from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import StoreError
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.embedded.files import disk
+from graphkin.store.files import disk
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphkin.similarity.kind import Content
-from graphkin.store.embedded.files import disk
-
-_PARTIAL = ".partial"
+from graphkin.store.files import PARTIAL, disk, sweep, whole
 
 
 @dataclass(frozen=True)
@@ -26,8 +24,7 @@ class Workspace:
         """Make the folder, and remove what was being written when a run died. Raises `StoreError`."""
         with disk(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            for partial in self.folder.glob("*" + _PARTIAL):
-                partial.unlink()
+            sweep(self.folder)
 
     def piece(self, *made_from: Content) -> Path:
         """Where a piece is, or will be."""
@@ -39,19 +36,17 @@ class Workspace:
 
     def scratch(self, name: str) -> Path:
         """Where to keep what no later run finds."""
-        return self.folder / f"{name}{_PARTIAL}"
+        return self.folder / f"{name}{PARTIAL}"
 
     def scratches(self, pattern: str) -> list[Path]:
         """Those whose names match."""
-        return list(self.folder.glob(pattern + _PARTIAL))
+        return list(self.folder.glob(pattern + PARTIAL))
 
     @contextmanager
     def writing(self, piece: Path) -> Iterator[Path]:
         """A file to write, which becomes the piece when it is whole. Raises `StoreError` for a full disk."""
-        partial = piece.with_suffix(_PARTIAL)
-        with disk(self.folder):
+        with disk(self.folder), whole(piece) as partial:
             yield partial
-            partial.rename(piece)
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

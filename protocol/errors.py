@@ -16,6 +16,9 @@
     ├── Damaged                       a file is not what was written           exit 4   HTTP 503
     │   └── StoreDamaged              one of a store's; a StoreFormat, too     exit 4   HTTP 503
     ├── ServerFault                   a bug of the server                      exit 1   HTTP 500
+    ├── VersionMismatch               server and client do not speak alike     exit 2
+    ├── GenerationChanged             a reply of another than was asked for    exit 4
+    ├── Closed                        used, or waited for, when it was closed  exit 1
     └── those of `trainer.errors`
 
 The HTTP column is the table in `protocol/problems.py`.
@@ -153,3 +156,19 @@ class StoreDamaged(Damaged, StoreFormat):
 
 class ServerFault(GraphkinError):
     """A bug of the server, or something on the way that is no graphkin server."""
+
+
+class VersionMismatch(GraphkinError):
+    """The server is of a version that draws or answers differently from what this client knows."""
+
+    exit_code = 2
+
+
+class GenerationChanged(GraphkinError):
+    """A reply is of another generation, or of another draw, than the one that was begun with."""
+
+    exit_code = 4
+
+
+class Closed(GraphkinError):
+    """It was closed, before this call or during it."""

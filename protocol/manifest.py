@@ -39,25 +39,32 @@ class Provenance(Frozen):
     structure: Literal["smiles", "structure"]  # the column of the item table that says what an item is
     recipe: dict[str, Any]
     versions: dict[str, str]
+    libraries: list[str]  # which of the versions are part of the id: of what describes and compares the items
     inputs: list[Input]
     counts: Counts
     edges: int
     dropped: int | None  # pairs ≥ τ that the cap did not keep; null where the join could not count them
     properties: dict[str, Literal["number", "text"]]
+    written: list[str] = Field(default=[])  # numbers that are kept as the source wrote them, too
     histograms: dict[Literal["degree", "similarity"], Histogram]
     times: dict[str, float]  # seconds, stage by stage
 
     @model_validator(mode="before")
     @classmethod
-    def _structure(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Manifests did not always say it."""
-        return {"structure": "smiles" if values.get("kind") == "molecule" else "structure", **values}
+    def _complete(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Manifests did not always say these."""
+        return {
+            "structure": "smiles" if values.get("kind") == "molecule" else "structure",
+            "libraries": sorted({"rdkit", "grakel"}.intersection(values.get("versions", ()))),
+            **values,
+        }
 
 
 class Manifest(Provenance):
     """A published generation's provenance. `generation` is its content hash, 64 hexadecimal digits."""
 
     generation: str
+    format: Literal[1, 2] = 1  # 2: items are columns; 1: properties were JSON, and the id another hash
     published_at: str  # ISO 8601, UTC
     files: dict[str, str] = Field(default={})  # file name -> SHA-256, in stores that keep files
 

@@ -1,6 +1,6 @@
 """What requests may say: query parameters and bodies. Anything else is refused."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
@@ -9,6 +9,7 @@ from graphkin.protocol.policy import Bias, Ending, Length, Policy, Positives, Wa
 from graphkin.protocol.values import (
     MAX_ANCHORS,
     MAX_BATCHES,
+    MAX_COLUMNS,
     MAX_EXPORTED,
     MAX_ID,
     MAX_NEGATIVES,
@@ -291,22 +292,50 @@ class SearchBody(Body):
         return self
 
 
-class ExportQuery(GenerationQuery):
-    """The whole hierarchy: items as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow."""
+class ExportFields(Frozen):
+    """What every export says of edges."""
+
+    what: Exported
+    min_similarity: Annotated[StoredSimilarity | None, Field(description="Smallest similarity of exported edges.")] = (
+        None
+    )
+
+    @model_validator(mode="after")
+    def _edges_only(self) -> Self:
+        if self.min_similarity is not None and self.what != "edges":
+            raise ValueError("min_similarity applies to edges only")
+        return self
+
+
+class ExportQuery(ExportFields, GenerationQuery):
+    """The whole hierarchy: items as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow.
+
+    In a range of ids lie the items that have them, and the edges whose lower end does, so that ranges one after the
+    other hold each edge once; GraphML has no ranges.
+    """
 
     what: Annotated[Exported, Field(examples=["edges"])]
     format: Annotated[Format, Field(examples=["csv"])]
+    columns: Annotated[
+        list[str] | None,
+        Field(max_length=MAX_COLUMNS, description="Columns of items, as exports call them; by default all."),
+    ] = None
+    start: Annotated[int, Field(ge=0, le=MAX_ID, description="First id.")] = 0
+    stop: Annotated[int | None, Field(ge=0, le=MAX_ID, description="Id to stop before; by default all.")] = None
+
+    @model_validator(mode="after")
+    def _items_only(self) -> Self:
+        if self.columns is not None and self.what != "items":
+            raise ValueError("columns apply to items only")
+        return self
 
 
-class ExportBody(Body):
+class ExportBody(ExportFields, Body):
     """A selection of items, or of the edges with both ends among them."""
 
     ids: Annotated[list[Id], Field(min_length=1, max_length=MAX_EXPORTED, fail_fast=True, examples=[[0, 1, 2]])]
     what: Annotated[Exported, Field(examples=["items"])]
     format: Annotated[Format, Field(examples=["sdf"])]
-    min_similarity: Annotated[StoredSimilarity | None, Field(description="Smallest similarity of exported edges.")] = (
-        None
-    )
     query_smiles: Annotated[
         str | None,
         Field(
@@ -315,9 +344,3 @@ class ExportBody(Body):
             examples=[None],
         ),
     ] = None
-
-    @model_validator(mode="after")
-    def _edges_only(self) -> "ExportBody":
-        if self.min_similarity is not None and self.what != "edges":
-            raise ValueError("min_similarity applies to edges only")
-        return self

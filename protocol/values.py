@@ -28,6 +28,9 @@ MAX_ANCHORS = 65_536
 MAX_EXPORTED = 10_000
 """Items of one export that names them."""
 
+MAX_COLUMNS = 1000
+"""Columns that one export names."""
+
 MAX_BATCHES = 65_536
 """Batches of negatives in one reply, of at most `MAX_NEGATIVES` ids together."""
 

@@ -3,12 +3,12 @@
 One contract suite (`tests/contract`) runs over every adapter.
 """
 
-import json
 import pathlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
@@ -19,10 +19,15 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Conflict, Damage, InvalidInput, NotFound, StoreDamaged, StoreFormat
 from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.protocol.values import Kind
+from graphkin.store.columns import ID, item_schema, numbers, properties, titles
+from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, UInt64
+from graphkin.store.sampling.base import Engine, Sampler
+from graphkin.store.sampling.snapshot import SnapshotSampler
 
 Field = Literal["smiles", "name", "inchikey"]
 
+_PAGE = 4096  # items
 _COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
@@ -128,6 +133,10 @@ class Store(ABC):
         """Delete a published generation. The current one moves to the newest that is left; a collection without
         generations disappears. Raises `NotFound` and `Deleted` as `open` does."""
 
+    def require_engine(self, engine: Engine) -> None:
+        """Raises `InvalidInput` for an engine that this store does not have, `StoreError` where its server lacks it."""
+        _require_snapshot(engine)
+
     def _require_writable(self, collection: str, kind: Kind) -> None:
         """For adapters, before a draft: raises `InvalidInput` for what is no collection name, and `Conflict`."""
         if not _COLLECTION_NAME.fullmatch(collection):
@@ -170,7 +179,7 @@ class Draft(ABC):
 
     @abstractmethod
     def append_items(self, items: pa.RecordBatch) -> None:
-        """The next rows of the item table (`ITEM_SCHEMA`); ids continue densely from 0."""
+        """The next rows of the item table, all with the columns of `item_schema`; ids continue densely from 0."""
 
     @abstractmethod
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
@@ -257,6 +266,23 @@ class Generation(ABC):
             if not 0 <= id < self.size:
                 raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {self.size - 1}")
 
+    @cached_property
+    def _all_columns(self) -> list[str]:
+        return [ID.name, *item_schema(self.manifest).names]
+
+    def _require_columns(self, names: Sequence[str]) -> None:
+        """For adapters: raises `NotFound` naming a column that there is not."""
+        for name in names:
+            if name not in self._all_columns:
+                raise NotFound(f"no column {name!r}", given=name, expected=f"one of {', '.join(self._all_columns)}")
+
+    def _require_range(self, start: int, stop: int | None) -> range:
+        """For adapters: the ids from `start` to `stop` - 1, by default all."""
+        last = self.size if stop is None else stop
+        if not 0 <= start <= last <= self.size:
+            raise NotFound("no such range of items", given=f"{start} to {last}", expected=f"0 to {self.size}")
+        return range(start, last)
+
     def _require_field(self, field: Field, value: str) -> None:
         """For adapters: raises `Conflict` for a search by InChIKey where there are none."""
         if field == "inchikey" and not self.manifest.recipe.get("inchikey"):
@@ -267,17 +293,54 @@ class Generation(ABC):
                 hint="search by SMILES, or ingest again with --inchikey",
             )
 
-    @abstractmethod
     def items(self, ids: Sequence[int] | Int32) -> list[Item]:
         """The items in the order asked for. Meant for pages; `scan` reads all. Raises `NotFound` naming an id."""
+        wanted = [int(id) for id in ids]
+        self._require(*wanted)
+        batch, degrees, dropped = self._page(np.array(wanted, np.int32))
+        columns = (batch[name].to_pylist() for name in ("id", "smiles", "names", "inchikey"))
+        rows = zip(*columns, properties(batch, self.manifest.properties), degrees, dropped, strict=True)
+        return [
+            Item(id=id, smiles=smiles, names=names, inchikey=inchikey, properties=own, degree=degree, dropped=lost)
+            for id, smiles, names, inchikey, own, degree, lost in rows
+        ]
 
     @abstractmethod
-    def scan(self, ids: Int32 | None = None) -> Iterator[pa.RecordBatch]:
-        """Items in id order (or the given ids, in their order) as batches of `ITEM_SCHEMA` with int32 `id` first."""
+    def _page(self, ids: Int32) -> tuple[pa.RecordBatch, list[int], list[int | None]]:
+        """Of each of some items all columns; how many neighbours it has; and how many pairs ≥ τ were lost to the cap,
+        None where that could not be counted."""
+
+    def scan(self, ids: Int32 | None = None, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Some columns, by default int32 `id` and all others, in id order, or of the given ids in their order."""
+        wanted = self._all_columns if names is None else names
+        if ids is not None:
+            return (self.take(ids[start : start + _PAGE], wanted) for start in range(0, len(ids), _PAGE))
+        return self.columns(wanted)
+
+    @abstractmethod
+    def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Some columns of items `start` to `stop` - 1, by default of all, as batches in id order.
+
+        Names are `id` and those of `item_schema`; only what is named is read. Raises `NotFound` naming the columns
+        for another, and for a range that goes beyond the items.
+        """
+
+    @abstractmethod
+    def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
+        """Some columns, by default `id` and all others, of some items, in the order of `ids`. Raises as `columns`."""
 
     def structures(self, ids: Int32 | None = None) -> Iterator[str]:
         """What the items are, as SMILES or graphs as JSON, in the order of `scan`."""
-        return (text for batch in self.scan(ids) for text in batch[self.manifest.structure].to_pylist())
+        name = self.manifest.structure
+        batches = self.columns([name]) if ids is None else [self.take(ids, [name])]
+        return (text for batch in batches for text in batch[name].to_pylist())
+
+    def identity(self) -> str:
+        """The id that the items give as they are read now: another than its own if they are not what was published."""
+        tree = BlockTree()
+        for batch in self.columns(item_schema(self.manifest).names):
+            tree.update(batch)
+        return generation_id(self.manifest, tree.blocks)
 
     @abstractmethod
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
@@ -291,8 +354,9 @@ class Generation(ABC):
         numeric = [key for key, kind in self.manifest.properties.items() if kind == "number"]
         if name not in numeric:
             raise NotFound(f"no numeric property {name!r}", given=name, expected=f"one of {', '.join(numeric)}")
-        values = (json.loads(text).get(name) for batch in self.scan() for text in batch["properties"].to_pylist())
-        return np.fromiter((np.nan if value is None else value for value in values), np.float64, count=self.size)
+        title = titles(self.manifest.properties)[name]
+        parts = [numbers(batch[title]).to_numpy(zero_copy_only=False) for batch in self.columns([title])]
+        return np.concatenate([np.empty(0), *parts])
 
     @abstractmethod
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
@@ -325,6 +389,15 @@ class Generation(ABC):
     def graph(self) -> Graph:
         """The whole hierarchy as CSR arrays (memory-mapped where the store can)."""
 
+    def sampler(self, engine: Engine = "snapshot", threads: int | None = None) -> Sampler:
+        """What draws over this generation, for as long as that is open.
+
+        `snapshot` reads the graph here and now, for `threads` threads (default: all cores); it draws the same in every
+        store. Raises `InvalidInput` for an engine that the store does not have.
+        """
+        _require_snapshot(engine)
+        return SnapshotSampler(self.graph(), self.id, threads)
+
     @abstractmethod
     def forest(self) -> Edges:
         """The stored maximum spanning forest, most similar first."""
@@ -354,18 +427,30 @@ class Generation(ABC):
         self.close()
 
 
-def require_schema_version(written: int, known: int, if_older: str = "ingest again, into a new store") -> None:
-    """For adapters: raises `StoreFormat` unless a store was written in the schema that this version reads.
+def _require_snapshot(engine: Engine) -> None:
+    if engine != "snapshot":
+        raise InvalidInput(
+            "the gds sampler needs a Neo4j store",
+            given=f"sampler {engine}, for a store that is no Neo4j server",
+            expected="a store at a neo4j:// or bolt:// URL",
+            hint="use the snapshot sampler",
+        )
 
-    `if_older` is the hint for a store of an older one.
+
+def require_schema_version(
+    written: int, oldest: int, newest: int, if_older: str = "ingest again, into a new store"
+) -> None:
+    """For adapters: raises `StoreFormat` unless a store was written in a schema that this version reads.
+
+    `if_older` is the hint for a store of one before `oldest`.
     """
-    if written == known:
+    if oldest <= written <= newest:
         return
-    newer = written > known
+    newer = written > newest
     raise StoreFormat(
         f"the store was written by {'a newer' if newer else 'an older'} graphkin",
         given=f"schema version {written}",
-        expected=f"schema version {known}",
+        expected=f"schema version {newest if oldest == newest else f'{oldest} to {newest}'}",
         hint="upgrade graphkin" if newer else if_older,
     )
 
@@ -373,6 +458,15 @@ def require_schema_version(written: int, known: int, if_older: str = "ingest aga
 def rounded(min_similarity: float | None) -> np.float32:
     """A caller's threshold as stored similarities are compared with it: rounded to float32; None passes all."""
     return np.float32(0.0 if min_similarity is None else min_similarity)
+
+
+def id_range(generation: Generation, start: int, stop: int | None) -> range:
+    """The ids that a caller means by `start` to `stop` - 1, by default all. Raises `InvalidInput` for others."""
+    last = generation.size if stop is None else stop
+    if not 0 <= start <= last <= generation.size:
+        expected = f"0 ≤ start ≤ stop ≤ {generation.size}"
+        raise InvalidInput("not a range of ids", given=f"{start} to {last}", expected=expected)
+    return range(start, last)
 
 
 def require_stored_threshold(generation: Generation, min_similarity: float | None) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from graphkin.store.records import ITEM_SCHEMA, UInt64
+from graphkin.protocol.manifest import Provenance
+from graphkin.store.columns import texts
+from graphkin.store.records import UInt64
+
+BLOCK = 4096
+"""Items in one block of the tree."""
 
 
 def content_digest(content: str, seed: int) -> bytes:
@@ -22,38 +28,74 @@ def tie_of(digests: bytes | NDArray[Any]) -> UInt64:
     return np.frombuffer(digests, "<u8")[::2].copy()
 
 
-class ContentHash:
-    """SHA-256 over recipe, RDKit version and the item table in id order, fed batch by batch.
+class BlockTree:
+    """The SHA-256 of every block of an item table, fed batch by batch in id order.
 
-    Each column contributes two streams, the lengths of its values and their bytes, so the result does not depend on
-    where the batches end, and no two different tables feed the same bytes.
+    A block's depends on its own rows alone, so parts that begin at a multiple of `BLOCK` can be hashed apart, and what
+    is appended leaves the full blocks before it as they are. No two different blocks feed the same bytes.
     """
 
     def __init__(self) -> None:
+        self._blocks: list[bytes] = []
+        self._begun: list[pa.RecordBatch] = []
         self._rows = 0
-        self._streams = {name: (hashlib.sha256(), hashlib.sha256()) for name in [*ITEM_SCHEMA.names, "names.count"]}
 
     def update(self, items: pa.RecordBatch) -> None:
-        """Feed the next rows of the item table (`ITEM_SCHEMA`)."""
-        self._rows += items.num_rows
-        for name in ("smiles", "structure", "inchikey", "properties"):
-            self._feed(name, items.column(name))
-        names = items.column("names")
-        self._streams["names.count"][0].update(np.asarray(names.value_lengths(), dtype="<i4").tobytes())
-        self._feed("names", names.flatten())
+        """Feed the next rows."""
+        start = 0
+        while start < items.num_rows:
+            part = items.slice(start, BLOCK - self._rows)
+            self._begun.append(part)
+            self._rows += part.num_rows
+            start += part.num_rows
+            if self._rows == BLOCK:
+                self._blocks.append(_digest(self._begun))
+                self._begun, self._rows = [], 0
 
-    def _feed(self, name: str, values: pa.StringArray) -> None:
-        lengths, data = self._streams[name]
-        sizes = pc.binary_length(values.cast(pa.binary())).fill_null(-1)
-        lengths.update(np.asarray(sizes, dtype="<i4").tobytes())
-        present = values.drop_null()
-        if len(present):
-            _, offsets, text = present.buffers()
-            ends = np.frombuffer(offsets, np.int32)[present.offset : present.offset + len(present) + 1]
-            data.update(memoryview(text)[ends[0] : ends[-1]])
+    @property
+    def blocks(self) -> list[bytes]:
+        """The SHA-256 of each block so far, of a last one that is not full too."""
+        return [*self._blocks, _digest(self._begun)] if self._begun else self._blocks
 
-    def hexdigest(self, recipe: dict[str, Any], rdkit: str | None) -> str:
-        """The id: 64 hexadecimal digits. `rdkit` None: RDKit took no part."""
-        table = {name: [stream.hexdigest() for stream in pair] for name, pair in sorted(self._streams.items())}
-        content = {"recipe": recipe, "rdkit": rdkit, "rows": self._rows, "items": table}
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+def generation_id(provenance: Provenance, blocks: Sequence[bytes]) -> str:
+    """64 hexadecimal digits: the SHA-256 of the recipe, the versions of the libraries that describe and compare, the
+    types of the properties, and the blocks of the item table."""
+    content = {
+        "recipe": provenance.recipe,
+        "libraries": {name: provenance.versions[name] for name in provenance.libraries},
+        "properties": provenance.properties,
+        "items": hashlib.sha256(b"".join(blocks)).hexdigest(),
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _digest(parts: Sequence[pa.RecordBatch]) -> bytes:
+    """Of the columns that hold anything in these rows: one that comes later changes nothing before it."""
+    (rows,) = pa.Table.from_batches(parts).combine_chunks().to_batches()
+    block = hashlib.sha256(rows.num_rows.to_bytes(8, "little"))
+    for name in sorted(rows.schema.names):
+        column = rows.column(name)
+        if column.null_count == len(column):
+            continue
+        for stream in _streams(column):
+            block.update(hashlib.sha256(stream).digest())
+        block.update(hashlib.sha256(name.encode()).digest())
+    return block.digest()
+
+
+def _streams(column: pa.Array) -> list[Any]:
+    """The lengths of the values, -1 for null, and their bytes; before those of a list, how many each row has."""
+    if pa.types.is_list(column.type):
+        return [np.asarray(column.value_lengths(), dtype="<i4"), *_streams(column.flatten())]
+    written = texts(column)
+    lengths = pc.binary_length(written.cast(pa.binary())).fill_null(-1)
+    return [np.asarray(lengths, dtype="<i4"), _bytes(written.drop_null())]
+
+
+def _bytes(values: pa.StringArray) -> memoryview:
+    if not len(values):
+        return memoryview(b"")
+    _, offsets, text = values.buffers()
+    ends = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1]
+    return memoryview(text)[ends[0] : ends[-1]]

@@ -1,39 +1,28 @@
 """The positive-set cache: positives of every anchor for one (generation, policy, seed, epoch), materialised in bulk.
 
-folder/
-  <SHA-256 of the key>/   one entry: an .npy array per column of PositiveSets; key.json: the plain key, the SHA-256 of
-                          each column
-  <...>.partial/          an entry being built, or left by a builder that died
-  .index                  lock for moments: entries appear, vanish and are opened under it
-  .building               lock for a whole build: one at a time, whatever the number of processes
+An entry of the shelf has an array per column of PositiveSets.
 """
 
-import hashlib
-import json
 import logging
-import shutil
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cachetools import FIFOCache
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
 from graphkin.protocol.policy import Policy
-from graphkin.store.embedded.files import ArrayWriter, map_array, sha256, sha256_at
+from graphkin.store.files import ArrayWriter
 from graphkin.store.sampling.base import PositiveSets, Sampler
+from graphkin.store.shelf import OVERHEAD, Shelf
 
 _FORMAT = 2  # part of the key: raise it when the engines draw differently or the columns change
-_OVERHEAD = 4096  # bytes set aside for an entry's array headers and key.json
 _POLL = 0.1  # seconds between looks at a lock held for a whole build, and at whether the build is still wanted
-_PARTIAL = ".partial"
-_DAMAGE = (OSError, ValueError, KeyError, TypeError)  # what reading an entry raises that is not whole
 
 _log = logging.getLogger(__name__)
 
@@ -62,13 +51,16 @@ class _Order:
         }
 
     @property
-    def name(self) -> str:
-        return hashlib.sha256(json.dumps(self.key, sort_keys=True).encode()).hexdigest()
-
-    @property
     def bytes(self) -> int:
         row = 4 + 2 + 1 + (4 + 2) * self.policy.k  # the columns of PositiveSets
-        return self.size * row + _OVERHEAD
+        return self.size * row + OVERHEAD
+
+    def read(self, **columns: Any) -> PositiveSets:
+        """Raises `ValueError` or `TypeError` for columns of another order."""
+        sets = PositiveSets(**columns)
+        if sets.anchors.shape != (self.size,) or sets.positives.shape != (self.size, self.policy.k):
+            raise ValueError(f"{sets.positives.shape} is not the size that was asked for")
+        return sets
 
 
 @dataclass(eq=False)
@@ -87,38 +79,11 @@ class _Build:
             )
 
 
-@dataclass(frozen=True)
-class _Entry:
-    folder: Path
-    bytes: int
-    generation: str
-    built_at: int  # nanoseconds since 1970
-
-
-class _Shelf(FIFOCache[str, _Entry]):
-    """The finished entries, oldest first, at most `max_bytes` of them: what falls out is deleted from the disk."""
-
-    def __init__(self, folder: Path, max_bytes: int) -> None:
-        super().__init__(max_bytes, getsizeof=lambda entry: entry.bytes)
-        for entry in sorted(_entries(folder), key=lambda entry: entry.built_at):
-            if entry.bytes > max_bytes:
-                shutil.rmtree(entry.folder)
-            else:
-                self[entry.folder.name] = entry
-
-    def popitem(self) -> tuple[str, _Entry]:
-        name, entry = super().popitem()
-        shutil.rmtree(entry.folder)
-        return name, entry
-
-
 class PositiveCache:
     """Materialised positive sets in a folder, at most `max_bytes` of them; the oldest make room for new ones.
 
-    Entries survive restarts. One is compared with its checksums when this process first opens it; a damaged one is
-    removed and built again. Any number of threads and processes may share a folder; sets that were handed out are
-    memory maps and stay readable after their entry is evicted. `block` anchors are drawn and written at a time.
-    `setting` is what users call `max_bytes`, for the error that says it is too small.
+    They lie on a `Shelf`, which says what becomes of them. One that is damaged is built again. `block` anchors are
+    drawn and written at a time. `setting` is what users call `max_bytes`, for the error that says it is too small.
     """
 
     def __init__(self, folder: Path, max_bytes: int, *, block: int = 65_536, setting: str = "max_bytes") -> None:
@@ -131,14 +96,8 @@ class PositiveCache:
         self._errors: dict[str, Exception] = {}
         self._thread: threading.Thread | None = None
         self._closed = False
-        self._whole: dict[str, int] = {}  # when the entries were built that this process has found whole, by name
-        self._index_mutex = threading.Lock()
-        self._index_lock = FileLock(folder / ".index", poll_interval=0.005, thread_local=False)
         with self._disk():
-            folder.mkdir(parents=True, exist_ok=True)
-            self._sweep()
-            with self._index():
-                _Shelf(folder, max_bytes)
+            self._shelf = Shelf(folder, max_bytes)
 
     def get(self, sampler: Sampler, generation: str, size: int, policy: Policy, seed: int, epoch: int) -> PositiveSets:
         """The positive sets of anchors 0 to `size` - 1 as read-only memory maps.
@@ -148,11 +107,12 @@ class PositiveCache:
         Raises `InvalidInput` if they would not fit into the cache.
         """
         order = self._ordered(sampler, generation, size, policy, seed, epoch)
-        ready = self._open(order)
+        with self._disk():
+            ready = self._shelf.open(order.key, order.read)
         if ready is not None:
             return ready
         with self._state:
-            error = self._errors.pop(order.name, None)
+            error = self._errors.pop(str(order.key), None)
             if error is not None:
                 raise error
             build = next((build for build in self._active if build.background), None) or self._start(order)
@@ -181,10 +141,8 @@ class PositiveCache:
             for build in self._active:
                 if build.order.generation == generation:
                     build.stop.set()
-        with self._index():
-            for entry in _entries(self._folder):
-                if entry.generation == generation:
-                    shutil.rmtree(entry.folder)
+        with self._disk():
+            self._shelf.drop(generation)
 
     def close(self) -> None:
         """Stop all builds after the block being drawn, and start no more. What is ready stays readable."""
@@ -230,45 +188,31 @@ class PositiveCache:
         with self._state:
             self._active.remove(build)
             if failure is not None:
-                self._errors[build.order.name] = failure
+                self._errors[str(build.order.key)] = failure
 
     def _carry_out(self, build: _Build) -> PositiveSets:
         with self._disk(), self._turn(build):
-            ready = self._open(build.order)
+            ready = self._shelf.open(build.order.key, build.order.read)
             return self._built(build) if ready is None else ready
 
     def _turn(self, build: _Build) -> AbstractContextManager[Any]:
-        """Wait for the lock that lets one builder at a time work, as long as the build is wanted."""
-        lock = FileLock(self._folder / ".building")
+        """Wait for the turn that one builder at a time has, as long as the build is wanted."""
         while True:
             build.require_wanted()
             try:
-                return lock.acquire(timeout=_POLL)
+                return self._shelf.turn(_POLL)
             except Timeout:
                 continue
 
     def _built(self, build: _Build) -> PositiveSets:
         order = build.order
-        self._remove_partial()
-        partial, folder = self._folder / (order.name + _PARTIAL), self._folder / order.name
-        with self._index():  # room is made before it is taken, so the folder never outgrows its bound
-            _Shelf(self._folder, self._max_bytes)[order.name] = _Entry(folder, order.bytes, order.generation, 0)
-        try:
-            self._write(build, partial)
-            with self._index():
-                build.require_wanted()
-                partial.rename(folder)
-                return self._mapped(folder, order)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
+        return self._shelf.add(order.key, order.bytes, partial(self._write, build), order.read, build.require_wanted)
 
-    def _write(self, build: _Build, partial: Path) -> None:
+    def _write(self, build: _Build, folder: Path) -> None:
         order = build.order
-        partial.mkdir()
         with ExitStack() as files:
             writers = {
-                name: files.enter_context(closing(ArrayWriter(partial / f"{name}.npy", dtype, width)))
+                name: files.enter_context(closing(ArrayWriter(folder / f"{name}.npy", dtype, width)))
                 for name, (dtype, width) in _columns(order.policy.k).items()
             }
             for begin in range(0, order.size, self._block):
@@ -278,55 +222,6 @@ class PositiveCache:
                 for name, writer in writers.items():
                     writer.append(getattr(sets, name))
                 build.done = begin + len(anchors)
-        columns = {name: sha256_at(partial / f"{name}.npy") for name in writers}
-        key = {**order.key, "columns": columns, "built_at": time.time_ns()}
-        (partial / "key.json").write_text(json.dumps(key), encoding="utf-8")
-
-    def _open(self, order: _Order) -> PositiveSets | None:
-        folder = self._folder / order.name
-        with self._index():
-            if not folder.is_dir():
-                return None
-            try:
-                return self._mapped(folder, order)
-            except _DAMAGE as damage:  # files are not synced: a power cut may have emptied them
-                _log.warning("removing a damaged entry of the positive-set cache: %s", damage)
-                shutil.rmtree(folder)
-                return None
-
-    def _mapped(self, folder: Path, order: _Order) -> PositiveSets:
-        """Raises one of `_DAMAGE` if the entry is not whole."""
-        key = json.loads((folder / "key.json").read_text(encoding="utf-8"))
-        unread = self._whole.get(order.name) != key["built_at"]
-        columns = {}
-        for name in _columns(order.policy.k):
-            with (folder / f"{name}.npy").open("rb") as file:
-                if unread and sha256(file) != key["columns"][name]:
-                    raise ValueError(f"the SHA-256 of {name} is not that of its key")
-                file.seek(0)
-                columns[name] = map_array(file)
-        sets = PositiveSets(**columns)
-        if sets.anchors.shape != (order.size,) or sets.positives.shape != (order.size, order.policy.k):
-            raise ValueError(f"{sets.positives.shape} is not the size that was asked for")
-        self._whole[order.name] = key["built_at"]
-        return sets
-
-    def _sweep(self) -> None:
-        """Remove what builders that died have left, unless some process is building now."""
-        try:
-            with FileLock(self._folder / ".building").acquire(timeout=0):
-                self._remove_partial()
-        except Timeout:
-            return
-
-    def _remove_partial(self) -> None:
-        for partial in self._folder.glob("*" + _PARTIAL):
-            shutil.rmtree(partial)
-
-    @contextmanager
-    def _index(self) -> Iterator[None]:
-        with self._disk(), self._index_mutex, self._index_lock:  # the mutex spares threads the file lock's polling
-            yield
 
     @contextmanager
     def _disk(self) -> Iterator[None]:
@@ -350,18 +245,3 @@ def _columns(k: int) -> dict[str, tuple[str, int | None]]:
         "positives": ("int32", k),
         "visits": ("uint16", k),
     }
-
-
-def _entries(folder: Path) -> list[_Entry]:
-    """The finished entries, in no order. One whose key cannot be read is half deleted: the rest of it goes too."""
-    found = []
-    for entry in folder.iterdir():
-        if not entry.is_dir() or entry.suffix == _PARTIAL:
-            continue
-        try:
-            key = json.loads((entry / "key.json").read_text(encoding="utf-8"))
-            size = sum(file.stat().st_size for file in entry.iterdir())
-            found.append(_Entry(entry, size, key["generation"], key["built_at"]))
-        except _DAMAGE:
-            shutil.rmtree(entry)
-    return found

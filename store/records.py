@@ -14,20 +14,6 @@ Float32: TypeAlias = NDArray[np.float32]
 Float64: TypeAlias = NDArray[np.float64]
 UInt64: TypeAlias = NDArray[np.uint64]
 
-ITEM_SCHEMA = pa.schema(
-    [
-        pa.field("smiles", pa.string()),  # canonical; null for graphs
-        pa.field("structure", pa.string()),  # a graph as JSON (num_nodes, edges [[u, v], ...], labels); else null
-        pa.field("inchikey", pa.string()),  # null unless the recipe asked for it
-        pa.field("names", pa.list_(pa.string()), nullable=False),  # distinct, in order of appearance
-        pa.field("properties", pa.string(), nullable=False),  # one JSON object, keys sorted
-    ]
-)
-"""Items in id order: the row number is the id."""
-
-SCANNED_SCHEMA = pa.schema([pa.field("id", pa.int32(), nullable=False), *ITEM_SCHEMA])
-"""Items as they are read back."""
-
 REJECTION_SCHEMA = pa.schema(
     [
         pa.field("source", pa.string(), nullable=False),  # file name as given, "-" for standard input

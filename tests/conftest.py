@@ -41,6 +41,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFolder:
     return ByFolder(config, log)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What graphkin keeps in the user's cache is this session's own."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("user-cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def require_tools() -> Callable[..., None]:
     """`require_tools("java", "mvn")` skips a test where one of these is missing, and says so loudly; in CI it fails."""

@@ -15,7 +15,7 @@ import anyio
 from fastapi.routing import APIRoute
 from starlette.types import Message, Receive, Scope, Send
 
-from graphkin.api.guard import REST
+from graphkin.api.gate.guard import REST
 from graphkin.protocol.errors import StoreBusy
 
 _STALLED = 60  # seconds after which a client that takes nothing of a reply loses it

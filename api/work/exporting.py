@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from graphkin.api.export import EdgeFormat, ItemFormat, export_edges, export_items
-from graphkin.api.export.table import Comparison
 from graphkin.api.work.reading import unpacked
+from graphkin.export import EdgeFormat, ItemFormat, export_edges, export_items
+from graphkin.export.table import Comparison
 from graphkin.protocol.values import Exported
 from graphkin.similarity.kinds import kind_of
 from graphkin.store import open_store
@@ -22,19 +22,22 @@ def export(
     generation: str,
     what: Exported,
     format: str,
-    ids: list[int] | None = None,
     min_similarity: float | None = None,
+    ids: list[int] | None = None,
     compared_with: dict[str, Any] | None = None,
+    columns: list[str] | None = None,
+    start: int = 0,
+    stop: int | None = None,
 ) -> Generator[bytes, None, None]:
-    """The bytes of the file, of the items `compared_with` a query that was packed. Raises as `api.export` does, before
-    the first of them."""
+    """The bytes of the file, of the items `compared_with` a query that was packed. Raises as `graphkin.export` does,
+    before the first of them."""
     opened = _opened(store, collection, generation)
     comparison = None if compared_with is None else _comparison(opened, compared_with)
     chosen = None if ids is None else np.array(ids, np.int32)
     if what == "items":
-        yield from export_items(opened, cast(ItemFormat, format), chosen, comparison)
+        yield from export_items(opened, cast(ItemFormat, format), chosen, comparison, columns, start, stop)
     else:
-        yield from export_edges(opened, cast(EdgeFormat, format), min_similarity, chosen, comparison)
+        yield from export_edges(opened, cast(EdgeFormat, format), min_similarity, chosen, comparison, start, stop)
 
 
 @lru_cache(maxsize=2)

@@ -26,9 +26,9 @@ PIECE, RESULT, ERROR = b"p", b"r", b"e"
 TASKS = {
     "read": "graphkin.api.work.reading",
     "read_search": "graphkin.api.work.reading",
-    "draw": "graphkin.api.depict",
-    "draw_graph": "graphkin.api.depict_graph",
-    "shared_atoms": "graphkin.api.depict",
+    "draw": "graphkin.api.drawing.molecule",
+    "draw_graph": "graphkin.api.drawing.graph",
+    "shared_atoms": "graphkin.api.drawing.molecule",
     "export": "graphkin.api.work.exporting",
 }
 """The module of each task, whose function of that name does it."""

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from graphkin import options
+from graphkin.options import Command
 
 _output = click.option(
     "--output",
@@ -15,6 +16,13 @@ _output = click.option(
     metavar="FILE",
     help="File to write; - for standard output.",
 )
+
+
+def _range(command: Command) -> Command:
+    """--start, --stop: a range of ids."""
+    start = click.option("--start", type=click.IntRange(0), default=0, metavar="ID", help="First id.")
+    stop = click.option("--stop", type=click.IntRange(0), metavar="ID", help="Id to stop before.  [default: all]")
+    return start(stop(command))
 
 
 @click.group()
@@ -36,6 +44,7 @@ def export() -> None:
 )
 @_output
 @options.min_similarity
+@_range
 def edges(
     store_location: str,
     collection: str,
@@ -43,16 +52,18 @@ def edges(
     format: Any,
     output: Path,
     min_similarity: float | None,
+    start: int,
+    stop: int | None,
 ) -> None:
-    """Write the edges to a file."""
-    from graphkin.api.export import export_edges
+    """Write the edges to a file, in a range those with their lower id in it."""
+    from graphkin.export import export_edges
     from graphkin.output import whole_file
     from graphkin.store import open_store
     from graphkin.store.base import require_stored_threshold
 
     with open_store(store_location) as store, store.open(collection, generation) as opened:
         require_stored_threshold(opened, min_similarity)
-        blocks = export_edges(opened, format, min_similarity)
+        blocks = export_edges(opened, format, min_similarity, start=start, stop=stop)
         with whole_file(output) as file:
             file.writelines(blocks)
 
@@ -67,14 +78,27 @@ def edges(
     help="Format of the file.",
 )
 @_output
-def items(store_location: str, collection: str, generation: str | None, format: Any, output: Path) -> None:
+@click.option(
+    "--column", "columns", metavar="NAME", multiple=True, help="Column to write, once for each.  [default: all]"
+)
+@_range
+def items(
+    store_location: str,
+    collection: str,
+    generation: str | None,
+    format: Any,
+    output: Path,
+    columns: tuple[str, ...],
+    start: int,
+    stop: int | None,
+) -> None:
     """Write the items to a file."""
-    from graphkin.api.export import export_items
+    from graphkin.export import export_items
     from graphkin.output import whole_file
     from graphkin.store import open_store
 
     with open_store(store_location) as store, store.open(collection, generation) as opened:
-        blocks = export_items(opened, format)
+        blocks = export_items(opened, format, columns=columns or None, start=start, stop=stop)
         with whole_file(output) as file:
             file.writelines(blocks)
 

@@ -37,9 +37,9 @@ def fetch(
     **trained: Any,
 ) -> None:
     """Write features, positives and negatives into a folder that `graphkin pretrain --offline` trains from."""
+    from graphkin.client import Graphkin
     from graphkin.output import whole_folder
     from graphkin.progress import terminal_progress
-    from graphkin.trainer.feed.client import Graphkin
     from graphkin.trainer.feed.kinds import features
     from graphkin.trainer.feed.offline import write_offline
     from graphkin.trainer.feed.online import OnlineSource, default_cache

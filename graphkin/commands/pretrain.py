@@ -11,8 +11,8 @@ from graphkin.protocol.values import MAX_SEED
 from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
+    from graphkin.client import Collection
     from graphkin.trainer.features.corpus import Corpus
-    from graphkin.trainer.feed.client import Collection
     from graphkin.trainer.feed.source import Source
     from graphkin.trainer.pretraining.config import PretrainConfig
 
@@ -125,7 +125,7 @@ def _kind(offline: Path | None, url: str | None, collection: str | None, generat
         from graphkin.trainer.feed.offline import fetched_generation
 
         return fetched_generation(offline).kind
-    from graphkin.trainer.feed.client import Graphkin
+    from graphkin.client import Graphkin
 
     assert url is not None
     assert collection is not None

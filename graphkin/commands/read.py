@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from graphkin.protocol.errors import Damage
     from graphkin.protocol.manifest import Manifest
     from graphkin.store.base import Collection, Generation, Store
-    from graphkin.store.sampling.engine import Engine
+    from graphkin.store.sampling.base import Engine
 
 
 def _print_json(answer: Any) -> None:
@@ -247,10 +247,9 @@ def positives(
     """Draw positives of an anchor. The same seed, epoch, policy and generation give the same positives."""
     from graphkin.answers import policy_of, positives_of
     from graphkin.store import open_store
-    from graphkin.store.sampling.engine import sampler_of
 
     with open_store(store_location) as store, store.open(collection, generation) as opened:
-        sampler = sampler_of(opened, engine, threads=1)
+        sampler = opened.sampler(engine, threads=1)
         answer = positives_of(opened, sampler, anchor, policy_of(policy, **parameters), seed, epoch)
     if as_json:
         _print_json(answer)

@@ -4,14 +4,15 @@ import numpy as np
 
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.similarity.describer import Rejected
-from graphkin.similarity.graphs.describer import read_structure
+from graphkin.similarity.graphs.describer import GraphDescriber, read_structure
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.recipe import GraphRecipe
 from graphkin.similarity.graphs.recomputed import descriptors_of
+from graphkin.similarity.graphs.structure import MAX_NODES
 from graphkin.similarity.graphs.wl import Features, normalised
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Query, Search
-from graphkin.similarity.stored_index import stored_index
+from graphkin.similarity.stored_index import cached_index, stored_index
 from graphkin.store.base import Generation, rounded
 from graphkin.store.records import Float64, Int32, Int64
 
@@ -30,8 +31,18 @@ class GraphSearch(Search):
                 given=f"kernel {self._recipe.kernel}",
                 expected=f"kernel {' or '.join(_SEARCHED)}",
             )
-        stored = stored_index(generation, SubtreeIndex, lambda index: index.fit(generation.size))
-        self._index = stored or SubtreeIndex.of(descriptors_of(generation, self._recipe).features)
+        self._index = self._index_of(generation)
+
+    def _index_of(self, generation: Generation) -> SubtreeIndex:
+        def fits(index: SubtreeIndex) -> bool:
+            return index.fit(generation.size)
+
+        def described() -> SubtreeIndex:
+            return SubtreeIndex.of(descriptors_of(generation, self._recipe).features)
+
+        stored = stored_index(generation, SubtreeIndex, fits)
+        made_by = GraphDescriber(self._recipe, MAX_NODES).key.decode()
+        return stored or cached_index(generation, made_by, SubtreeIndex, fits, described)
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         similarity = self.similarities(query).astype(np.float32)

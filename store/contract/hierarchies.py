@@ -1,6 +1,5 @@
 """Hierarchies small enough to know by heart."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,14 +11,18 @@ import pyarrow as pa
 from graphkin.protocol.manifest import Counts, Histogram, Input, Manifest, Provenance
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Draft, Store
-from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Edges, UInt64
+from graphkin.store.columns import item_schema, titles
+from graphkin.store.records import REJECTION_SCHEMA, Edges, UInt64
 
 Pairs = Mapping[tuple[int, int], float]
 
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Everything a draft is told: item rows, similar pairs (a < b), rejections."""
+    """Everything a draft is told: item rows, similar pairs (a < b), rejections.
+
+    `written`: how the source wrote the numbers of a property, as a format.
+    """
 
     rows: Sequence[Mapping[str, Any]]
     pairs: Pairs
@@ -27,6 +30,7 @@ class Hierarchy:
     kind: Kind = "molecule"
     dropped: Sequence[int] | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
     recipe: Mapping[str, Any] = field(default_factory=lambda: {"threshold": 0.4})
     rdkit: str | None = "2026.09.1"
 
@@ -37,6 +41,19 @@ class Hierarchy:
             return np.empty((len(self.rows), 0), np.uint64)
         ids = np.arange(len(self.rows), dtype=np.uint64)
         return np.stack([ids, ids * np.uint64(0x9E3779B97F4A7C15)], axis=1)
+
+    @property
+    def items(self) -> pa.RecordBatch:
+        """The rows as columns."""
+        rows = [{**row, **self._columns(row.get("properties", {}))} for row in self.rows]
+        return pa.RecordBatch.from_pylist(rows, schema=item_schema(self.provenance()))
+
+    def _columns(self, own: Mapping[str, Any]) -> dict[str, Any]:
+        values = {
+            name: {"number": value, "text": format(value, self.written[name])} if name in self.written else value
+            for name, value in own.items()
+        }
+        return {title: values.get(name) for name, title in titles(self.properties).items()}
 
     @property
     def edges(self) -> Edges:
@@ -57,10 +74,13 @@ class Hierarchy:
         return Histogram(edges=list(range(len(counts) + 1)), counts=counts)
 
     def provenance(self, seconds: float = 1.0) -> Provenance:
+        versions = {} if self.rdkit is None else {"rdkit": self.rdkit}
         return Provenance(
             kind=self.kind,
             recipe=dict(self.recipe),
-            versions={} if self.rdkit is None else {"rdkit": self.rdkit},
+            structure="smiles" if self.kind == "molecule" else "structure",
+            versions=versions,
+            libraries=list(versions),
             inputs=[Input(name="made-up.smi", bytes=1, sha256="0" * 64)],
             counts=Counts(
                 read=len(self.rows) + len(self.rejections),
@@ -71,13 +91,14 @@ class Hierarchy:
             edges=len(self.pairs),
             dropped=None if self.dropped is None else sum(self.dropped) // 2,
             properties=dict(self.properties),
+            written=[*self.written],
             histograms={"degree": self._degrees, "similarity": Histogram(edges=[0.4, 1.0], counts=[len(self.pairs)])},
             times={"all": seconds},
         )
 
     def write(self, draft: Draft, batch: int = 1000) -> None:
         """Everything but publish, in batches of so many rows."""
-        items = pa.RecordBatch.from_pylist(list(self.rows), schema=ITEM_SCHEMA)
+        items = self.items
         rejections = pa.RecordBatch.from_pylist(list(self.rejections), schema=REJECTION_SCHEMA)
         for start in range(0, max(items.num_rows, rejections.num_rows), batch):
             draft.append_items(items.slice(start, batch))
@@ -106,9 +127,8 @@ def _edges(rows: list[tuple[int, int, float]]) -> Edges:
 def _row(
     smiles: str | None, *names: str, inchikey: str | None = None, structure: str | None = None, **properties: Any
 ) -> dict[str, Any]:
-    text = json.dumps(properties, sort_keys=True, ensure_ascii=False)
     identity = {"smiles": smiles, "structure": structure, "inchikey": inchikey}
-    return {**identity, "names": list(names), "properties": text}
+    return {**identity, "names": list(names), "properties": properties}
 
 
 MOLECULES = Hierarchy(
@@ -143,6 +163,7 @@ MOLECULES = Hierarchy(
     ],
     dropped=[2, 0, 1, 0, 1, 0, 0, 0, 0, 0],
     properties={"logP": "number", "note": "text"},
+    written={"logP": "+.3e"},
     recipe={"threshold": 0.4, "inchikey": True, "fingerprint": {"name": "morgan"}},
 )
 """Ten molecules: 6 and 9 are isolated, {7, 8} is a component of its own, 0.7 is not representable in float32."""

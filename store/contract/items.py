@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict, NotFound
 from graphkin.store.base import Generation, Store
 from graphkin.store.contract.places import Places
-from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA
+from graphkin.store.records import REJECTION_SCHEMA
 
 
 def _degree(hierarchy: Any, id: int) -> int:
     return sum(id in pair for pair in hierarchy.pairs)
+
+
+ODD = ["id", "names", "", "graph", "digest", "property.names", "x.text", "a:b", 'a "b", `c`', "é\n", "n" * 20_000]
 
 
 class ReadItems(Places):
@@ -28,7 +32,7 @@ class ReadItems(Places):
             {
                 "id": id,
                 **{name: value for name, value in row.items() if name != "structure"},
-                "properties": json.loads(row["properties"]),
+                "properties": row["properties"],
                 "degree": _degree(molecules, id),
                 "dropped": molecules.dropped[id],
             }
@@ -58,16 +62,19 @@ class ReadItems(Places):
         batches = list(published.scan())
         table = pa.Table.from_batches(batches)
         assert table.schema.field("id").type == pa.int32()
-        assert table.schema.names == ["id", *ITEM_SCHEMA.names]
+        assert table.schema.names == ["id", *molecules.items.schema.names]
         assert table["id"].to_pylist() == list(range(10))
-        assert table.drop_columns("id").to_pylist() == [{**row} for row in molecules.rows]
+        assert table.drop_columns("id").to_pylist() == molecules.items.to_pylist()
 
     def test_scan_of_some_ids_keeps_their_order(self, published: Generation, molecules: Any) -> None:
         ids = np.array([4, 9, 0, 4], np.int32)
         rows = [row for batch in published.scan(ids) for row in batch.to_pylist()]
-        assert rows == [{"id": id, **molecules.rows[id]} for id in ids.tolist()]
+        assert rows == [{"id": id, **molecules.items.to_pylist()[id]} for id in ids.tolist()]
         assert list(published.structures(ids)) == [row["smiles"] for row in rows]
         assert [batch for batch in published.scan(np.empty(0, np.int32)) if batch.num_rows] == []
+        (some,) = published.scan(ids, ["names", "id"])
+        assert some.to_pylist() == [{"names": row["names"], "id": row["id"]} for row in rows]
+        assert [batch.schema.names for batch in published.scan(names=["smiles"])] == [["smiles"]]
 
     @pytest.mark.parametrize("ids", [[0, 10], [-1, 3]])
     def test_scan_of_unknown_ids(self, published: Generation, ids: list[int]) -> None:
@@ -101,6 +108,50 @@ class ReadItems(Places):
     def test_find_is_exact(self, published: Generation, field: Any, value: str, ids: list[int]) -> None:
         assert published.find(field, value) == ids
 
+    @pytest.mark.parametrize(
+        ("names", "start", "stop"),
+        [
+            (["logP"], 0, None),
+            (["names", "id"], 3, 8),
+            (["id"], 9, 10),
+            (["note", "logP", "smiles"], 4, 4),
+            (["id", "smiles", "structure", "inchikey", "names", "logP", "note"], 0, 10),
+        ],
+    )
+    def test_columns_are_those_asked_for(
+        self, published: Generation, molecules: Any, names: list[str], start: int, stop: int | None
+    ) -> None:
+        rows = [{"id": id, **row} for id, row in enumerate(molecules.items.to_pylist())]
+        batches = list(published.columns(names, start, stop))
+        assert [row for batch in batches for row in batch.to_pylist()] == [
+            {name: row[name] for name in names} for row in rows[start:stop]
+        ]
+        assert all(batch.schema.names == names for batch in batches)
+        taken = published.take(np.array([7, 1, 7], np.int32), names)
+        assert taken.to_pylist() == [{name: rows[id][name] for name in names} for id in (7, 1, 7)]
+        assert published.take(np.empty(0, np.int32), names).schema == taken.schema
+
+    def test_numbers_come_with_their_texts(self, published: Generation) -> None:
+        (batch,) = published.columns(["logP"])
+        assert batch["logP"].to_pylist()[:3] == [
+            {"number": -0.3, "text": "-3.000e-01"},
+            {"number": 0.25, "text": "+2.500e-01"},
+            None,
+        ]
+
+    def test_columns_and_rows_that_there_are_not(self, published: Generation) -> None:
+        with pytest.raises(NotFound, match="logp") as error:
+            next(published.columns(["id", "logp"]))
+        assert "logP" in str(error.value.expected)
+        with pytest.raises(NotFound, match="logp"):
+            published.take(np.array([0], np.int32), ["logp"])
+        for start, stop in ((0, 11), (-1, 3), (5, 4)):
+            with pytest.raises(NotFound, match="range"):
+                next(published.columns(["id"], start, stop))
+        for id in (-1, 10):
+            with pytest.raises(NotFound, match=str(id)):
+                published.take(np.array([0, id], np.int32), ["id"])
+
     def test_find_pages_by_id(self, published: Generation) -> None:
         assert published.find("name", "alcohol", limit=2) == [0, 1]
         assert published.find("name", "alcohol", after=1, limit=2) == [3]
@@ -124,7 +175,7 @@ class ReadItems(Places):
 
     def test_fingerprints_and_their_popcounts(self, published: Generation, molecules: Any) -> None:
         prints = published.fingerprints()
-        assert (prints.words.dtype, prints.popcounts.dtype) == (np.uint64, np.int32)
+        assert f"{prints.words.dtype}, {prints.popcounts.dtype}" == "uint64, int32"
         assert np.array_equal(prints.words, molecules.words)
         assert prints.popcounts.tolist() == [sum(int(word).bit_count() for word in row) for row in molecules.words]
 
@@ -159,6 +210,18 @@ class KeepItems(Places):
         assert published_graphs.find("name", "a") == [0, 2]
         assert published_graphs.find("smiles", "C") == []
 
+    def test_properties_may_have_any_name(self, store: Store, hierarchy: Any) -> None:
+        own = {**dict.fromkeys(ODD, "text"), "x": 7, "fingerprint": -0.5}
+        rows = [{"smiles": "C", "names": ["n"], "properties": own}, {"smiles": "N", "names": [], "properties": {}}]
+        types = {name: "text" if value == "text" else "number" for name, value in own.items()}
+        odd = hierarchy(rows, {(0, 1): 0.5}, properties=types, written={"x": "03d"})
+        odd.publish(store, "odd")
+        with store.open("odd") as generation:
+            assert [item["properties"] for item in generation.items([0, 1])] == [own, {}]
+            assert pa.Table.from_batches(generation.scan()).drop_columns("id").to_pylist() == odd.items.to_pylist()
+            assert generation.column("x").tolist()[0] == 7
+            assert generation.check() == []
+
     def test_find_by_inchikey_needs_inchikeys(self, store: Store, molecules: Any) -> None:
         replace(molecules, recipe={"threshold": 0.4, "inchikey": False}).publish(store, "without")
         with store.open("without") as generation, pytest.raises(Conflict):
@@ -166,7 +229,7 @@ class KeepItems(Places):
 
     def test_structures_come_back_as_they_were_given(self, published_graphs: Generation, graphs: Any) -> None:
         rows = [row for batch in published_graphs.scan() for row in batch.to_pylist()]
-        assert rows == [{"id": id, **row} for id, row in enumerate(graphs.rows)]
+        assert rows == [{"id": id, **row} for id, row in enumerate(graphs.items.to_pylist())]
         some = published_graphs.structures(np.array([2, 0], np.int32))
         assert list(some) == [graphs.rows[2]["structure"], graphs.rows[0]["structure"]]
         assert published_graphs.column("size").tolist() == [3, 4, 3]
@@ -176,7 +239,7 @@ class KeepItems(Places):
 
     def test_a_large_structure(self, store: Store, hierarchy: Any) -> None:
         large = json.dumps({"num_nodes": 100_000, "edges": [[node, node + 1] for node in range(99_999)]})
-        rows = [{"structure": large, "names": ["large"], "properties": "{}"}] * 2
+        rows = [{"structure": large, "names": ["large"]}] * 2
         hierarchy(rows, {(0, 1): 1.0}, kind="graph", rdkit=None).publish(store, "large")
         with store.open("large") as generation:
             assert list(generation.structures()) == [large, large]
@@ -203,7 +266,7 @@ class KeepItems(Places):
     def many(self, store: Store, hierarchy: Any) -> Iterator[Generation]:
         """5,000 items, 4,500 rejections, no edge."""
         rows = [
-            {"smiles": f"C{id}", "inchikey": None, "names": [f"n{id % 7}", f"own{id}"], "properties": f'{{"x": {id}}}'}
+            {"smiles": f"C{id}", "inchikey": None, "names": [f"n{id % 7}", f"own{id}"], "properties": {"x": id}}
             for id in range(5000)
         ]
         rejections = [{"source": "f", "line": line, "input": "x", "reason": "y"} for line in range(4500)]
@@ -238,7 +301,10 @@ class KeepItems(Places):
         assert answers == [[*range(start, 5000, 8), *range(start % 7, 21, 7)] for start in range(8)]
 
     def test_an_index_is_kept_whole_or_not_at_all(self, store: Store, molecules: Any) -> None:
-        given = {"rank": np.arange(7, dtype=np.uint16), "planes": np.arange(12, dtype=np.uint64).reshape(4, 3)}
+        given: dict[str, NDArray[Any]] = {
+            "rank": np.arange(7, dtype=np.uint16),
+            "planes": np.arange(12, dtype=np.uint64).reshape(4, 3),
+        }
         with store.draft("molecules", "molecule") as draft:
             molecules.write(draft)
             draft.write_index(given)

@@ -16,6 +16,7 @@ from graphkin.store.contract.hierarchies import Hierarchy
 from graphkin.store.contract.places import Places
 
 LEVELS = [0.4, 0.5, 0.7, 0.8, 1.0]  # few, so that ties abound
+Drawn = tuple[int, dict[tuple[int, int], float]]
 Weighted = dict[int, dict[int, np.float32]]
 _names = count()
 
@@ -29,7 +30,7 @@ few = settings(
 
 
 @st.composite
-def pairs(draw: Any, most: int = 9) -> tuple[int, dict[tuple[int, int], float]]:
+def pairs(draw: Any, most: int = 9) -> Drawn:
     """A number of items and similar pairs among them."""
     size = draw(st.integers(1, most))
     possible = list(combinations(range(size), 2))
@@ -40,9 +41,9 @@ def pairs(draw: Any, most: int = 9) -> tuple[int, dict[tuple[int, int], float]]:
 thresholds = st.one_of(st.none(), st.sampled_from([*LEVELS, 0.45, 0.75]))
 
 
-def _adjacency(size: int, pairs: dict[tuple[int, int], float], threshold: float | None) -> Weighted:
+def _adjacency(drawn: Drawn, threshold: float | None) -> Weighted:
     """What the hierarchy is at that threshold, compared as float32."""
-    least = np.float32(threshold or 0)
+    (size, pairs), least = drawn, np.float32(threshold or 0)
     adjacency: Weighted = {id: {} for id in range(size)}
     for (a, b), similarity in pairs.items():
         if np.float32(similarity) >= least:
@@ -84,7 +85,7 @@ def _path(adjacency: Weighted, source: int, target: int, max_hops: int) -> list[
     paths = nx.all_simple_paths(graph, source, target, cutoff=max_hops)
 
     def rank(path: list[int]) -> tuple[int, float, list[int]]:
-        narrowest = min(adjacency[a][b] for a, b in pairwise(path))
+        narrowest = float(min(adjacency[a][b] for a, b in pairwise(path)))
         return len(path), -narrowest, path
 
     return min(paths, key=rank, default=None)
@@ -102,7 +103,9 @@ class AnyHierarchy(Places):
         @contextmanager
         def publish(size: int, pairs: dict[tuple[int, int], float]) -> Iterator[Generation]:
             name = f"c{next(_names)}"
-            rows = [{"smiles": "C" * (id + 1), "inchikey": None, "names": [], "properties": "{}"} for id in range(size)]
+            rows: list[dict[str, Any]] = [
+                {"smiles": "C" * (id + 1), "inchikey": None, "names": []} for id in range(size)
+            ]
             Hierarchy(rows, pairs).publish(store, name, batch=3)
             with store.open(name) as generation:
                 yield generation
@@ -111,8 +114,8 @@ class AnyHierarchy(Places):
 
     @few
     @given(pairs(), thresholds, st.integers(0, 4), st.integers(0, 4))
-    def test_neighbors(self, publish: Any, drawn: Any, threshold: float | None, offset: int, limit: int) -> None:
-        adjacency = _adjacency(*drawn, threshold)
+    def test_neighbors(self, publish: Any, drawn: Drawn, threshold: float | None, offset: int, limit: int) -> None:
+        adjacency = _adjacency(drawn, threshold)
         with publish(*drawn) as generation:
             for id, near in adjacency.items():
                 everyone = generation.neighbors(id, threshold)
@@ -124,9 +127,9 @@ class AnyHierarchy(Places):
     @few
     @given(pairs(), thresholds, st.integers(1, 4), st.integers(1, 9), st.integers(0, 12))
     def test_subgraph(
-        self, publish: Any, drawn: Any, threshold: float | None, hops: int, items: int, edges: int
+        self, publish: Any, drawn: Drawn, threshold: float | None, hops: int, items: int, edges: int
     ) -> None:
-        adjacency = _adjacency(*drawn, threshold)
+        adjacency = _adjacency(drawn, threshold)
         with publish(*drawn) as generation:
             for id in adjacency:
                 found = generation.subgraph(id, hops, items, edges, threshold)
@@ -141,8 +144,8 @@ class AnyHierarchy(Places):
 
     @few
     @given(pairs(7), thresholds, st.integers(1, 6))
-    def test_path(self, publish: Any, drawn: Any, threshold: float | None, max_hops: int) -> None:
-        adjacency = _adjacency(*drawn, threshold)
+    def test_path(self, publish: Any, drawn: Drawn, threshold: float | None, max_hops: int) -> None:
+        adjacency = _adjacency(drawn, threshold)
         with publish(*drawn) as generation:
             for source in adjacency:
                 for target in adjacency:
@@ -155,22 +158,21 @@ class AnyHierarchy(Places):
 
     @few
     @given(pairs(), thresholds)
-    def test_edges_graph_and_forest(self, publish: Any, drawn: Any, threshold: float | None) -> None:
-        size, given_pairs = drawn
-        adjacency = _adjacency(size, given_pairs, threshold)
+    def test_edges_graph_and_forest(self, publish: Any, drawn: Drawn, threshold: float | None) -> None:
+        adjacency = _adjacency(drawn, threshold)
         with publish(*drawn) as generation:
             rows = [
                 row for e in generation.edges(threshold) for row in zip(e.source, e.target, e.similarity, strict=True)
             ]
             assert rows == [(a, b, adjacency[a][b]) for a in sorted(adjacency) for b in sorted(adjacency[a]) if a < b]
-            graph, whole = generation.graph(), _adjacency(size, given_pairs, None)
-            for id in range(size):
+            graph, whole = generation.graph(), _adjacency(drawn, None)
+            for id, near in whole.items():
                 row = slice(graph.indptr[id], graph.indptr[id + 1])
-                assert list(zip(graph.indices[row], graph.similarity[row], strict=True)) == sorted(whole[id].items())
+                assert list(zip(graph.indices[row], graph.similarity[row], strict=True)) == sorted(near.items())
             forest, least = generation.forest(), np.float32(threshold or 0)
             joined, linked = nx.Graph(), nx.Graph()
             for each in (joined, linked):
-                each.add_nodes_from(range(size))
+                each.add_nodes_from(whole)
             joined.add_edges_from(
                 (a, b) for a, b, s in zip(forest.source, forest.target, forest.similarity, strict=True) if s >= least
             )

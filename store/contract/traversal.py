@@ -33,7 +33,7 @@ class ReadHierarchy(Places):
         self, published: Generation, threshold: float | None, ids: list[int], similarity: list[float]
     ) -> None:
         found = published.neighbors(0, threshold)
-        assert (found.ids.dtype, found.similarity.dtype) == (np.int32, np.float32)
+        assert f"{found.ids.dtype}, {found.similarity.dtype}" == "int32, float32"
         assert (found.ids.tolist(), found.total) == (ids, len(ids))
         assert np.array_equal(found.similarity, np.array(similarity, np.float32))
 
@@ -128,7 +128,7 @@ class ReadHierarchy(Places):
             assert found is None
             return
         assert found is not None
-        assert (found.ids.dtype, found.similarity.dtype) == (np.int32, np.float32)
+        assert f"{found.ids.dtype}, {found.similarity.dtype}" == "int32, float32"
         assert found.ids.tolist() == ids
         assert np.array_equal(found.similarity, np.array(similarity, np.float32))
 
@@ -154,7 +154,7 @@ class ReadHierarchy(Places):
 
     def test_graph_is_symmetric_with_sorted_rows(self, published: Generation, molecules: Any) -> None:
         graph = published.graph()
-        assert (graph.indptr.dtype, graph.indices.dtype, graph.similarity.dtype) == (np.int64, np.int32, np.float32)
+        assert f"{graph.indptr.dtype}, {graph.indices.dtype}, {graph.similarity.dtype}" == "int64, int32, float32"
         assert (graph.nodes, graph.edges) == (10, len(molecules.pairs))
         assert graph.degrees().tolist() == [sum(id in pair for pair in molecules.pairs) for id in range(10)]
         dense = np.zeros((10, 10), np.float32)
@@ -181,7 +181,7 @@ class KeepThresholds(Places):
         near = awkward.astype(np.float32)
         stored = np.unique(np.concatenate([np.nextafter(near, np.float32(towards)) for towards in (0, near, 1)]))
         assert len(stored) == 3 * len(awkward)
-        rows = [{"smiles": "C" * (n + 1), "names": [], "properties": "{}"} for n in range(len(stored) + 1)]
+        rows = [{"smiles": "C" * (n + 1), "names": []} for n in range(len(stored) + 1)]
         pairs = {(0, n): float(similarity) for n, similarity in enumerate(stored, 1)}
         hierarchy(rows, pairs).publish(store, "awkward")
         between = [np.nextafter(number, towards) for number in awkward for towards in (0, 1)]

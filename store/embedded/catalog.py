@@ -19,12 +19,13 @@ from graphkin.protocol.errors import Damage, Deleted, NotFound, StoreDamaged, St
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, require_schema_version
-from graphkin.store.embedded.files import DATABASE_ERRORS, disk, tells_damage
+from graphkin.store.embedded.database import DATABASE_ERRORS, tells_damage
+from graphkin.store.files import disk
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
+"""Of older ones, all from `UNSEALED_VERSION` on are read as they are; the first change makes them this one."""
 UNSEALED_VERSION = 2
-"""Read as it is, and sealed by the first change."""
 
 _SCHEMA = f"""
 PRAGMA application_id = {APPLICATION_ID};
@@ -42,10 +43,9 @@ CREATE TABLE generations (
 CREATE TABLE seal (digest TEXT NOT NULL);
 """
 
-_SEALING = f"""
+_SEALING = """
 ALTER TABLE generations ADD COLUMN digest TEXT NOT NULL DEFAULT '';
 CREATE TABLE seal (digest TEXT NOT NULL);
-PRAGMA user_version = {SCHEMA_VERSION};
 """
 
 
@@ -144,6 +144,7 @@ class Catalog:
             content = self._content(database)
             if not _is_sealed(database):
                 self._add_seal(database, content)
+            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             yield database
             self._seal(database)
 
@@ -167,10 +168,9 @@ class Catalog:
                 given=str(self._path),
                 expected="a folder written by `graphkin ingest`",
             )
-        if version != UNSEALED_VERSION:
-            require_schema_version(version, SCHEMA_VERSION)
+        require_schema_version(version, UNSEALED_VERSION, SCHEMA_VERSION)
         sealed = _is_sealed(database)
-        if sealed != (version == SCHEMA_VERSION):
+        if sealed != (version > UNSEALED_VERSION):
             raise self._damaged(f"version {version} with{'' if sealed else 'out'} a seal")
         content = _read(database, sealed)
         if sealed and database.execute("SELECT digest FROM seal").fetchall() != [(content.seal,)]:

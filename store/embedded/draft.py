@@ -18,9 +18,9 @@ from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.embedded.catalog import Catalog
-from graphkin.store.embedded.files import ArrayWriter, disk, sha256_at, sync, write_array
 from graphkin.store.embedded.items import ItemWriter
-from graphkin.store.identity import ContentHash
+from graphkin.store.files import ArrayWriter, disk, settle, sha256_at, write_array
+from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.records import Edges, Int32, UInt64
 
 COLLECTIONS = "collections"
@@ -37,7 +37,7 @@ class EmbeddedDraft(Draft):
         self._catalog = catalog
         self._lock = lock
         self._folder = store / COLLECTIONS / collection / f"draft-{token_hex(8)}"
-        self._content = ContentHash()
+        self._blocks = BlockTree()
         self._counted = 0
         self._open = True
         self._closers: list[Callable[[], None]] = []
@@ -45,8 +45,8 @@ class EmbeddedDraft(Draft):
             with disk(self._folder):
                 self._sweep()
                 self._folder.mkdir(parents=True)
-                self._items = ItemWriter(self._folder / "items.sqlite")
-                self._closers.append(self._items.abandon)
+                self._items = ItemWriter(self._folder)
+                self._closers.append(self._items.close)
                 self._edges = [self._writer(f"spool.{part}.npy", dtype) for part, dtype in _EDGE_PARTS]
         except BaseException:
             self.discard()
@@ -73,7 +73,7 @@ class EmbeddedDraft(Draft):
     def append_items(self, items: pa.RecordBatch) -> None:
         with disk(self._folder):
             self._items.append(items)
-        self._content.update(items)
+        self._blocks.update(items)
         self._counted += items.num_rows
 
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
@@ -111,7 +111,7 @@ class EmbeddedDraft(Draft):
     def publish(self, provenance: Provenance) -> Manifest:
         if not self._open:
             raise StoreError("this draft is already published or discarded")
-        generation = self._content.hexdigest(provenance.recipe, provenance.versions.get("rdkit"))
+        generation = generation_id(provenance, self._blocks.blocks)
         if generation in self._catalog.live(self._collection):
             manifest = self._catalog.manifest(self._collection, generation)
             with disk(self._folder):
@@ -122,16 +122,17 @@ class EmbeddedDraft(Draft):
                 manifest = Manifest(
                     **provenance.model_dump(),
                     generation=generation,
+                    format=2,
                     published_at=datetime.now(UTC).isoformat(timespec="seconds"),
                     files={path.name: sha256_at(path) for path in sorted(self._folder.iterdir())},
                 )
-                self._move_into_place(generation)
+                settle(self._folder, self._folder.parent / generation)
                 self._catalog.publish(self._collection, manifest)
         self.discard()
         return manifest
 
     def _finish_files(self) -> None:
-        self._items.close()
+        self._items.finish()
         if self._words is None:
             self.append_fingerprints(np.empty((self._counted, 0), np.uint64))
         if not (self._folder / "forest.source.npy").exists():
@@ -145,14 +146,6 @@ class EmbeddedDraft(Draft):
         self._write("indptr.npy", graph.indptr)
         self._write("indices.npy", graph.indices)
         self._write("similarity.npy", graph.similarity)
-
-    def _move_into_place(self, generation: str) -> None:
-        for path in self._folder.iterdir():
-            sync(path)
-        sync(self._folder)
-        self._folder.rename(self._folder.parent / generation)
-        sync(self._folder.parent)
-        sync(self._folder.parent.parent)
 
     def discard(self) -> None:
         if not self._open:

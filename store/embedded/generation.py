@@ -1,6 +1,5 @@
 """Reading one published generation of the embedded store."""
 
-import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,13 +15,12 @@ from graphkin.store import csr, traverse
 from graphkin.store.base import Field, Generation, Neighbors, Subgraph, rounded
 from graphkin.store.base import Path as GraphPath
 from graphkin.store.embedded.draft import INDEX
-from graphkin.store.embedded.files import map_array
 from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.embedded.items import ItemReader
-from graphkin.store.identity import ContentHash
-from graphkin.store.records import ITEM_SCHEMA, Edges, Fingerprints, Graph, Int32, Item
+from graphkin.store.embedded.legacy import LegacyItems
+from graphkin.store.files import map_array
+from graphkin.store.records import Edges, Fingerprints, Graph, Int32
 
-_ITEMS = "items.sqlite"
 _GRAPH = ("indptr.npy", "indices.npy", "similarity.npy")
 _FINGERPRINTS = ("fingerprints.npy", "popcounts.npy")
 _FOREST = ("forest.source.npy", "forest.target.npy", "forest.similarity.npy")
@@ -44,11 +42,16 @@ class EmbeddedGeneration(Generation):
         self._files = CheckedFiles(collection, manifest, folder)
         try:
             self._arrays = {name: self._mapped(name) for name in self._files if name.endswith(".npy")}
+            self._items = self._item_reader(folder)
             self._require_layout()
-            self._reader = ItemReader(folder / _ITEMS, partial(self._files.damaged, _ITEMS))
         except BaseException:
             self._files.close()
             raise
+
+    def _item_reader(self, folder: Path) -> ItemReader | LegacyItems:
+        if self.manifest.format == 1:
+            return LegacyItems(self._files, folder, self.manifest)
+        return ItemReader(self._files, self._arrays, self.manifest)
 
     def _mapped(self, name: str) -> NDArray[Any]:
         try:
@@ -58,7 +61,7 @@ class EmbeddedGeneration(Generation):
 
     def _require_layout(self) -> None:
         """Raises `StoreDamaged` unless all files are there and every array has its type and shape."""
-        for name in (_ITEMS, *_GRAPH, *_FINGERPRINTS, *_FOREST):
+        for name in (*self._items.files, *_GRAPH, *_FINGERPRINTS, *_FOREST):
             if name not in self.manifest.files:
                 raise self._files.damaged(name, "the manifest does not name it")
         for name, (dtype, *shape) in self._layout().items():
@@ -121,11 +124,6 @@ class EmbeddedGeneration(Generation):
         plain = (name.removeprefix(INDEX).removesuffix(".npy") for name in names)
         return dict(zip(plain, self._checked(*names), strict=True))
 
-    @cached_property
-    def _items(self) -> ItemReader:
-        self._files.require(_ITEMS)
-        return self._reader
-
     @property
     def damage(self) -> Damage | None:
         return self._files.damage
@@ -135,30 +133,24 @@ class EmbeddedGeneration(Generation):
             self._files.read(name, again)
             yield name
 
-    def items(self, ids: Sequence[int] | Int32) -> list[Item]:
-        wanted = [int(id) for id in ids]
-        self._require(*wanted)
-        rows: dict[int, tuple[Any, ...]] = {}
-        for start in range(0, len(wanted), 500):
-            rows |= self._items.rows(wanted[start : start + 500])
-        return [self._item(rows[id]) for id in wanted]
+    def _page(self, ids: Int32) -> tuple[pa.RecordBatch, list[int], list[int | None]]:
+        indptr, dropped = self._graph.indptr, self._dropped
+        lost = [None] * len(ids) if dropped is None else dropped[ids].tolist()
+        return self._items.page(ids), (indptr[ids + 1] - indptr[ids]).tolist(), lost
 
-    def _item(self, row: tuple[Any, ...]) -> Item:
-        id, smiles, _, inchikey, names, properties = row
-        return {
-            "id": id,
-            "smiles": smiles,
-            "names": json.loads(names),
-            "inchikey": inchikey,
-            "properties": json.loads(properties),
-            "degree": int(self._graph.indptr[id + 1] - self._graph.indptr[id]),
-            "dropped": None if self._dropped is None else int(self._dropped[id]),
-        }
+    def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
+        self._require_columns(names)
+        return self._items.columns(names, self._require_range(start, stop))
 
-    def scan(self, ids: Int32 | None = None) -> Iterator[pa.RecordBatch]:
-        if ids is not None and len(ids):
+    def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
+        if names is not None:
+            self._require_columns(names)
+        if len(ids):
             self._require(int(ids.min()), int(ids.max()))
-        return self._items.scan(ids)
+        return self._items.take(ids, self._all_columns if names is None else names)
+
+    def identity(self) -> str:
+        return self._items.identity() if isinstance(self._items, LegacyItems) else super().identity()
 
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
         self._require_field(field, value)
@@ -215,13 +207,10 @@ class EmbeddedGeneration(Generation):
     def _disagreements(self) -> list[str]:
         """What files that are as they were written say that cannot be."""
         _ = self._graph, self._forest, self._dropped
-        content = ContentHash()
-        for batch in self.scan():
-            content.update(batch.select(ITEM_SCHEMA.names))
-        if content.hexdigest(self.manifest.recipe, self.manifest.versions.get("rdkit")) != self.id:
-            return [f"{_ITEMS}: the content hash of its items differs from the generation id"]
+        if self.identity() != self.id:
+            return [f"{self._items.files[0]}: the content hash of its items differs from the generation id"]
         return []
 
     def close(self) -> None:
-        self._reader.close()
+        self._items.close()
         self._files.close()

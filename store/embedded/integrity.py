@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graphkin.protocol.errors import Damage, StoreDamaged, StoreError
 from graphkin.protocol.manifest import Manifest
-from graphkin.store.embedded.files import sha256
+from graphkin.store.files import sha256
 
 _OURS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # what fails in this process, and says nothing about a file
 

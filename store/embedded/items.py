@@ -1,143 +1,153 @@
-"""`items.sqlite`: the item table and the rejections of one generation."""
+"""The items and the rejections of one generation: `items.arrow`, `rejections.arrow`, and in which order the texts are
+by which items are found."""
 
-import json
-import sqlite3
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from graphkin.protocol.errors import StoreDamaged, StoreError
-from graphkin.store.embedded.files import DATABASE_ERRORS, tells_damage
-from graphkin.store.records import REJECTION_SCHEMA, SCANNED_SCHEMA, Int32
+from graphkin.protocol.manifest import Manifest
+from graphkin.store.base import Field
+from graphkin.store.columns import ID, ITEM_SCHEMA, item_schema
+from graphkin.store.embedded.integrity import CheckedFiles
+from graphkin.store.embedded.tables import TableWriter, map_table, narrowed
+from graphkin.store.files import write_array
+from graphkin.store.records import REJECTION_SCHEMA, Int32
 
+ITEMS = "items.arrow"
+REJECTIONS = "rejections.arrow"
+FOUND_BY: dict[Field, tuple[str, str]] = {
+    "smiles": ("smiles", "order.smiles.npy"),
+    "name": ("names", "order.names.npy"),
+    "inchikey": ("inchikey", "order.inchikey.npy"),
+}
+"""field -> its column, and the file that says where in it each text is, by text and then by id; (texts,) int32."""
 _PAGE = 4096
-_COLUMNS = "id, smiles, structure, inchikey, names, properties"
-
-_TABLES = """
-CREATE TABLE items (
-    id INTEGER PRIMARY KEY, smiles TEXT, structure TEXT, inchikey TEXT, names TEXT NOT NULL, properties TEXT NOT NULL
-);
-CREATE TABLE names (name TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (name, id)) WITHOUT ROWID;
-CREATE TABLE rejections (source TEXT NOT NULL, line INTEGER NOT NULL, input TEXT NOT NULL, reason TEXT NOT NULL);
-"""
-_INDEXES = """
-CREATE INDEX items_smiles ON items (smiles) WHERE smiles IS NOT NULL;
-CREATE INDEX items_inchikey ON items (inchikey) WHERE inchikey IS NOT NULL;
-"""
 
 
 class ItemWriter:
-    """Fills `items.sqlite`. No journal: a draft that dies is thrown away whole."""
+    """Fills the files of a draft's folder."""
 
-    def __init__(self, path: Path) -> None:
-        self._database = sqlite3.connect(path, isolation_level=None)
-        self._database.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;" + _TABLES)
-        self._next_id = 0
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._items = TableWriter(folder / ITEMS)
+        self._rejections = TableWriter(folder / REJECTIONS)
+        self.append = self._items.append
+        self.reject = self._rejections.append
 
-    def append(self, items: pa.RecordBatch) -> None:
-        ids = range(self._next_id, self._next_id + items.num_rows)
-        names = items.column("names").to_pylist()
-        self._database.executemany(
-            "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)",
-            zip(
-                ids,
-                items.column("smiles").to_pylist(),
-                items.column("structure").to_pylist(),
-                items.column("inchikey").to_pylist(),
-                (json.dumps(own, ensure_ascii=False) for own in names),
-                items.column("properties").to_pylist(),
-                strict=True,
-            ),
-        )
-        self._database.executemany(
-            "INSERT INTO names VALUES (?, ?)",
-            ((name, id) for id, own in zip(ids, names, strict=True) for name in own),
-        )
-        self._next_id += items.num_rows
-
-    def reject(self, rejections: pa.RecordBatch) -> None:
-        columns = (rejections.column(name).to_pylist() for name in REJECTION_SCHEMA.names)
-        self._database.executemany("INSERT INTO rejections VALUES (?, ?, ?, ?)", zip(*columns, strict=True))
+    def finish(self) -> None:
+        """Complete all files."""
+        items = self._items.finish(ITEM_SCHEMA)
+        self._rejections.finish(REJECTION_SCHEMA)
+        for column, file in FOUND_BY.values():
+            texts = _texts(items, column)
+            order = pc.sort_indices(texts).to_numpy()[: len(texts) - texts.null_count]  # nulls are last
+            write_array(self._folder / file, order.astype(np.int32))
 
     def close(self) -> None:
-        """Build the indexes and close the file."""
-        self._database.execute("COMMIT")
-        self._database.executescript(_INDEXES)
-        self._database.close()
-
-    def abandon(self) -> None:
-        self._database.close()
+        self._items.close()
+        self._rejections.close()
 
 
 class ItemReader:
-    """Reads a published `items.sqlite`; one connection behind a lock, so any thread may ask.
+    """Reads them as they are mapped, each file checked when it is first used.
 
-    Raises what `damaged` makes of what SQLite finds wrong, and `StoreError` if the file cannot be opened.
+    Raises `StoreDamaged` for one that is not what was written, or does not fit the manifest.
     """
 
-    def __init__(self, path: Path, damaged: Callable[[str], StoreDamaged]) -> None:
-        self._path = path
-        self._damaged = damaged
-        self._lock = threading.Lock()
-        uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
-        self._database = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
+    files = (ITEMS, REJECTIONS, *(file for _, file in FOUND_BY.values()))
+
+    def __init__(self, files: CheckedFiles, arrays: Mapping[str, NDArray[Any]], manifest: Manifest) -> None:
+        self._files = files
+        self._arrays = arrays
+        self._manifest = manifest
+        self._orders: dict[Field, Int32] = {}
+
+    @cached_property
+    def _items(self) -> pa.RecordBatch:
+        return self._table(ITEMS, item_schema(self._manifest).names, self._manifest.counts.kept)
+
+    @cached_property
+    def _rejections(self) -> pa.RecordBatch:
+        return self._table(REJECTIONS, REJECTION_SCHEMA.names, self._manifest.counts.rejected)
+
+    def _table(self, name: str, columns: Sequence[str], rows: int) -> pa.RecordBatch:
+        self._files.require(name)
         try:
-            self._query("SELECT 1 FROM items LIMIT 1")  # the file is opened now, whatever is deleted later
-        except StoreError:
-            self._database.close()
-            raise
+            table = map_table(self._files[name])
+        except ValueError as error:
+            raise self._files.damaged(name, str(error)) from error
+        if table.schema.names != list(columns) or table.num_rows != rows:
+            raise self._files.damaged(name, "its columns and rows are not those that the manifest says")
+        return table
 
-    def _query(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        try:
-            with self._lock:
-                return self._database.execute(sql, values).fetchall()
-        except DATABASE_ERRORS as error:
-            if tells_damage(error):
-                raise self._damaged(str(error)) from error
-            raise StoreError(f"cannot read the store: {error}", given=str(self._path)) from error
+    def _order(self, field: Field) -> Int32:
+        if field not in self._orders:
+            column, name = FOUND_BY[field]
+            self._files.require(name)
+            order, places = self._arrays[name], len(_texts(self._items, column))
+            if order.dtype != np.int32 or not ((order >= 0) & (order < places)).all():
+                raise self._files.damaged(name, "it names texts that there are not")
+            self._orders[field] = order
+        return self._orders[field]
 
-    def rows(self, ids: Sequence[int]) -> dict[int, tuple[Any, ...]]:
-        """id -> (id, smiles, structure, inchikey, names as JSON, properties as JSON) for those of `ids` that exist."""
-        marks = ",".join("?" * len(ids))
-        return {row[0]: row for row in self._query(f"SELECT {_COLUMNS} FROM items WHERE id IN ({marks})", ids)}  # noqa: S608
+    def columns(self, names: Sequence[str], ids: range) -> Iterator[pa.RecordBatch]:
+        stored = self._stored(names)
+        for start in range(ids.start, ids.stop, _PAGE):
+            stop = min(start + _PAGE, ids.stop)
+            yield _with_ids(stored.slice(start, stop - start), names, np.arange(start, stop, dtype=np.int32))
 
-    def scan(self, ids: Int32 | None) -> Iterator[pa.RecordBatch]:
-        """The given items, or all, in batches of `SCANNED_SCHEMA`."""
-        if ids is not None:
-            for start in range(0, len(ids), _PAGE):
-                page = ids[start : start + _PAGE].tolist()
-                found: dict[int, tuple[Any, ...]] = {}
-                for part in range(0, len(page), 500):
-                    found |= self.rows(page[part : part + 500])
-                yield _batch([found[id] for id in page])
-            return
-        last = -1
-        sql = f"SELECT {_COLUMNS} FROM items WHERE id > ? ORDER BY id LIMIT {_PAGE}"  # noqa: S608
-        while rows := self._query(sql, (last,)):
-            yield _batch(rows)
-            last = rows[-1][0]
+    def page(self, ids: Int32) -> pa.RecordBatch:
+        """All columns of some items, as they lie in the file: cheaper than `take`."""
+        return self._items.take(pa.array(ids)).append_column(ID, pa.array(ids))
 
-    def find(self, field: str, value: str, after: int, limit: int) -> list[int]:
-        table, column = ("names", "name") if field == "name" else ("items", field)
-        sql = f"SELECT id FROM {table} WHERE {column} = ? AND id > ? ORDER BY id LIMIT ?"  # noqa: S608
-        return [id for (id,) in self._query(sql, (value, after, limit))]
+    def take(self, ids: Int32, names: Sequence[str]) -> pa.RecordBatch:
+        return _with_ids(self._stored(names).take(pa.array(ids)), names, ids)
+
+    def _stored(self, names: Sequence[str]) -> pa.RecordBatch:
+        return self._items.select([name for name in names if name != ID.name])
+
+    def find(self, field: Field, value: str, after: int, limit: int) -> list[int]:
+        column, _ = FOUND_BY[field]
+        order, texts = self._order(field), _texts(self._items, column)
+
+        def text(place: int) -> str:
+            return str(texts[int(place)].as_py())
+
+        places = order[bisect_left(order, value, key=text) : bisect_right(order, value, key=text)]
+        ids = _owners(self._items[column], places)
+        return ids[ids > after][:limit].tolist()
 
     def rejections(self, begin: int) -> Iterator[pa.RecordBatch]:
-        last = begin  # rows count from 1
-        sql = f"SELECT rowid, source, line, input, reason FROM rejections WHERE rowid > ? ORDER BY rowid LIMIT {_PAGE}"  # noqa: S608
-        while rows := self._query(sql, (last,)):
-            last = rows[-1][0]
-            columns = list(zip(*rows, strict=True))[1:]
-            yield pa.record_batch([list(column) for column in columns], schema=REJECTION_SCHEMA)
+        for start in range(begin, self._rejections.num_rows, _PAGE):
+            yield narrowed(self._rejections.slice(start, _PAGE))
 
     def close(self) -> None:
-        with self._lock:
-            self._database.close()
+        """The files are the generation's."""
 
 
-def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    *columns, names, properties = (list(column) for column in zip(*rows, strict=True))
-    return pa.record_batch([*columns, [json.loads(own) for own in names], properties], SCANNED_SCHEMA)
+def _with_ids(stored: pa.RecordBatch, names: Sequence[str], ids: Int32) -> pa.RecordBatch:
+    """The columns in the order of `names`, the ids among them if they are."""
+    rows = narrowed(stored)
+    columns = [pa.array(ids) if name == ID.name else rows[name] for name in names]
+    fields = [ID if name == ID.name else rows.schema.field(name) for name in names]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _texts(items: pa.RecordBatch, column: str) -> pa.Array:
+    """All of a column, of the list of names too."""
+    texts = items[column]
+    return texts.values if pa.types.is_large_list(texts.type) else texts
+
+
+def _owners(column: pa.Array, places: Int32) -> Int32:
+    """The ids of the items that have these texts."""
+    if not pa.types.is_large_list(column.type):
+        return places
+    return np.searchsorted(column.offsets.to_numpy(), places, side="right").astype(np.int32) - 1

@@ -11,8 +11,8 @@ from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, Draft, Generation, Store
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.draft import COLLECTIONS, EmbeddedDraft
-from graphkin.store.embedded.files import disk
 from graphkin.store.embedded.generation import EmbeddedGeneration
+from graphkin.store.files import disk
 
 _CATALOG = "catalog.sqlite"
 

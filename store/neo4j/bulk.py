@@ -18,8 +18,10 @@ from pyarrow import csv
 
 from graphkin.protocol.errors import Conflict
 from graphkin.store.base import Generation
+from graphkin.store.columns import ITEM_SCHEMA, item_schema, numbers, texts
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.cypher import Label, digest
+from graphkin.store.neo4j.items import Keys
 from graphkin.store.records import Edges, UInt64, shortest
 from graphkin.store.transfer import Stage, dropped_by_item, silent
 
@@ -27,14 +29,18 @@ _STORE = "name,version:long,position:long"
 _COLLECTION = ":ID(Collection),name,kind,current"
 _GENERATION = ":ID(Generation),collection,generation,manifest,graph,position:long"
 _HAS = ":START_ID(Collection),:END_ID(Generation)"
-_ITEM = (
-    ":ID(Item),graph,id:long,smiles,structure,digest,inchikey,names:string[],properties,dropped:long,fingerprint:long[]"
-)
+_ITEM = ":ID(Item),graph,id:long,smiles,structure,digest,inchikey,names:string[],dropped:long,fingerprint:long[]"
 _NAME = "graph,digest,id:long"
 _REJECTION = "graph,n:long,source,line:long,input,reason"
 _EDGE = ":START_ID(Item),:END_ID(Item),similarity:double"
 
-_TYPES = {"": pa.string(), "long": pa.int64(), "double": pa.float64(), "string[]": pa.string(), "long[]": pa.string()}
+_TYPES = {
+    "string": pa.string(),
+    "long": pa.int64(),
+    "double": pa.float64(),
+    "string[]": pa.string(),
+    "long[]": pa.string(),
+}
 _BUFFER = 4 * 2**20  # bytes, the importer's default
 _DELIMITERS = {"\x1f", *map(chr, range(0xE000, 0xF900))}  # the unit separator, else private use: unlikely in a name
 
@@ -44,7 +50,8 @@ Write = Callable[[Sequence[Any]], None]
 def write_import(generation: Generation, folder: Path, stage: Stage = silent) -> list[str]:
     """Write the files into an existing folder and return the command that imports them when run there.
 
-    Raises `Conflict` for an item whose only name is empty, and `OSError` if the folder cannot be written.
+    Raises `Conflict` for an item whose only name is empty and for a property that the importer has no name for, and
+    `OSError` if the folder cannot be written.
     """
     delimiter = _unused(generation)
     files = _Files(folder)
@@ -73,18 +80,19 @@ class _Files:
         self._options: list[str] = []
         self._longest = 0  # bytes of a text
 
-    def nodes(self, label: str, header: str) -> AbstractContextManager[Write]:
-        return self._file("nodes", label, header)
+    def nodes(self, label: str, header: str, more: Sequence[str] = ()) -> AbstractContextManager[Write]:
+        return self._file("nodes", label, [*header.split(","), *more])
 
     def relationships(self, type: str, header: str) -> AbstractContextManager[Write]:
-        return self._file("relationships", type, header)
+        return self._file("relationships", type, header.split(","))
 
     @contextmanager
-    def _file(self, option: str, name: str, header: str) -> Iterator[Write]:
+    def _file(self, option: str, name: str, header: Sequence[str]) -> Iterator[Write]:
         """A function that writes rows, given as one array for every column of the header."""
-        (self._folder / f"{name}-header.csv").write_text(f"{header}\n")
+        quoted = ('"' + column.replace('"', '""') + '"' for column in header)
+        (self._folder / f"{name}-header.csv").write_text(f"{','.join(quoted)}\n", encoding="utf-8")
         self._options.append(f"--{option}={name}={name}-header.csv,{name}.csv")
-        schema = pa.schema([(column, _type(column)) for column in header.split(",")])
+        schema = pa.schema([(column, _type(column)) for column in header])
         bare = csv.WriteOptions(include_header=False)
         with csv.CSVWriter(self._folder / f"{name}.csv", schema, write_options=bare) as file:
             yield lambda columns: self._write(file, pa.record_batch(list(columns), schema=schema))
@@ -102,7 +110,8 @@ class _Files:
 
 def _type(column: str) -> pa.DataType:
     """The Arrow type of a header's column: ids are integers, lists are joined texts."""
-    _, _, type = column.partition(":")
+    _, colon, type = column.rpartition(":")
+    type = type if colon else "string"
     return pa.int64() if "ID(" in type else _TYPES[type]
 
 
@@ -128,9 +137,12 @@ def _write_catalogue(generation: Generation, files: _Files, token: str) -> None:
 
 def _write_items(generation: Generation, files: _Files, token: str, delimiter: str, stage: Stage) -> None:
     words, dropped = generation.fingerprints().words, dropped_by_item(generation)
+    schema = item_schema(generation.manifest)
+    own = [name for name in schema.names if name not in ITEM_SCHEMA.names]
+    header = _property_header(schema, own)
     with (
         stage("items", generation.size, "items") as advance,
-        files.nodes(cypher.item_label(generation.manifest.kind), _ITEM) as write_item,
+        files.nodes(cypher.item_label(generation.manifest.kind), _ITEM, header) as write_item,
         files.nodes(Label.NAME, _NAME) as write_name,
     ):
         for batch in generation.scan():
@@ -139,20 +151,43 @@ def _write_items(generation: Generation, files: _Files, token: str, delimiter: s
             write_item(
                 [
                     *(ids, pa.repeat(token, len(ids)), ids, batch["smiles"], batch["structure"]),
-                    *(
-                        _digests(batch["smiles"]),
-                        batch["inchikey"],
-                        _joined_names(batch, delimiter),
-                        batch["properties"],
-                    ),
+                    *(_digests(batch["smiles"]), batch["inchikey"], _joined_names(batch, delimiter)),
                     pa.nulls(len(ids), pa.int64()) if dropped is None else dropped[rows],
                     _joined_words(words[rows], delimiter),
+                    *(held for name in own for held in _held(batch[name])),
                 ]
             )
             names = batch["names"].flatten()
             owners = np.repeat(ids, batch["names"].value_lengths())
             write_name([pa.repeat(token, len(names)), _digests(names), owners])
             advance(len(ids))
+
+
+def _property_header(schema: pa.Schema, own: Sequence[str]) -> list[str]:
+    """A name with its type for all that the columns of properties hold."""
+    keys = Keys(schema)
+    typed = (pair for name in own for pair in zip(keys.of(name), _types(schema.field(name)), strict=True))
+    header = [f"{key}:{type}" for key, type in typed]
+    for column in header:
+        if set("\r\n{") & set(column):
+            raise Conflict(
+                "neo4j-admin cannot import a property whose name has a line end or a brace",
+                given=column.rpartition(":")[0],
+                hint="`graphkin load` can",
+            )
+    return header
+
+
+def _types(of: pa.Field) -> list[str]:
+    """The importer's types of what `_held` gives."""
+    if pa.types.is_struct(of.type):
+        return ["double", "string"]
+    return ["string" if pa.types.is_string(of.type) else "double"]
+
+
+def _held(column: pa.Array) -> list[pa.Array]:
+    """What the properties of nodes hold of a column, as `Keys.of` names them."""
+    return [numbers(column), texts(column)] if pa.types.is_struct(column.type) else [column]
 
 
 def _digests(texts: pa.StringArray) -> list[str | None]:

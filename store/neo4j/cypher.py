@@ -11,7 +11,9 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import Kind
 from graphkin.store.identity import content_digest
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
+OLDEST_VERSION = 3
+"""Read as it is, and of the newer version once it is written to."""
 
 
 class Label(StrEnum):
@@ -42,8 +44,9 @@ def digest(text: str) -> str:
     return content_digest(text, 0).hex()
 
 
-# A name that is taken makes IF NOT EXISTS do nothing, also by an index of an older schema: ours carry the version.
-_OURS = f"graphkin_v{SCHEMA_VERSION}"
+# A name that is taken makes IF NOT EXISTS do nothing, also by an index of an older schema: ours carry the version in
+# which they last changed.
+_OURS = "graphkin_v3"
 SCHEMA = [
     f"CREATE CONSTRAINT graphkin_store IF NOT EXISTS FOR (s:{Label.STORE}) REQUIRE s.name IS UNIQUE",
     f"CREATE CONSTRAINT {_OURS}_collection IF NOT EXISTS FOR (c:{Label.COLLECTION}) REQUIRE c.name IS UNIQUE",
@@ -76,7 +79,7 @@ PRESENT = "SHOW INDEXES YIELD name RETURN collect(name) AS names"
 AWAIT_INDEXES = "UNWIND $names AS name CALL db.awaitIndex(name, 300)"
 
 VERSION = f"OPTIONAL MATCH (s:{Label.STORE} {{name: 'schema'}}) RETURN s.version AS version"
-SET_VERSION = f"MERGE (s:{Label.STORE} {{name: 'schema'}}) ON CREATE SET s.version = $version, s.position = 0"
+SET_VERSION = f"MERGE (s:{Label.STORE} {{name: 'schema'}}) ON CREATE SET s.position = 0 SET s.version = $version"
 
 # Reading the catalogue
 
@@ -110,11 +113,7 @@ END_DRAFT = f"MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}})
 MARK_BATCH = f"CREATE (:{Label.BATCH} {{graph: $graph, n: $n}})"
 FIND_BATCH = f"MATCH (b:{Label.BATCH} {{graph: $graph, n: $n}}) RETURN b.n AS n"
 
-CREATE_ITEMS = """
-UNWIND $rows AS row
-CREATE (i:{label} {{graph: $graph, id: row.id, smiles: row.smiles, structure: row.structure, digest: row.digest,
-                    inchikey: row.inchikey, names: row.names, properties: row.properties}})
-"""
+CREATE_ITEMS = "UNWIND $rows AS row CREATE (i:{label}) SET i = row.properties, i.graph = $graph, i.id = row.id"
 CREATE_NAMES = f"UNWIND $rows AS row CREATE (:{Label.NAME} {{graph: $graph, digest: row.digest, id: row.id}})"
 CREATE_REJECTIONS = f"""
 UNWIND $rows AS row
@@ -200,19 +199,14 @@ BELONGINGS: dict[str, str] = {Label.NAME: "digest", Label.REJECTION: "n", Label.
 LIVING = f"RETURN EXISTS {{ (g:{Label.GENERATION}) WHERE g.graph = $graph AND g.deleted_at IS NULL }} AS living"
 ITEMS = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids
-RETURN i.id AS id, i.smiles AS smiles, coalesce(i.names, []) AS names, i.inchikey AS inchikey,
-       i.properties AS properties, COUNT {{ (i)-[:SIMILAR]-() }} AS degree, i.dropped AS dropped
+RETURN i.id AS id, [key IN $keys | i[key]] AS row, COUNT {{ (i)-[:SIMILAR]-() }} AS degree, i.dropped AS dropped
 """
 SCAN = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
-RETURN i.id AS id, i.smiles AS smiles, i.structure AS structure, i.inchikey AS inchikey,
-       coalesce(i.names, []) AS names, i.properties AS properties
-ORDER BY id
+RETURN i.id AS id, [key IN $keys | i[key]] AS row ORDER BY id
 """
 PICK = """
-MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids
-RETURN i.id AS id, i.smiles AS smiles, i.structure AS structure, i.inchikey AS inchikey,
-       coalesce(i.names, []) AS names, i.properties AS properties
+MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids RETURN i.id AS id, [key IN $keys | i[key]] AS row
 """
 FIND_SMILES = """
 MATCH (i:{label} {{graph: $graph, digest: $digest}}) WHERE i.id > $after AND i.smiles = $value

@@ -18,10 +18,11 @@ from graphkin.protocol.errors import StoreBusy, StoreError
 from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Draft
-from graphkin.store.identity import ContentHash
+from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
+from graphkin.store.neo4j.items import Keys
 from graphkin.store.neo4j.removal import remove
 from graphkin.store.records import Edges, Int32, Int64, UInt64, shortest
 
@@ -39,7 +40,7 @@ class Neo4jDraft(Draft):
         self._collection = collection
         self._label = cypher.item_label(kind)
         self._graph = token_hex(16)
-        self._content = ContentHash()
+        self._blocks = BlockTree()
         self._batches = self._items = self._rejected = self._with_fingerprint = 0
         self._known_nodes: Int64 = np.empty(0, np.int64)
         self._lease = _Lease(connection, collection, self._graph)
@@ -48,16 +49,18 @@ class Neo4jDraft(Draft):
         connection.run(cypher.SWEPT, collection=collection, graph=self._graph)
 
     def append_items(self, items: pa.RecordBatch) -> None:
-        rows = [{"id": id, **row} for id, row in enumerate(items.to_pylist(), self._items)]
-        for row in rows:
-            row["digest"] = None if row["smiles"] is None else digest(row["smiles"])
-        names = [{"digest": digest(name), "id": row["id"]} for row in rows for name in row["names"]]
+        rows: list[dict[str, Any]] = []
+        for id, properties in enumerate(Keys(items.schema).nodes(items), self._items):
+            if "smiles" in properties:
+                properties["digest"] = digest(properties["smiles"])
+            rows.append({"id": id, "properties": properties})
+        names = [{"digest": digest(name), "id": row["id"]} for row in rows for name in row["properties"]["names"]]
         for part in _parts(rows):
             ids = {row["id"] for row in part}
             self._write(
                 (cypher.CREATE_ITEMS, part), (cypher.CREATE_NAMES, [name for name in names if name["id"] in ids])
             )
-        self._content.update(items)
+        self._blocks.update(items)
         self._items += items.num_rows
 
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
@@ -128,7 +131,7 @@ class Neo4jDraft(Draft):
 
     def publish(self, provenance: Provenance) -> Manifest:
         self._lease.check()
-        generation = self._content.hexdigest(provenance.recipe, provenance.versions.get("rdkit"))
+        generation = generation_id(provenance, self._blocks.blocks)
         found = self._connection.read(cypher.GENERATION, collection=self._collection, generation=generation)
         where = {"collection": self._collection, "graph": self._graph, "generation": generation}
         if found and found[0]["deleted_at"] is None:
@@ -139,6 +142,7 @@ class Neo4jDraft(Draft):
         manifest = Manifest(
             **provenance.model_dump(),
             generation=generation,
+            format=2,
             published_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
         written = self._connection.run(

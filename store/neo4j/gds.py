@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.protocol.policy import Policy
-from graphkin.store.neo4j.generation import Neo4jGeneration
-from graphkin.store.neo4j.projection import Vertices
+from graphkin.store.neo4j.projection import Projectable, Vertices
 from graphkin.store.records import Int32, Int64
 from graphkin.store.sampling import first_order, walks
-from graphkin.store.sampling.base import Positive, PositiveSets, Sampler, require_ids
+from graphkin.store.sampling.base import Engine, Positive, PositiveSets, Sampler, require_ids
 from graphkin.store.sampling.philox import PAD, SERVER, block, replay_key, uniforms
 from graphkin.store.sampling.race import arrival
 from graphkin.store.sampling.snapshot import SnapshotSampler
@@ -34,9 +33,9 @@ class GdsSampler(Sampler):
     fit, `StoreBusy` where the server is away or left out walks, and may raise `Deleted`.
     """
 
-    engine = "gds"
+    engine: Engine = "gds"
 
-    def __init__(self, generation: Neo4jGeneration, *, max_bytes: int | None = None) -> None:
+    def __init__(self, generation: Projectable, *, max_bytes: int | None = None) -> None:
         self._generation = generation
         self._projection = generation.projection()
         self._max_bytes = max_bytes

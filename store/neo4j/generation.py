@@ -1,6 +1,5 @@
 """Reading one published generation of the Neo4j store."""
 
-import json
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,30 +12,31 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Deleted
 from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr, traverse
-from graphkin.store.base import Field, Generation, Neighbors, Path, Subgraph, rounded
-from graphkin.store.identity import ContentHash
+from graphkin.store.base import Field, Neighbors, Path, Subgraph, rounded
+from graphkin.store.columns import item_schema
+from graphkin.store.legacy import LEGACY_SCHEMA, as_columns, legacy_id
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
-from graphkin.store.neo4j.projection import Projection, Vertices
+from graphkin.store.neo4j.gds import GdsSampler
+from graphkin.store.neo4j.items import Keys
+from graphkin.store.neo4j.projection import Projectable, Projection, Vertices
 from graphkin.store.records import (
-    ITEM_SCHEMA,
     REJECTION_SCHEMA,
-    SCANNED_SCHEMA,
     Edges,
     Fingerprints,
     Float32,
     Graph,
     Int32,
-    Item,
     shortest,
 )
+from graphkin.store.sampling.base import Engine, Sampler
 
 _PAGE = 4096  # items
 _EDGE_PAGE = 20_000  # items whose edges are read at once
 
 
-class Neo4jGeneration(Generation):
+class Neo4jGeneration(Projectable):
     """Every answer is read from the server. The whole graph, the fingerprints and the forest are pulled once, when
     first asked for, and kept in memory.
 
@@ -49,6 +49,7 @@ class Neo4jGeneration(Generation):
         self._connection = connection
         self._label = cypher.item_label(manifest.kind)
         self._token = graph
+        self._keys = Keys(item_schema(manifest))
         self._lock = threading.RLock()
         self._graph: Graph | None = None
         self._fingerprints: Fingerprints | None = None
@@ -61,23 +62,44 @@ class Neo4jGeneration(Generation):
             raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
         return rows
 
-    def items(self, ids: Sequence[int] | Int32) -> list[Item]:
-        wanted = [int(id) for id in ids]
-        self._require(*wanted)
-        found = {row["id"]: _item(row) for row in self._read(cypher.ITEMS, ids=wanted)}
-        return [found[id].copy() for id in wanted]
+    def _page(self, ids: Int32) -> tuple[pa.RecordBatch, list[int], list[int | None]]:
+        found = {row["id"]: row for row in self._read(cypher.ITEMS, ids=ids.tolist(), keys=self._stored(None))}
+        rows = [found[id] for id in ids.tolist()]
+        return self._table(rows, self._all_columns), [row["degree"] for row in rows], [row["dropped"] for row in rows]
 
-    def scan(self, ids: Int32 | None = None) -> Iterator[pa.RecordBatch]:
-        if ids is None:
-            return (
-                _batch(self._read(cypher.SCAN, start=start, stop=start + _PAGE)) for start in range(0, self.size, _PAGE)
-            )
+    def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
+        self._require_columns(names)
+        ids, keys = self._require_range(start, stop), self._stored(names)
+        return (
+            self._table(self._read(cypher.SCAN, start=page, stop=min(page + _PAGE, ids.stop), keys=keys), names)
+            for page in range(ids.start, ids.stop, _PAGE)
+        )
+
+    def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
+        chosen = self._all_columns if names is None else names
+        self._require_columns(chosen)
         self._require(*ids.tolist())
-        return (self._picked(ids[start : start + _PAGE].tolist()) for start in range(0, len(ids), _PAGE))
+        found = {row["id"]: row for row in self._read(cypher.PICK, ids=ids.tolist(), keys=self._stored(chosen))}
+        return self._table([found[id] for id in ids.tolist()], chosen)
 
-    def _picked(self, ids: list[int]) -> pa.RecordBatch:
-        found = {row["id"]: row for row in self._read(cypher.PICK, ids=ids)}
-        return _batch([found[id] for id in ids])
+    def identity(self) -> str:
+        if self.manifest.format > 1:
+            return super().identity()
+        keys = self._stored(None)
+        pages = range(0, self.size, _PAGE)
+        rows = (self._read(cypher.SCAN, start=start, stop=start + _PAGE, keys=keys) for start in pages)
+        return legacy_id(map(_legacy, rows), self.manifest)
+
+    def _stored(self, names: Sequence[str] | None) -> list[str]:
+        """The properties of nodes that hold some columns, or all."""
+        if self.manifest.format == 1:
+            return LEGACY_SCHEMA.names[1:]
+        return self._keys.all(self._all_columns if names is None else names)
+
+    def _table(self, rows: list[neo4j.Record], names: Sequence[str]) -> pa.RecordBatch:
+        if self.manifest.format == 1:
+            return as_columns(_legacy(rows), self.manifest).select(names)
+        return self._keys.table(names, [row["id"] for row in rows], [row["row"] for row in rows])
 
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
         self._require_field(field, value)
@@ -155,8 +177,10 @@ class Neo4jGeneration(Generation):
                 self._fingerprints = Fingerprints(words, popcounts)
             return self._fingerprints
 
+    def sampler(self, engine: Engine = "snapshot", threads: int | None = None) -> Sampler:
+        return GdsSampler(self) if engine == "gds" else super().sampler(engine, threads)
+
     def vertices(self) -> Vertices:
-        """Where the items are to be found in a projection."""
         starts = range(0, self.size, _EDGE_PAGE)
         rows = [self._read(cypher.VERTICES, start=start, stop=start + _EDGE_PAGE)[0] for start in starts]
         nodes, degrees = np.empty(self.size, np.int64), np.empty(self.size, np.int32)
@@ -165,7 +189,6 @@ class Neo4jGeneration(Generation):
         return Vertices(nodes, degrees)
 
     def projection(self) -> Projection:
-        """The copy of this hierarchy that GDS walks on."""
         return Projection(self._connection, self.collection, self.manifest, self._token)
 
     def index(self) -> dict[str, NDArray[Any]]:
@@ -173,12 +196,8 @@ class Neo4jGeneration(Generation):
 
     def check(self) -> list[str]:
         problems = []
-        content, items = ContentHash(), 0
-        for batch in self.scan():
-            content.update(batch.select(ITEM_SCHEMA.names))
-            items += batch.num_rows
-        if content.hexdigest(self.manifest.recipe, self.manifest.versions.get("rdkit")) != self.id:
-            problems.append(f"the content hash of its {items} items differs from the generation id")
+        if self.identity() != self.id:
+            problems.append("the content hash of its items differs from the generation id")
         stored = sum(len(edges) for edges in self.edges())
         if stored != self.manifest.edges:
             problems.append(f"{stored} edges are stored, the manifest says {self.manifest.edges}")
@@ -193,20 +212,10 @@ def _threshold(least: np.float32) -> float:
     return shortest(np.array([least]))[0]
 
 
-def _item(row: neo4j.Record) -> Item:
-    return {
-        "id": row["id"],
-        "smiles": row["smiles"],
-        "names": row["names"],
-        "inchikey": row["inchikey"],
-        "properties": json.loads(row["properties"]),
-        "degree": row["degree"],
-        "dropped": row["dropped"],
-    }
-
-
-def _batch(rows: list[neo4j.Record]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([row.data() for row in rows], schema=SCANNED_SCHEMA)
+def _legacy(rows: list[neo4j.Record]) -> pa.RecordBatch:
+    columns = list(zip(*((row["id"], *row["row"]) for row in rows), strict=True)) or [()] * len(LEGACY_SCHEMA)
+    named = dict(zip(LEGACY_SCHEMA.names, columns, strict=True))
+    return pa.RecordBatch.from_pydict({**named, "names": [own or [] for own in named["names"]]}, LEGACY_SCHEMA)
 
 
 def _ordered(edges: Edges) -> Edges:

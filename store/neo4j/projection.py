@@ -1,5 +1,6 @@
 """A generation as GDS holds it: a named, undirected, weighted copy in the server's memory."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,7 @@ from neo4j.exceptions import Neo4jError
 
 from graphkin.protocol.errors import Deleted, StoreBusy, StoreError
 from graphkin.protocol.manifest import Manifest
+from graphkin.store.base import Generation
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.records import Int32, Int64
@@ -116,6 +118,18 @@ class Projection:
 
     def drop(self) -> None:
         drop_projection(self._connection, self._graph)
+
+
+class Projectable(Generation):
+    """A generation that a server may walk on."""
+
+    @abstractmethod
+    def projection(self) -> Projection:
+        """The copy of this hierarchy that GDS walks on."""
+
+    @abstractmethod
+    def vertices(self) -> Vertices:
+        """Where the items are to be found in a projection."""
 
 
 def is_projected(connection: Connection, name: str) -> bool:

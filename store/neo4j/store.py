@@ -12,6 +12,7 @@ from graphkin.store.neo4j.draft import Neo4jDraft
 from graphkin.store.neo4j.generation import Neo4jGeneration
 from graphkin.store.neo4j.projection import drop_projection, is_projected
 from graphkin.store.neo4j.removal import remove
+from graphkin.store.sampling.base import Engine
 
 _IF_OLDER = "ingest again, or load from a folder, once the older store is removed: docs/operating.md, Neo4j"
 
@@ -34,7 +35,7 @@ class Neo4jStore(Store):
                 "this database holds no graphkin store", hint="`graphkin ingest` or `graphkin load` makes one"
             )
         if row["version"] is not None:
-            require_schema_version(row["version"], cypher.SCHEMA_VERSION, _IF_OLDER)
+            require_schema_version(row["version"], cypher.OLDEST_VERSION, cypher.SCHEMA_VERSION, _IF_OLDER)
         kinds = {found.kind for found in self.collections()}  # in a database that `neo4j-admin` filled
         self._ensure(cypher.SCHEMA + [statement for kind in kinds for statement in cypher.item_schema(kind)])
         if row["version"] is None:
@@ -74,6 +75,7 @@ class Neo4jStore(Store):
     def draft(self, collection: str, kind: Kind) -> Draft:
         self._require_writable(collection, kind)
         self._ensure(cypher.item_schema(kind))
+        self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)
         self._sweep(collection)
         return Neo4jDraft(self._connection, collection, kind)
 
@@ -91,9 +93,9 @@ class Neo4jStore(Store):
             remove(self._connection, cypher.item_label(manifest.kind), row["graph"])
             self._connection.run(cypher.FORGET, collection=collection, graph=row["graph"])
 
-    def require_gds(self) -> None:
-        """Raises `StoreError` where the server has no Graph Data Science."""
-        is_projected(self._connection, "graphkin")
+    def require_engine(self, engine: Engine) -> None:
+        if engine == "gds":
+            is_projected(self._connection, "graphkin")
 
     def close(self) -> None:
         self._connection.close()

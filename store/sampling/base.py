@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,9 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import NotFound
 from graphkin.protocol.policy import Policy
 from graphkin.store.records import Int32
+
+Engine = Literal["snapshot", "gds"]
+"""What draws: `snapshot` in this process, `gds` on the Neo4j server."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Sampler(ABC):
     Anchors out of range raise `NotFound` naming one.
     """
 
-    engine: str
+    engine: Engine
 
     @abstractmethod
     def ready(self) -> bool:

@@ -10,7 +10,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.policy import Policy
 from graphkin.store.records import Graph, Int32
 from graphkin.store.sampling import connectivity, first_order, negatives, second_order, transitions, walks
-from graphkin.store.sampling.base import Positive, PositiveSets, Sampler, require_ids
+from graphkin.store.sampling.base import Engine, Positive, PositiveSets, Sampler, require_ids
 from graphkin.store.sampling.philox import replay_key
 
 _CHUNK = 1024  # rows a thread takes at a time; a request for no more is served by the caller's own thread
@@ -25,7 +25,7 @@ class SnapshotSampler(Sampler):
     Construction takes one pass over the edges and keeps a running sum (8 bytes) per directed edge.
     """
 
-    engine = "snapshot"
+    engine: Engine = "snapshot"
 
     def __init__(self, graph: Graph, generation: str, threads: int | None = None) -> None:
         self._graph = graph

@@ -16,7 +16,8 @@ import pyarrow as pa
 from graphkin.protocol.errors import GraphkinError
 from graphkin.protocol.manifest import Counts, Histogram, Provenance
 from graphkin.store import open_store
-from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Edges
+from graphkin.store.columns import ITEM_SCHEMA
+from graphkin.store.records import REJECTION_SCHEMA, Edges
 
 COLLECTION = "molecules"
 
@@ -36,7 +37,7 @@ def publish(store, batch):
     with open_store(store, create=True) as opened, opened.draft(COLLECTION, "molecule") as draft:
         names = [[f"{text}-{copy}" for copy in range(8)] for text in smiles]
         none = [None] * size
-        draft.append_items(pa.record_batch([smiles, none, none, names, ["{}"] * size], schema=ITEM_SCHEMA))
+        draft.append_items(pa.record_batch([smiles, none, none, names], schema=ITEM_SCHEMA))
         draft.append_rejections(pa.record_batch([["-"], [9], ["x"], ["no molecule"]], schema=REJECTION_SCHEMA))
         draft.append_fingerprints(np.random.default_rng(batch).integers(0, 2**63, (size, 32), np.uint64))
         draft.append_edges(edges)

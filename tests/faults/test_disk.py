@@ -132,7 +132,7 @@ def test_read_only_store_with_a_commit_to_roll_back(tmp_path, forks, saboteur, g
     store = tmp_path / "store"
     forks("publish", store)
     published = read_back(store)
-    plan = saboteur.plan(store, kind="unlink", at=4)  # three spools, then the journal of the catalog
+    plan = saboteur.plan(store, kind="unlink", at=6)  # five spools, then the journal of the catalog
     assert forks("publish", store, batch=2, plan=plan).status == -signal.SIGKILL
     assert plan.operations()[-1] == ("unlink", store / "catalog.sqlite-journal")
     permit(store, writing=False)

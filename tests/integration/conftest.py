@@ -1,14 +1,34 @@
-"""Running the real command line in this process."""
+"""Running the real command line in this process; the real API over real HTTP, and a proxy before it."""
 
 import io
+import os
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
 from graphkin.cli import run
+from graphkin.ingest import pipeline
+from graphkin.ingest.pipeline import IngestOptions
+from graphkin.protocol.manifest import Counts, Histogram, Provenance
+from graphkin.protocol.values import Kind
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.store import open_store
+from graphkin.store.base import Store
+from graphkin.store.columns import ITEM_SCHEMA
+from graphkin.store.records import Edges
+from tests.integration.proxy import Proxy
+
+MOLECULES = 400
+MANY = 140_000  # anchors: two whole blocks of a stream and a part of a third
 
 
 @dataclass(frozen=True)
@@ -49,3 +69,133 @@ def ingest(graphkin: Graphkin, tmp_path: Path) -> Graphkin:
         return graphkin("ingest", "molecules", path, "--store", tmp_path / "store", "--collection", "c", *options)
 
     return call
+
+
+def publish_molecules(store: Store, collection: str, lines: list[str], folder: Path) -> str:
+    """Gives the generation id."""
+    file = folder / f"{collection}.smi"
+    file.write_text("\n".join(lines) + "\n")
+    return pipeline.ingest(store, collection, [str(file)], resolve(), IngestOptions(workers=1)).generation
+
+
+def publish_ring(store: Store, collection: str, size: int, kind: Kind = "graph") -> str:
+    """Items of which each is similar to the next two, the last of them isolated; gives the generation id."""
+    columns = {
+        "smiles": [None] * size,
+        "structure": ['{"num_nodes":1,"edges":[]}'] * size,
+        "inchikey": [None] * size,
+        "names": [[]] * size,
+    }
+    ids = np.arange(size - 1, dtype=np.int32)
+    near, far = (ids[:-1], ids[1:]), (ids[:-2], ids[2:])
+    pairs = np.concatenate([np.stack(near), np.stack(far)], axis=1)
+    order = np.lexsort(pairs[::-1])
+    similarity = np.repeat(np.array([0.9, 0.5], np.float32), [size - 2, size - 3])
+    histogram = Histogram(edges=[0, 1], counts=[1])
+    with store.draft(collection, kind) as draft:
+        draft.append_items(pa.RecordBatch.from_pydict(columns, schema=ITEM_SCHEMA))
+        draft.append_fingerprints(np.ones((size, 1), np.uint64))
+        draft.append_edges(Edges(*pairs[:, order], similarity[order]))
+        draft.write_forest(Edges(*near, np.full(size - 2, 0.9, np.float32)))
+        return draft.publish(
+            Provenance(
+                kind=kind,
+                recipe={"threshold": 0.4},
+                versions={"rdkit": "none"},
+                inputs=[],
+                counts=Counts(read=size, kept=size, duplicates=0, rejected=0),
+                edges=pairs.shape[1],
+                dropped=None,
+                properties={},
+                histograms={"degree": histogram, "similarity": histogram},
+                times={},
+            )
+        ).generation
+
+
+@pytest.fixture(scope="session")
+def nci_lines(nci_file: Path) -> list[str]:
+    """Real molecules, and two that no fingerprint without chirality tells apart."""
+    return [*nci_file.read_text().splitlines()[: MOLECULES - 2], "C/C=C/CO trans", "C/C=C\\CO cis"]
+
+
+@pytest.fixture(scope="session")
+def store_folder(nci_lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Collections nci (400 molecules), many (140,000 graphs) and dots (10 nodes)."""
+    folder = tmp_path_factory.mktemp("trainer")
+    with open_store(folder / "store", create=True) as store:
+        publish_molecules(store, "nci", nci_lines, folder)
+        publish_ring(store, "many", MANY)
+        publish_ring(store, "dots", 10, "node")
+    return folder / "store"
+
+
+@pytest.fixture
+def own_store(nci_lines: list[str], tmp_path: Path) -> Path:
+    """A store with a small collection nci of one's own, to publish to and delete from."""
+    with open_store(tmp_path / "own", create=True) as store:
+        publish_molecules(store, "nci", nci_lines[:60], tmp_path)
+    return tmp_path / "own"
+
+
+@pytest.fixture
+def publish(nci_lines: list[str], tmp_path: Path) -> Callable[[Path, int], str]:
+    """Publish the first so many molecules as nci; gives the generation id."""
+
+    def published(folder: Path, count: int) -> str:
+        with open_store(folder) as store:
+            return publish_molecules(store, "nci", nci_lines[:count], tmp_path)
+
+    return published
+
+
+Serve = Callable[..., AbstractContextManager[str]]
+
+
+@pytest.fixture(scope="session")
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Serve:
+    """Serve a store, with a positive-set cache of its own; gives the URL."""
+
+    @contextmanager
+    def serving(store: Path, port: int = 0) -> Iterator[str]:
+        server = Server(Settings(store=store, port=port, cache_dir=tmp_path_factory.mktemp("cache")))
+        with server.running() as url:
+            yield url
+
+    return serving
+
+
+@pytest.fixture(scope="session")
+def serve_apart() -> Callable[[Path, Path], AbstractContextManager[tuple[str, "subprocess.Popen[str]"]]]:
+    """Serve a store by the real command in a process of its own, with this folder for a cache; gives the URL too."""
+
+    @contextmanager
+    def serving(store: Path, folder: Path) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+        command = [Path(sys.executable).with_name("graphkin"), "serve", "--store", store, "--port", "0"]
+        environment = {**os.environ, "GRAPHKIN_CACHE_DIR": str(folder), "PYTHONUNBUFFERED": "1"}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+            try:
+                assert process.stdout
+                yield process.stdout.readline().split()[1], process
+            finally:
+                process.kill()
+
+    return serving
+
+
+@pytest.fixture(scope="session")
+def url(serve: Serve, store_folder: Path) -> Iterator[str]:
+    """A server that all tests share."""
+    with serve(store_folder) as url:
+        yield url
+
+
+@pytest.fixture
+def proxy(url: str) -> Iterator[Proxy]:
+    with closing(Proxy(url)) as proxy:
+        yield proxy
+
+
+@pytest.fixture(scope="session")
+def open_proxy() -> Callable[[str], AbstractContextManager[Proxy]]:
+    return lambda url: closing(Proxy(url))

@@ -1,15 +1,20 @@
 """The distributions, made by the build backend as pip runs it, and how hatch_build.py gets the page into them."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import venv
 import zipfile
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
+import httpx
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 DIST = Path("api", "ui", "dist")
@@ -25,7 +30,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, folder)
-    for name in ("graphkin", "api", "ingest", "protocol", "similarity", "store", "trainer"):
+    for name in ("graphkin", "api", "client", "export", "ingest", "protocol", "similarity", "store", "trainer"):
         shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=left_out)
     return folder
 
@@ -167,3 +172,76 @@ def test_an_editable_installation_goes_on_without_the_page_and_says_so(tree: Pat
 def test_the_lock_file_names_no_host() -> None:
     """Else take every "resolved" and "funding" out of it; .npmrc keeps npm from writing the former."""
     assert "://" not in (ROOT / "api" / "ui" / "package-lock.json").read_text(encoding="utf-8")
+
+
+NOTEBOOK = """
+import asyncio, json, sys
+from importlib.util import find_spec
+from graphkin.client import AsyncGraphkin, Graphkin
+
+async def later():
+    async with AsyncGraphkin(sys.argv[1]) as server:
+        return (await (await server.collection("nci")).epoch(0, "first_order")).num_rows
+
+with Graphkin(sys.argv[1]) as server:
+    nci = server.collection("nci")
+    hits = nci.search(smiles="CCOC(C)=O", limit=3).hits
+    nearest = nci.neighbors(hits[0].item.id)
+    epoch = nci.epoch(0, "first_order")
+
+print(json.dumps({
+    "hits": [hit.model_dump() for hit in hits],
+    "neighbors": [each.model_dump() for each in nearest],
+    "positives": epoch["positives"].to_pylist(),
+    "later": asyncio.run(later()),
+    "loaded": sorted({"rdkit", "numba", "fastapi"} & sys.modules.keys()),
+    "torch": find_spec("torch") is not None,
+}))
+"""
+
+
+def test_the_client_works_in_an_environment_without_torch(tree: Path, tmp_path: Path, url: str) -> None:
+    wheel = tmp_path / last_line(backend("build_wheel", tree, tmp_path))
+    python = environment(tmp_path / "environment", wheel, "client")
+    done = subprocess.run([python, "-I", "-c", NOTEBOOK, url], capture_output=True, text=True)
+    told = json.loads(last_line(done))
+    with httpx.Client(base_url=f"{url}/v1/collections/nci/") as plain:
+        hits = plain.post("search", json={"smiles": "CCOC(C)=O", "limit": 3}).json()["hits"]
+        near = plain.get(f"items/{hits[0]['item']['id']}/neighbors", params={"limit": 1000}).json()["neighbors"]
+        lines = plain.get("positives/epochs/0", params={"policy": "first_order"}).text.splitlines()[:-1]
+    positives = [json.loads(line)["positives"] for line in lines]
+    assert told == {
+        "hits": hits,
+        "neighbors": near,
+        "positives": positives,
+        "later": len(positives),
+        "loaded": [],
+        "torch": False,
+    }
+
+
+def environment(folder: Path, wheel: Path, extra: str) -> Path:
+    """A virtual environment with this wheel and all that its extra needs, linked from here; gives its Python."""
+    venv.create(folder, symlinks=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    zipfile.ZipFile(wheel).extractall(packages)
+    (told,) = packages.glob("*.dist-info")
+    for needed in map(distribution, needed_by(Distribution.at(told), extra)):
+        for top in {file.parts[0] for file in needed.files or ()} - {"..", "__pycache__"}:
+            if not (packages / top).exists():
+                (packages / top).symlink_to(Path(str(needed.locate_file(top))))
+    return folder / "bin" / "python"
+
+
+def needed_by(first: Distribution, extra: str) -> set[str]:
+    """The names of the distributions that it needs with this extra, and that they need in turn."""
+    found: set[tuple[str, str]] = set()
+    unread = [(first, extra)]
+    while unread:
+        needing, extra = unread.pop()
+        for requirement in map(Requirement, needing.requires or ()):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+                fresh = {(requirement.name, each) for each in ("", *requirement.extras)} - found
+                found |= fresh
+                unread += [(distribution(name), each) for name, each in fresh]
+    return {name for name, _ in found}

@@ -139,6 +139,22 @@ def test_exports_are_whole_files(graphkin: Callable[..., Any], where: tuple[str,
     assert refused.code == 2
     assert not (tmp_path / "x").exists()
     assert graphkin("export", "edges", *where, "--format", "csv", "--output", tmp_path / "no" / "x").code == 2
+    below_a_file = tmp_path / "items.sdf" / "x"
+    assert graphkin("export", "edges", *where, "--format", "csv", "--output", below_a_file).code == 2
+
+
+def test_a_part_is_exported(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
+    to_stdout = ("--format", "csv", "--output", "-")
+    chosen = ("--column", "names", "--column", "id", "--start", 3, "--stop", 5)
+    whole = [*csv.DictReader(io.StringIO(graphkin("export", "items", *where, *to_stdout).out))]
+    part = [*csv.DictReader(io.StringIO(graphkin("export", "items", *where, *to_stdout, *chosen).out))]
+    assert part == [{"id": row["id"], "names": row["names"]} for row in whole[3:5]]
+    edges = graphkin("export", "edges", *where, *to_stdout).out.splitlines(keepends=True)
+    halves = [graphkin("export", "edges", *where, *to_stdout, *half).out for half in (("--stop", 9), ("--start", 9))]
+    assert halves[0] + halves[1].removeprefix(edges[0]) == "".join(edges)
+    refused = graphkin("export", "items", *where, *to_stdout, "--column", "colour")
+    assert refused.code == 2
+    assert "one of id, smiles" in refused.err
 
 
 def test_recall_and_verify(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:

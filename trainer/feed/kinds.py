@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from graphkin.client import Collection
 from graphkin.protocol.errors import Conflict
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.features.graphs import featurize_graphs
-from graphkin.trainer.feed.client import Collection
 
 
 def features(collection: Collection, workers: int = 1) -> Corpus:

@@ -10,9 +10,9 @@ import platformdirs
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from graphkin.client import PATIENCE, Collection, Graphkin
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.cache import Arrays, Cache
-from graphkin.trainer.feed.client import PATIENCE, Collection, Graphkin
 from graphkin.trainer.feed.prefetch import Prefetch
 from graphkin.trainer.feed.source import Epoch, Generation, Source
 from graphkin.trainer.strategy import Draws
@@ -82,9 +82,9 @@ class OnlineSource(Source):
         return self._pairs(1.0)
 
     def edges(self) -> NDArray[np.int32]:
-        return self._pairs(0.0)
+        return self._pairs(None)
 
-    def _pairs(self, min_similarity: float) -> NDArray[np.int32]:
+    def _pairs(self, min_similarity: float | None) -> NDArray[np.int32]:
         def read() -> Arrays:
             table = self._collection.edges(min_similarity=min_similarity)
             return {"pairs": np.stack([table["source"].to_numpy(), table["target"].to_numpy()], axis=1)}

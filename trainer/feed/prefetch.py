@@ -6,7 +6,7 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-from graphkin.trainer.errors import Closed
+from graphkin.protocol.errors import Closed
 
 T = TypeVar("T")
 

@@ -20,7 +20,8 @@ from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store
-from graphkin.store.records import ITEM_SCHEMA, Edges
+from graphkin.store.columns import ITEM_SCHEMA
+from graphkin.store.records import Edges
 from graphkin.store.transfer import copy_generation
 
 MOLECULES = 400
@@ -48,7 +49,7 @@ def publish_named(store: Store, collection: str, names: list[str]) -> str:
     count = len(names)
     histogram = Histogram(edges=[0, 1], counts=[1])
     none, node = [None] * count, ['{"num_nodes":1,"edges":[]}'] * count
-    columns = {"smiles": none, "structure": node, "inchikey": none, "properties": ["{}"] * count}
+    columns = {"smiles": none, "structure": node, "inchikey": none}
     edges = Edges(np.array([0], np.int32), np.array([1], np.int32), np.array([0.5], np.float32))
     with store.draft(collection, "graph") as draft:
         rows = {**columns, "names": [[name] for name in names]}

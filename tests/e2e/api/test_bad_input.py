@@ -8,7 +8,7 @@ import pytest
 
 from graphkin.protocol.manifest import Provenance
 from graphkin.store import open_store
-from graphkin.store.records import ITEM_SCHEMA
+from graphkin.store.columns import item_schema
 
 URL = "/v1/collections/nci"
 MEMBERS = {"type", "title", "status", "detail", "instance", "given", "expected", "hint"}
@@ -307,8 +307,8 @@ def test_another_rdkit_is_refused_by_search_alone(own_folder: Path, serve: Calla
         for name, of_another in (("same-bits", words), ("other-bits", np.roll(words, 1, axis=1))):
             provenance = nci.manifest.model_dump(include=set(Provenance.model_fields))
             with store.draft(name, "molecule") as draft:
-                for batch in nci.scan():
-                    draft.append_items(batch.select(ITEM_SCHEMA.names))
+                for batch in nci.columns(item_schema(nci.manifest).names):
+                    draft.append_items(batch)
                 draft.append_fingerprints(of_another)
                 for edges in nci.edges():
                     draft.append_edges(edges)

@@ -11,9 +11,9 @@ import pytest
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
+from graphkin.client import Graphkin
 from graphkin.protocol.errors import Damaged
 from graphkin.store import open_store
-from graphkin.trainer.feed.client import Graphkin
 
 URL = "/v1/collections/nci"
 POSITIVES = {"policy": "random_walk"}
@@ -26,7 +26,7 @@ MEETING: dict[str, Callable[[httpx.Client], httpx.Response]] = {
     "fingerprints.npy": lambda client: client.post(f"{URL}/search", json={"smiles": "CCO"}),
     "index.lacking.npy": lambda client: client.post(f"{URL}/search", json={"smiles": "CCO"}),
     "dropped.npy": lambda client: client.get(f"{URL}/items/5"),
-    "items.sqlite": lambda client: client.get(f"{URL}/export", params={"what": "items", "format": "csv"}),
+    "items.arrow": lambda client: client.get(f"{URL}/export", params={"what": "items", "format": "csv"}),
 }
 
 
@@ -140,7 +140,7 @@ def test_a_generation_that_was_ingested_again_is_served_again(
 ) -> None:
     lines = ["CCO", "CCCO"]
     generation = publish(str(own_folder), "small", lines)
-    damage(folder_of(own_folder, "small") / "items.sqlite")
+    damage(folder_of(own_folder, "small") / "items.arrow")
     url = "/v1/collections/small"
     with serve(own_folder) as client:
         assert is_damaged(client.get(f"{url}/items/0"))
@@ -180,5 +180,5 @@ def test_the_client_does_not_try_a_damaged_generation_again(own_folder: Path, se
         with pytest.raises(Damaged, match=r"indptr\.npy"):
             nci.epoch(0, "first_order")
         assert time.monotonic() - before < 30
-        listed = {each["name"]: each["damaged"] for each in server.collections()}
-        assert listed["nci"]["file"] == "indptr.npy"
+        listed = {each.name: each.damaged for each in server.collections()}
+        assert listed["nci"].file == "indptr.npy"

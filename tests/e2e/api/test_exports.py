@@ -163,3 +163,68 @@ def test_graphml_has_a_stored_query_once(client: httpx.Client, edges: list[Edge]
     assert dict(graph.nodes(data="similarity")) == {f"n{a}": 1, f"n{b}": similarity}
     without = nx.parse_graphml(client.post(f"{URL}/export", json={**body, "ids": [b]}).text)
     assert [*without.edges(data="similarity")] in ([(f"n{b}", "query", similarity)], [("query", f"n{b}", similarity)])
+
+
+def test_some_columns_of_some_items(client: httpx.Client) -> None:
+    items = client.get(f"{URL}/items", params={"limit": 1000}).json()["items"]
+    asked = {"what": "items", "format": "arrow", "columns": ["names", "smiles"], "start": 7, "stop": 391}
+    table = pa.ipc.open_stream(client.get(f"{URL}/export", params=asked).content).read_all()
+    assert table.to_pylist() == [{"smiles": item["smiles"], "names": item["names"]} for item in items[7:391]]
+    lines = client.get(f"{URL}/export", params={**asked, "format": "csv", "columns": "id", "stop": 9}).text
+    assert lines == "id\n7\n8\n"
+    assert client.get(f"{URL}/export", params={**asked, "format": "csv", "columns": "id", "stop": 7}).text == "id\n"
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
+def test_similar_edges_of_a_range(client: httpx.Client, edges: list[Edge], format: str) -> None:
+    asked = {"what": "edges", "format": format, "start": 20, "stop": 150, "min_similarity": 0.6}
+    got = edges_of(client.get(f"{URL}/export", params=asked))
+    assert got
+    assert [edge[:2] for edge in got] == [(a, b) for a, b, similarity in edges if 20 <= a < 150 and similarity >= 0.6]
+
+
+def test_similar_edges_as_a_graph(client: httpx.Client, edges: list[Edge]) -> None:
+    asked = {"what": "edges", "format": "graphml", "min_similarity": 0.6}
+    got = edges_of(client.get(f"{URL}/export", params=asked))
+    assert got == [edge for edge in edges if edge[2] >= 0.6]
+
+
+@pytest.mark.parametrize(
+    ("asked", "detail", "given", "expected"),
+    [
+        ({"what": "items", "columns": ["id", "colour"]}, "no such column", "colour", "one of id, smiles, names"),
+        ({"what": "items", "start": 5, "stop": 4}, "not a range of ids", "5 to 4", "0 ≤ start ≤ stop ≤ "),
+        ({"what": "edges", "stop": 10**6}, "not a range of ids", "0 to 1000000", "0 ≤ start ≤ stop ≤ "),
+        (
+            {"what": "edges", "format": "graphml", "start": 1},
+            "not a range of its edges",
+            "1 to ",
+            "csv, parquet or arrow",
+        ),
+        ({"what": "edges", "min_similarity": 0.1}, "below the threshold", 0.1, "0.4 to 1"),
+    ],
+)
+def test_what_an_export_does_not_offer(
+    client: httpx.Client, asked: dict[str, object], detail: str, given: object, expected: str
+) -> None:
+    refused = client.get(f"{URL}/export", params={"format": "csv", **asked})
+    told = refused.json()
+    assert (refused.status_code, refused.headers["content-type"]) == (422, "application/problem+json")
+    assert detail in told["detail"]
+    assert told["given"] == given or str(told["given"]).startswith(str(given))
+    assert expected in told["expected"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "detail"),
+    [
+        ({"what": "edges", "columns": "id"}, "columns apply to items only"),
+        ({"what": "items", "min_similarity": 0.5}, "min_similarity applies to edges only"),
+        ({"what": "items", "start": -1}, "start"),
+        ({"what": "items", "columns": ["id"] * 1001}, "columns"),
+    ],
+)
+def test_what_does_not_fit_together(client: httpx.Client, asked: dict[str, object], detail: str) -> None:
+    refused = client.get(f"{URL}/export", params={"format": "csv", **asked})
+    assert refused.status_code == 422
+    assert detail in refused.json()["detail"]

@@ -60,9 +60,9 @@ def test_a_failure_in_mid_stream_cuts_the_connection(
 ) -> None:
     """Pages of the item table are damaged, after it was found whole, that are read after the first piece was sent."""
     generation = publish_graphs(own_folder, "large", [f"{n} {'name' * 50}" for n in range(20_000)])
-    file = own_folder / "collections" / "large" / generation / "items.sqlite"
+    file = own_folder / "collections" / "large" / generation / "items.arrow"
     content = file.read_bytes()
-    damaged = range(len(content) // 3, len(content) // 2)
+    damaged = range(len(content) * 2 // 3, len(content) * 5 // 6)
     with serve(own_folder) as client:
         export = "/v1/collections/large/export"
         assert client.post(export, json={"what": "items", "format": "csv", "ids": [0]}).status_code == 200

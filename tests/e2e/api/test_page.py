@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from graphkin.api import page
+from graphkin.api.routes import page
 
 MAIN = b"console.log('page');" * 50
 

@@ -15,7 +15,8 @@ from playwright.sync_api import Page, expect
 from graphkin.ingest.forest import SpanningForest
 from graphkin.protocol.manifest import Counts, Provenance
 from graphkin.store import open_store
-from graphkin.store.records import ITEM_SCHEMA, Edges, Int64
+from graphkin.store.columns import ITEM_SCHEMA
+from graphkin.store.records import Edges, Int64
 
 Serve = Callable[[Path], AbstractContextManager[httpx.Client]]
 
@@ -34,7 +35,6 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "structure": pa.nulls(MOLECULES, pa.string()),
             "inchikey": pa.nulls(MOLECULES, pa.string()),
             "names": [[]] * MOLECULES,
-            "properties": ["{}"] * MOLECULES,
         },
         schema=ITEM_SCHEMA,
     )

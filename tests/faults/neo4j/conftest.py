@@ -199,7 +199,7 @@ def chain(hierarchy: Any) -> Callable[[int], Any]:
     """chain(size): items similar to those one and three further on, but for the last, which is isolated."""
 
     def made(size: int) -> Any:
-        rows = [{"smiles": f"{n}", "names": [f"item {n}", "item"], "properties": f'{{"n":{n}}}'} for n in range(size)]
+        rows = [{"smiles": f"{n}", "names": [f"item {n}", "item"], "properties": {"n": n}} for n in range(size)]
         pairs = {(n, n + step): 1 - step / 10 for step in (1, 3) for n in range(size - 1 - step)}
         rejections = [{"source": "x.smi", "line": 7, "input": "C1CC", "reason": "unclosed ring"}]
         return hierarchy(rows, pairs, rejections, dropped=[0] * size, properties={"n": "number"})

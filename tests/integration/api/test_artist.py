@@ -3,8 +3,8 @@ import asyncio
 import pytest
 from rdkit import Chem
 
-from graphkin.api.artist import Artist
-from graphkin.api.depict import shared_atoms
+from graphkin.api.drawing.artist import Artist
+from graphkin.api.drawing.molecule import shared_atoms
 from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.pool import Pool
 from graphkin.protocol.errors import InvalidInput

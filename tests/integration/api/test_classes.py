@@ -15,8 +15,8 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 from starlette.responses import Response, StreamingResponse
 
-from graphkin.api.errors import HANDLERS
-from graphkin.api.guard import Guard
+from graphkin.api.gate.errors import HANDLERS
+from graphkin.api.gate.guard import Guard
 from graphkin.api.work.classes import CLASSES, Drawing, Exporting, Feeding, Queue, Route, Searching
 
 

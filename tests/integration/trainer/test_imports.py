@@ -14,5 +14,5 @@ def test_reading_an_offline_folder_needs_numpy_alone() -> None:
 
 def test_the_client_needs_no_torch_and_no_rdkit() -> None:
     block = "import sys; sys.modules.update(dict.fromkeys(['torch', 'rdkit']))"
-    script = f"{block}; from graphkin.trainer.feed import client, online"
+    script = f"{block}; import graphkin.client; from graphkin.trainer.feed import online"
     subprocess.run([sys.executable, "-c", script], check=True)

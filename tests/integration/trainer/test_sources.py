@@ -10,9 +10,8 @@ import httpx
 import numpy as np
 import pytest
 
-from graphkin.protocol.errors import Conflict, Damaged, Deleted, InvalidInput, NotFound, Unavailable
+from graphkin.protocol.errors import Closed, Conflict, Damaged, Deleted, InvalidInput, NotFound, Unavailable
 from graphkin.store import open_store
-from graphkin.trainer.errors import Closed
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.cache import Cache

@@ -13,8 +13,7 @@ import pytest
 from graphkin.protocol.policy import Policy
 from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
-from graphkin.store.sampling.engine import sampler_of
-from tests.integration.trainer.conftest import publish_ring
+from tests.integration.conftest import publish_ring
 
 KILLS, SERVERS, PAIRS = 5, 3, 3
 ITEMS = 40_000
@@ -25,7 +24,6 @@ import sys
 from pathlib import Path
 from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
-from graphkin.store.sampling.engine import sampler_of
 from graphkin.protocol.policy import Policy
 
 store, folder, *epochs = sys.argv[1:]
@@ -34,7 +32,7 @@ with open_store(store) as opened, opened.open("ring") as generation:
     policy = Policy.of("random_walk", POLICY)
     print("ready", flush=True)
     for epoch in epochs:
-        cache.build(sampler_of(generation, threads=1), generation.id, generation.size, policy, 0, int(epoch))
+        cache.build(generation.sampler(threads=1), generation.id, generation.size, policy, 0, int(epoch))
 """.replace("POLICY", ", ".join(f"{name}={value}" for name, value in POLICY.items()))
 
 
@@ -54,7 +52,7 @@ def built(store):
         policy = Policy.of("random_walk", **POLICY)
         kept = PositiveCache(folder, 10**9)
         with open_store(store) as opened, opened.open("ring") as generation:
-            order = (sampler_of(generation, threads=1), generation.id, generation.size, policy, 0)
+            order = (generation.sampler(threads=1), generation.id, generation.size, policy, 0)
             sets = [kept.build(*order, epoch) for epoch in range(EPOCHS)]
             return [
                 np.array(getattr(each, name))

@@ -10,7 +10,7 @@ import pytest
 
 from graphkin.store import open_store
 from tests.faults.conftest import COMMAND
-from tests.integration.trainer.conftest import publish_molecules
+from tests.integration.conftest import publish_molecules
 
 KILLS = 3  # of one run, on its way to the end
 RUNS = {

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from graphkin.store import open_store
-from tests.integration.trainer.conftest import publish_molecules
+from tests.integration.conftest import publish_molecules
 
 KILLS, BLOCKS, CLIENTS = 5, 5, 4
 MOLECULES = 1000

@@ -1,5 +1,6 @@
 """The library over a folder, whose files are changed behind its back."""
 
+import os
 import shutil
 import threading
 import weakref
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from graphkin.api.library import Library
+from graphkin.api.generations.library import Library
 from graphkin.protocol.errors import Deleted, NotFound, StoreDamaged
 from graphkin.store import open_store
 from graphkin.store.base import Store
@@ -43,10 +44,11 @@ def folder_of(store: Path, generation: str) -> Path:
 
 
 def corrupt(file: Path) -> None:
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.unlink()
-    file.write_bytes(content)
+    with file.open("r+b") as stream:
+        stream.seek(-1, os.SEEK_END)
+        (last,) = stream.read(1)
+        stream.seek(-1, os.SEEK_END)
+        stream.write(bytes([last ^ 1]))
 
 
 def eventually(wanted: Callable[[], bool]) -> None:
@@ -148,14 +150,14 @@ def test_a_damaged_generation_is_refused_and_shown_and_the_others_are_not(
 ) -> None:
     whole, bad = (versions(number).publish(store, "m").generation for number in range(2))
     opened = library.get("m", bad)
-    corrupt(folder_of(tmp_path / "store", bad) / "indices.npy")
-    with pytest.raises(StoreDamaged, match=r"indices\.npy"):
-        opened.generation.graph()
+    corrupt(folder_of(tmp_path / "store", bad) / "forest.target.npy")
+    with pytest.raises(StoreDamaged, match=r"forest\.target\.npy"):
+        opened.generation.forest()
     assert library.at_hand("m", bad) is None
     for ask in (library.get, library.get):
         with pytest.raises(StoreDamaged) as refused:
             ask("m", bad)
-        assert (refused.value.damage.file, refused.value.damage.generation) == ("indices.npy", bad)
+        assert (refused.value.damage.file, refused.value.damage.generation) == ("forest.target.npy", bad)
     assert library.in_use() == []
     assert library.overview_of("m", bad)[2] == library.overview()[0][2] == refused.value.damage
     with pytest.raises(StoreDamaged):
@@ -184,7 +186,7 @@ def test_one_that_was_deleted_and_published_again_is_another(
     with pytest.raises(StoreDamaged):
         library.get("m")
     store.delete("m", generation)
-    assert molecules.publish(store, "m").generation == generation
+    assert molecules.publish(store, "m", seconds=2.0).generation == generation
     assert library.get("m").generation.graph().edges == len(molecules.pairs)
     assert library.overview()[0][2] is None
 

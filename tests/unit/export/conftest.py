@@ -1,7 +1,6 @@
 """A generation in memory, with items and edges that are hard to export."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,12 @@ import pytest
 
 from graphkin.protocol.manifest import Counts, Manifest
 from graphkin.store.base import Generation, rounded
-from graphkin.store.records import ITEM_SCHEMA, Edges, Int32
-
-SCANNED = pa.schema([pa.field("id", pa.int32(), nullable=False), *ITEM_SCHEMA])
+from graphkin.store.columns import ID, item_schema, titles
+from graphkin.store.records import Edges, Int32
 
 
 class MemoryGeneration(Generation):
-    """The store port as far as exports need it: `manifest`, `scan` in batches of two, `edges` in blocks of two.
+    """The store port as far as exports need it: `manifest`, columns in batches of two, `edges` in blocks of two.
 
     `items` are dicts with smiles, names, inchikey and properties; `edges` are (source, target, similarity). Everything
     else of the port is out of bounds for an export and raises `AssertionError`.
@@ -40,17 +38,24 @@ class MemoryGeneration(Generation):
             histograms={},
             times={},
             generation="0" * 64,
+            format=2,
             published_at="2020-01-01T00:00:00Z",
         )
 
-    def scan(self, ids: Int32 | None = None) -> Iterator[pa.RecordBatch]:
+    def scan(self, ids: Int32 | None = None, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         wanted = list(range(self.size)) if ids is None else [int(id) for id in ids]
+        schema = pa.schema([ID, *item_schema(self.manifest)])
         for start in range(0, len(wanted), 2):
-            yield pa.RecordBatch.from_pylist([self._row(id) for id in wanted[start : start + 2]], SCANNED)
+            batch = pa.RecordBatch.from_pylist([self._row(id) for id in wanted[start : start + 2]], schema)
+            yield batch if names is None else batch.select(names)
+
+    def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
+        return self.scan(np.arange(start, self.size if stop is None else stop, dtype=np.int32), names)
 
     def _row(self, id: int) -> dict[str, Any]:
-        item = {"smiles": None, "names": [], "inchikey": None, "properties": {}, **self._items[id]}
-        return {**item, "id": id, "properties": json.dumps(item["properties"], sort_keys=True, ensure_ascii=False)}
+        item = {"names": [], "properties": {}, **self._items[id]}
+        called = titles(self.manifest.properties)
+        return {**item, "id": id, **{called[name]: value for name, value in item["properties"].items()}}
 
     def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
         among = set(range(self.size) if ids is None else ids.tolist())

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphkin.api.export import MEDIA_TYPES, export_edges
-from graphkin.api.export.table import Comparison
+from graphkin.export import MEDIA_TYPES, export_edges
+from graphkin.export.table import Comparison
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.store.base import Generation
 from graphkin.store.records import EDGE_SCHEMA
@@ -177,3 +177,19 @@ def test_exports_are_lazy(make: Callable) -> None:
 def _unreached() -> Iterator[None]:
     raise AssertionError("read ahead")
     yield
+
+
+def test_ranges_one_after_the_other_hold_every_edge_once(generation: Generation, edges: list[tuple]) -> None:
+    for bounds in ([0, 5], [0, 1, 2, 3, 4, 5], [0, 0, 3, 5], [0, 4, 4, 5]):
+        tables = [read_arrow(export_edges(generation, "arrow", start=a, stop=b)) for a, b in itertools.pairwise(bounds)]
+        assert pa.concat_tables(tables).equals(read_arrow(export_edges(generation, "arrow")))
+        for (start, stop), table in zip(itertools.pairwise(bounds), tables, strict=True):
+            assert table.num_rows == sum(start <= edge[0] < stop for edge in edges)
+    near = read_arrow(export_edges(generation, "arrow", 0.3, start=2))
+    assert list(zip(*(near[name].to_pylist() for name in ("source", "target")), strict=True)) == [(2, 3)]
+
+
+def test_a_range_of_a_graph_is_refused(generation: Generation) -> None:
+    with pytest.raises(InvalidInput, match="not a range") as refused:
+        export_edges(generation, "graphml", start=1)
+    assert (refused.value.given, refused.value.hint is None) == ("1 to 5", False)

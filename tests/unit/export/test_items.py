@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from graphkin.api.export import MEDIA_TYPES, export_items, media_type
-from graphkin.api.export.table import Comparison
+from graphkin.export import MEDIA_TYPES, export_edges, export_items, media_type
+from graphkin.export.table import Comparison
 from graphkin.ingest.readers import ReadOptions, open_source
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.similarity.molecules.kind import MoleculeKind
@@ -60,7 +60,7 @@ def test_csv(generation: Generation) -> None:
     assert rows[0][2:] == ['ethanol; the "spirit"', "", "", "5", "-0.31", "", "plain"]
     assert rows[1][2:] == ["'=1+1", "", "", "", "", "", "two\nlines,\n\nand one\r\n$$$$\rend"]
     assert rows[2][2:] == ["", "", "'@cmd", "", "7", "n", "'-5"]
-    assert rows[4][3:] == ["'+1", "", "", "1e-07", "", "'\ttab"]
+    assert rows[4][3:] == ["'+1", "", "", "1e-7", "", "'\ttab"]
 
 
 def test_csv_lines_end_with_a_line_feed(make: Callable) -> None:
@@ -244,3 +244,50 @@ def test_formats_that_are_not_offered(generation: Generation) -> None:
     with pytest.raises(InvalidInput, match="one of items, edges"):
         media_type("walks", "csv")
     assert media_type("items", "sdf") == "chemical/x-mdl-sdfile"
+
+
+@pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
+def test_some_columns_of_some_items(generation: Generation, format: str, read: Callable) -> None:
+    whole = read(export_items(generation, format))
+    chosen = ["property.id", "note", "id"]
+    for start, stop in ((0, None), (1, 4), (3, None), (2, 2)):
+        table = read(export_items(generation, format, columns=chosen, start=start, stop=stop))
+        assert table.equals(
+            whole.select([title for title in TITLES if title in chosen]).slice(start, (stop or 5) - start)
+        )
+
+
+def test_some_columns_as_csv(generation: Generation) -> None:
+    header, *rows = read_csv(export_items(generation, "csv", columns=["names", "=sum"], start=2))
+    assert header == ["names", "'=sum"]
+    assert rows == [["", "'@cmd"], ["a\tb;   ", ""], ["$$$$\n> <note>", ""]]
+
+
+def test_an_sd_file_with_some_columns_has_its_molecules_and_titles(generation: Generation) -> None:
+    molecules = read_sdf(export_items(generation, "sdf", columns=["logP"], stop=3))
+    assert [molecule.GetNumAtoms() for molecule in molecules] == [3, 2, 6]
+    assert [molecule.GetProp("_Name") for molecule in molecules] == ["ethanol", "=1+1", "2"]
+    assert [molecule.GetPropsAsDict() for molecule in molecules] == [{"logP": -0.31}, {}, {"logP": 7}]
+
+
+def test_compared_items_may_show_their_similarity_alone(generation: Generation) -> None:
+    comparison = Comparison("C", None, lambda ids: (ids / 8).astype(np.float32))
+    table = read_arrow(export_items(generation, "arrow", comparison=comparison, columns=["similarity"]))
+    assert table.to_pydict() == {"similarity": [0, 0.125, 0.25, 0.375, 0.5]}
+    table = read_arrow(export_items(generation, "arrow", comparison=comparison, columns=["smiles"]))
+    assert table.column_names == ["smiles"]
+
+
+def test_a_column_that_there_is_not_is_refused_naming_those_that_there_are(generation: Generation) -> None:
+    with pytest.raises(InvalidInput, match="no such column") as refused:
+        export_items(generation, "csv", columns=["id", "colour"])
+    assert (refused.value.given, refused.value.expected) == ("colour", f"one of {', '.join(TITLES)}")
+
+
+@pytest.mark.parametrize(("start", "stop"), [(6, None), (0, 6), (3, 2)])
+def test_a_range_beyond_the_items_is_refused(generation: Generation, start: int, stop: int | None) -> None:
+    with pytest.raises(InvalidInput, match="not a range of ids") as refused:
+        export_items(generation, "csv", start=start, stop=stop)
+    assert refused.value.expected == "0 ≤ start ≤ stop ≤ 5"
+    with pytest.raises(InvalidInput, match="not a range of ids"):
+        export_edges(generation, "csv", start=start, stop=stop)

@@ -16,6 +16,7 @@ from graphkin.protocol.requests import (
     DrawingQuery,
     EpochQuery,
     ExportBody,
+    ExportFields,
     ExportQuery,
     GenerationQuery,
     GraphBody,
@@ -66,6 +67,7 @@ LEAST: dict[type[BaseModel], dict[str, Any]] = {
     NegativesQuery: {"batches": 1, "count": 1},
     GraphBody: {"edges": [[0, 1]]},
     SearchBody: {"smiles": "C"},
+    ExportFields: {"what": "edges"},
     ExportQuery: CSV,
     ExportBody: {**CSV, "ids": [0]},
 }

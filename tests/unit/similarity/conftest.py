@@ -1,6 +1,5 @@
 """Molecule generations that RDKit alone computed."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import count
@@ -16,7 +15,8 @@ from graphkin.protocol.manifest import Counts, Provenance
 from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
-from graphkin.store.records import ITEM_SCHEMA, Edges
+from graphkin.store.columns import ITEM_SCHEMA
+from graphkin.store.records import Edges
 
 
 def _window(rows: Sequence[tuple[float, int, int]], most: int = 70) -> dict[int, list[int]]:
@@ -95,12 +95,13 @@ def generation(
                 for molecule in molecules
             ]
             rows = [
-                {"smiles": Chem.MolToSmiles(molecule), "names": [], "properties": json.dumps(own)}
+                {"smiles": Chem.MolToSmiles(molecule), "names": [], **own}
                 for molecule, own in zip(molecules, described, strict=True)
             ]
             name = f"c{next(_names)}"
             with store.draft(name, kind) as draft:
-                draft.append_items(pa.RecordBatch.from_pylist(rows, schema=ITEM_SCHEMA))
+                columns = [pa.field(name, pa.float64()) for name in described[0]]
+                draft.append_items(pa.RecordBatch.from_pylist(rows, schema=pa.schema([*ITEM_SCHEMA, *columns])))
                 draft.append_fingerprints(packed(vectors) if words is None else words)
                 draft.append_edges(edges)
                 draft.write_forest(Edges(edges.source[:0], edges.target[:0], edges.similarity[:0]))

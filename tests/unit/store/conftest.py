@@ -12,7 +12,8 @@ import pytest
 from graphkin.protocol.manifest import Counts, Manifest, Provenance
 from graphkin.store import open_store
 from graphkin.store.base import Draft, Store
-from graphkin.store.records import ITEM_SCHEMA, REJECTION_SCHEMA, Edges
+from graphkin.store.columns import ITEM_SCHEMA
+from graphkin.store.records import REJECTION_SCHEMA, Edges
 
 _UNSEALED = """
 CREATE TABLE unsealed (
@@ -34,7 +35,7 @@ _EDGES = Edges(np.array([0, 1], np.int32), np.array([1, 2], np.int32), np.array(
 
 
 def _write(draft: Draft, items: int = 5) -> Provenance:
-    rows = [{"smiles": "C" * n, "inchikey": None, "names": [f"n{n}"], "properties": "{}"} for n in range(1, items + 1)]
+    rows = [{"smiles": "C" * n, "inchikey": f"K{n}", "names": [f"n{n}"]} for n in range(1, items + 1)]
     draft.append_items(pa.RecordBatch.from_pylist(rows, schema=ITEM_SCHEMA))
     rejected = [{"source": "f", "line": 1, "input": "x", "reason": "y"}]
     draft.append_rejections(pa.RecordBatch.from_pylist(rejected, schema=REJECTION_SCHEMA))
@@ -44,7 +45,7 @@ def _write(draft: Draft, items: int = 5) -> Provenance:
     draft.write_forest(_EDGES)
     return Provenance(
         kind="molecule",
-        recipe={"threshold": 0.4},
+        recipe={"threshold": 0.4, "inchikey": True},
         versions={"rdkit": "1"},
         inputs=[],
         counts=Counts(read=items + 1, kept=items, duplicates=0, rejected=1),

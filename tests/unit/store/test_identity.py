@@ -12,10 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphkin.store.identity import ContentHash, content_digest
-from graphkin.store.records import ITEM_SCHEMA
+from graphkin.protocol.manifest import Counts, Provenance
+from graphkin.store.columns import ITEM_SCHEMA, WRITTEN_NUMBER
+from graphkin.store.identity import BLOCK, BlockTree, content_digest, generation_id
 
 Row = dict[str, Any]
+
+SCHEMA = pa.schema([*ITEM_SCHEMA, ("x", WRITTEN_NUMBER), ("note", pa.string())])
 
 texts = st.text(st.sampled_from("aé東\0 "), max_size=3)
 rows = st.lists(
@@ -25,7 +28,8 @@ rows = st.lists(
             "structure": st.none() | texts,
             "inchikey": st.none() | texts,
             "names": st.lists(texts, max_size=3),
-            "properties": texts,
+            "x": st.none() | st.sampled_from(["1", "1.0", "-.5"]),
+            "note": st.none() | texts,
         }
     ),
     max_size=6,
@@ -36,45 +40,80 @@ def _row(
     smiles: str | None = None,
     names: tuple[str, ...] = (),
     inchikey: str | None = None,
-    properties: str = "{}",
+    x: str | None = None,
     structure: str | None = None,
+    note: str | None = None,
 ) -> Row:
-    fields = {"smiles": smiles, "structure": structure, "inchikey": inchikey}
-    return {**fields, "names": list(names), "properties": properties}
+    return {
+        "smiles": smiles, "structure": structure, "inchikey": inchikey, "names": list(names), "x": x, "note": note,
+    }  # fmt: skip
 
 
 def _table(rows: list[Row]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist(rows, schema=ITEM_SCHEMA)
+    written = [{**row, "x": row["x"] and {"number": float(row["x"]), "text": row["x"]}} for row in rows]
+    return pa.RecordBatch.from_pylist(written, schema=SCHEMA)
 
 
-def _id(*batches: pa.RecordBatch, recipe: dict[str, Any] | None = None, rdkit: str | None = "1") -> str:
-    content = ContentHash()
+def _provenance(recipe: dict[str, Any] | None = None, libraries: dict[str, str] | None = None) -> Provenance:
+    return Provenance(
+        kind="molecule",
+        recipe={"threshold": 0.4} if recipe is None else recipe,
+        versions={"numpy": "2", **(libraries or {})},
+        libraries=sorted(libraries or {}),
+        inputs=[],
+        counts=Counts(read=0, kept=0, duplicates=0, rejected=0),
+        edges=0,
+        dropped=0,
+        properties={"x": "number", "note": "text"},
+        histograms={},
+        times={},
+    )
+
+
+def _blocks(*batches: pa.RecordBatch) -> list[bytes]:
+    tree = BlockTree()
     for batch in batches:
-        content.update(batch)
-    return content.hexdigest({"threshold": 0.4} if recipe is None else recipe, rdkit)
+        tree.update(batch)
+    return tree.blocks
 
 
-def _reference(rows: list[Row], recipe: dict[str, Any], rdkit: str | None) -> str:
-    """The same, row by row: lengths as little-endian int32 (-1: null) and UTF-8 bytes, a stream of each per column."""
-    streams: dict[str, tuple[list[int], list[bytes]]] = {"names.count": ([len(row["names"]) for row in rows], [])}
-    for column in ("smiles", "structure", "inchikey", "properties", "names"):
-        values = [name for row in rows for name in row["names"]] if column == "names" else [row[column] for row in rows]
-        encoded = [None if value is None else value.encode() for value in values]
-        streams[column] = ([-1 if e is None else len(e) for e in encoded], [e for e in encoded if e is not None])
-    items = {
-        column: [
-            hashlib.sha256(struct.pack(f"<{len(lengths)}i", *lengths)).hexdigest(),
-            hashlib.sha256(b"".join(data)).hexdigest(),
-        ]
-        for column, (lengths, data) in streams.items()
-    }
-    content = {"recipe": recipe, "rdkit": rdkit, "rows": len(rows), "items": items}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+def _id(*batches: pa.RecordBatch, recipe: dict[str, Any] | None = None, libraries: dict[str, str] | None = None) -> str:
+    return generation_id(_provenance(recipe, libraries), _blocks(*batches))
+
+
+def _streams(values: list[str | None]) -> list[bytes]:
+    encoded = [None if value is None else value.encode() for value in values]
+    lengths = [-1 if each is None else len(each) for each in encoded]
+    return [struct.pack(f"<{len(lengths)}i", *lengths), b"".join(each for each in encoded if each is not None)]
+
+
+def _block(rows: list[Row]) -> bytes:
+    """The number of rows, then of each column by name that holds anything: the hashes of lengths as little-endian int32
+    (-1: null) and of UTF-8 bytes, before those of names how many each row has, and of its name."""
+    block = len(rows).to_bytes(8, "little")
+    for column in sorted(SCHEMA.names):
+        values = [row[column] for row in rows]
+        if all(value is None for value in values):
+            continue
+        streams = _streams([name for own in values for name in own] if column == "names" else values)
+        if column == "names":
+            streams.insert(0, struct.pack(f"<{len(values)}i", *map(len, values)))
+        block += b"".join(hashlib.sha256(stream).digest() for stream in (*streams, column.encode()))
+    return hashlib.sha256(block).digest()
 
 
 @given(rows)
 def test_equals_the_reference(rows: list[Row]) -> None:
-    assert _id(_table(rows)) == _reference(rows, {"threshold": 0.4}, "1")
+    blocks = [_block(rows)] if rows else []
+    assert _blocks(_table(rows)) == blocks
+    content = {
+        "recipe": {"threshold": 0.4},
+        "libraries": {"rdkit": "1"},
+        "properties": {"x": "number", "note": "text"},
+        "items": hashlib.sha256(b"".join(blocks)).hexdigest(),
+    }
+    expected = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    assert _id(_table(rows), libraries={"rdkit": "1"}) == expected
 
 
 @given(rows, st.lists(st.integers(0, 6), max_size=4))
@@ -82,8 +121,19 @@ def test_does_not_depend_on_batches(rows: list[Row], cuts: list[int]) -> None:
     table = _table(rows)
     bounds = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
     slices = [table.slice(begin, end - begin) for begin, end in pairwise(bounds)]
-    copies = [_table(part.to_pylist()) for part in slices]
+    copies = [pa.RecordBatch.from_pylist(part.to_pylist(), schema=SCHEMA) for part in slices]
     assert _id(*slices) == _id(*copies) == _id(table)
+
+
+def test_parts_are_hashed_apart_and_appended() -> None:
+    rows = [_row(f"C{n}", (f"n{n}",) * (n % 3)) for n in range(2 * BLOCK + 5)]
+    noted = [_row(f"N{n}", note=f"{n}") for n in range(BLOCK)]
+    table = _table(rows)
+    whole = _blocks(table)
+    assert whole == [_block(rows[start : start + BLOCK]) for start in range(0, len(rows), BLOCK)]
+    assert _blocks(table.slice(0, BLOCK)) + _blocks(table.slice(BLOCK)) == whole
+    assert _blocks(table.drop_columns(["x", "note"])) == whole  # columns that nobody has a value of
+    assert _blocks(table, _table(noted))[:2] == whole[:2]
 
 
 @given(rows, rows)
@@ -106,18 +156,21 @@ def test_different_tables_differ(some: list[Row], others: list[Row]) -> None:
         ([_row("a"), _row("b")], [_row("b"), _row("a")]),
         ([_row("a")], [_row("a"), _row("")]),
         ([], [_row("")]),
-        ([_row(properties="{}")], [_row(properties='{"x": 1}')]),
+        ([_row()], [_row(x="1")]),
+        ([_row(x="1")], [_row(x="1.0")]),
+        ([_row(x="1")], [_row(note="1")]),
+        ([_row(note="")], [_row()]),
     ],
 )
 def test_tables_that_are_easily_confused(some: list[Row], others: list[Row]) -> None:
     assert _id(_table(some)) != _id(_table(others))
 
 
-def test_recipe_and_rdkit_are_part_of_it() -> None:
+def test_recipe_and_libraries_are_part_of_it() -> None:
     table = _table([_row("C")])
     recipes = [{"threshold": 0.4}, {"threshold": 0.5}, {"threshold": 0.4, "top_k": 1}, {}]
-    ids = {_id(table, recipe=recipe, rdkit=rdkit) for recipe in recipes for rdkit in ("1", "2", None)}
-    assert len(ids) == 12
+    libraries = ({"rdkit": "1"}, {"rdkit": "2"}, {"grakel": "1"}, {})
+    assert len({_id(table, recipe=recipe, libraries=each) for recipe in recipes for each in libraries}) == 16
     assert _id(table, recipe={"a": 1, "b": 2}) == _id(table, recipe={"b": 2, "a": 1})
 
 

@@ -385,7 +385,7 @@ export interface paths {
         };
         /**
          * Export
-         * @description All items or all edges.
+         * @description All items or all edges, or a range of them; of items some columns, of edges those similar enough.
          */
         get: operations["export_v1_collections__c__export_get"];
         put?: never;
@@ -786,6 +786,8 @@ export interface components {
             versions: {
                 [key: string]: string;
             };
+            /** Libraries */
+            libraries: string[];
             /** Inputs */
             inputs: components["schemas"]["Input"][];
             counts: components["schemas"]["Counts"];
@@ -797,6 +799,11 @@ export interface components {
             properties: {
                 [key: string]: "number" | "text";
             };
+            /**
+             * Written
+             * @default []
+             */
+            written?: string[];
             /** Histograms */
             histograms: {
                 [key: string]: components["schemas"]["Histogram"];
@@ -807,6 +814,12 @@ export interface components {
             };
             /** Generation */
             generation: string;
+            /**
+             * Format
+             * @default 1
+             * @enum {integer}
+             */
+            format?: 1 | 2;
             /** Published At */
             published_at: string;
             /**
@@ -1110,6 +1123,18 @@ export interface components {
          */
         ExportBody: {
             /**
+             * What
+             * @example items
+             * @enum {string}
+             */
+            what: "items" | "edges";
+            /**
+             * Min Similarity
+             * @description Smallest similarity of exported edges.
+             * @default null
+             */
+            min_similarity?: number | null;
+            /**
              * Ids
              * @example [
              *       0,
@@ -1119,23 +1144,11 @@ export interface components {
              */
             ids: number[];
             /**
-             * What
-             * @example items
-             * @enum {string}
-             */
-            what: "items" | "edges";
-            /**
              * Format
              * @example sdf
              * @enum {string}
              */
             format: "csv" | "parquet" | "sdf" | "graphml" | "arrow";
-            /**
-             * Min Similarity
-             * @description Smallest similarity of exported edges.
-             * @default null
-             */
-            min_similarity?: number | null;
             /**
              * Query Smiles
              * @description A molecule, read as the recipe says: items get their similarity to it; GraphML also a node `query`. Edges in other formats refuse it.
@@ -3098,7 +3111,15 @@ export interface operations {
                 /** @description Generation id; by default the current one, or the cursor's. */
                 generation?: string | null;
                 what: "items" | "edges";
+                /** @description Smallest similarity of exported edges. */
+                min_similarity?: number | null;
                 format: "csv" | "parquet" | "sdf" | "graphml" | "arrow";
+                /** @description Columns of items, as exports call them; by default all. */
+                columns?: string[] | null;
+                /** @description First id. */
+                start?: number;
+                /** @description Id to stop before; by default all. */
+                stop?: number | null;
             };
             header?: never;
             path: {

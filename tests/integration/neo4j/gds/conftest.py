@@ -11,7 +11,8 @@ import pytest
 from graphkin.protocol.manifest import Counts, Provenance
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
-from graphkin.store.records import ITEM_SCHEMA, Edges
+from graphkin.store.columns import ITEM_SCHEMA
+from graphkin.store.records import Edges
 
 TOY = {(0, 1): 0.9, (0, 2): 0.6, (1, 2): 0.7, (2, 3): 0.5, (3, 4): 0.8}
 
@@ -29,7 +30,7 @@ def publish_graph(store: Store, collection: str, nodes: int, weights: Weights, c
         np.tile(np.array(list(weights.values()), dtype=np.float32), copies),
     )
     size = nodes * copies
-    rows = [{"smiles": None, "inchikey": None, "names": [], "properties": f'{{"n":{n}}}'} for n in range(size)]
+    rows = [{"smiles": None, "inchikey": None, "names": [], "properties": {"n": n}} for n in range(size)]
     with store.draft(collection, "graph") as draft:
         draft.append_items(pa.RecordBatch.from_pylist(rows, schema=ITEM_SCHEMA))
         draft.append_edges(edges)

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from graphkin.protocol.policy import Policy
-from graphkin.store.sampling.engine import sampler_of
 
 NODES = 6
 CERTAIN = 1e-5  # some fifty tests, and a new projection may number its nodes otherwise: keep false alarms rare
@@ -17,7 +16,7 @@ CERTAIN = 1e-5  # some fifty tests, and a new projection may number its nodes ot
 
 @pytest.fixture(scope="module")
 def sampler(toys):
-    return sampler_of(toys, "gds")
+    return toys.sampler("gds")
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +212,7 @@ def test_both_hops_of_200000_walks_on_a_random_graph(publish):
     random = np.random.default_rng(3)
     pairs = {(int(a), int(b) + side) for a, b in random.integers(0, side, (1600, 2))}
     similar = dict(zip(sorted(pairs), random.uniform(0.4, 1, len(pairs)).astype(np.float32).tolist(), strict=True))
-    sampler = sampler_of(publish("bipartite", 2 * side, similar), "gds")
+    sampler = publish("bipartite", 2 * side, similar).sampler("gds")
     step = np.zeros((2 * side, 2 * side))
     for (source, target), similarity in similar.items():
         step[source, target] = step[target, source] = similarity

@@ -11,7 +11,6 @@ from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.policy import Policy
 from graphkin.protocol.values import MAX_SEED
 from graphkin.store.neo4j.gds import GdsSampler
-from graphkin.store.sampling.engine import sampler_of
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 SIZE = 300
@@ -50,7 +49,7 @@ def generation(publish, edges):
 
 @pytest.fixture(scope="module")
 def sampler(generation):
-    return sampler_of(generation, "gds")
+    return generation.sampler("gds")
 
 
 def every(size=SIZE):
@@ -170,9 +169,9 @@ def test_a_faint_neighbour_is_found_though_no_walk_finds_it(publish):
 def test_gds_needs_a_neo4j_store(publish_embedded, generation):
     with publish_embedded("c", 3, {(0, 1): 0.5}) as embedded:
         with pytest.raises(InvalidInput, match="gds sampler needs a Neo4j store"):
-            sampler_of(embedded, "gds")
+            embedded.sampler("gds")
         for each in (embedded, generation):
-            sampler = sampler_of(each, "snapshot")
+            sampler = each.sampler("snapshot")
             assert isinstance(sampler, SnapshotSampler)
             sampler.prepare()
             assert sampler.ready()

@@ -20,11 +20,30 @@ ODD_NAMES = [
 ]
 
 
+ODD_PROPERTIES = {
+    **dict.fromkeys(
+        ["graph", "a:b", "a:double", ":ID", ":LABEL", "a,b", '"q"', "'", "`", " lead", "é🧪"],
+        "text",
+    ),
+    **dict.fromkeys(["n:long", "-", "digest"], 0.5),
+    "x": 7,
+    "y": "",
+}
+
+
 @pytest.fixture
 def odd(molecules: Any) -> Any:
-    """The known molecules and more, with names that try the importer's syntax and its buffer."""
-    more = [{"smiles": f"N{'C' * n}", "names": names, "properties": "{}"} for n, names in enumerate(ODD_NAMES)]
-    return replace(molecules, rows=[*molecules.rows, *more], dropped=[*molecules.dropped, *range(len(more))])
+    """The known molecules and more, with names and properties that try the importer's syntax and its buffer."""
+    more = [{"smiles": f"N{'C' * n}", "names": names} for n, names in enumerate(ODD_NAMES)]
+    more.append({"smiles": "O", "names": [], "properties": ODD_PROPERTIES})
+    types = {name: "text" if isinstance(value, str) else "number" for name, value in ODD_PROPERTIES.items()}
+    return replace(
+        molecules,
+        rows=[*molecules.rows, *more],
+        dropped=[*molecules.dropped, *range(len(more))],
+        properties={**molecules.properties, **types},
+        written={**molecules.written, "x": "03d"},
+    )
 
 
 @pytest.fixture
@@ -103,12 +122,25 @@ def _indexes(url: str) -> dict[str, tuple[str, bool]]:
 
 def test_a_lone_empty_name_is_refused(graphkin: Callable[..., Any], molecules: Any, tmp_path: Path) -> None:
     """The importer would take it for no name."""
-    rows = [*molecules.rows[:-1], {"smiles": "CC/C=C\\C", "names": [""], "properties": "{}"}]
+    rows = [*molecules.rows[:-1], {"smiles": "CC/C=C\\C", "names": [""]}]
     with open_store(tmp_path / "store", create=True) as store:
         replace(molecules, rows=rows).publish(store, "c")
     outcome = graphkin("export", "neo4j-admin", "--store", "store", "--collection", "c", "--output", "out")
     assert outcome.code == 2
     assert "item 9" in outcome.err
+    assert "graphkin load" in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "\r"])
+def test_a_property_that_the_importer_has_no_name_for_is_refused(
+    graphkin: Callable[..., Any], molecules: Any, tmp_path: Path, name: str
+) -> None:
+    with open_store(tmp_path / "store", create=True) as store:
+        replace(molecules, properties={**molecules.properties, name: "text"}).publish(store, "c")
+    outcome = graphkin("export", "neo4j-admin", "--store", "store", "--collection", "c", "--output", "out")
+    assert outcome.code == 2
+    assert f"given: {name}\n" in outcome.err
     assert "graphkin load" in outcome.err
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
 

@@ -1,4 +1,5 @@
-"""A database with a store of schema version 2, whose labels were `:Collection`, `:Molecule` and the like."""
+"""A database with a store of schema version 2, whose labels were `:Collection`, `:Molecule` and the like, or of version
+3, whose items had their properties as JSON."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from graphkin.protocol.errors import StoreFormat
 from graphkin.store import open_store
 from graphkin.store.neo4j import cypher
 
-OLDER = Path(__file__).with_name("version_2.cypher").read_text(encoding="utf-8")
+STORES = Path(__file__).parents[3] / "stores"
 THEIRS = """
 CREATE (c:Collection {name: 'stamps'})-[:HAS]->(:Generation {graph: 'x'}), (:Draft {graph: 'y'}),
        (:Molecule {graph: 'x', id: 0})-[:SIMILAR]->(:Molecule {smiles: 'CCO'}), (:Batch {graph: 'y'}), (:Name), (:Node)
@@ -21,10 +22,14 @@ CREATE (c:Collection {name: 'stamps'})-[:HAS]->(:Generation {graph: 'x'}), (:Dra
 @pytest.fixture
 def older(bare_server: Any) -> Any:
     """A server whose database holds such a store, and nodes of a team's own beside it."""
-    for statement in OLDER.rstrip(";\n").split(";\n"):
-        bare_server.ask(statement)
+    _write(bare_server, "version_2.cypher")
     bare_server.ask(THEIRS)
     return bare_server
+
+
+def _write(server: Any, name: str) -> None:
+    for statement in (STORES / name).read_text(encoding="utf-8").rstrip(";\n").split(";\n"):
+        server.ask(statement)
 
 
 def everything(server: Any) -> list[list[dict[str, Any]]]:
@@ -41,7 +46,7 @@ def everything(server: Any) -> list[list[dict[str, Any]]]:
 def test_it_is_refused_and_left_as_it_is(older: Any, create: bool) -> None:
     before = everything(older)
     with pytest.raises(
-        StoreFormat, match=r"an older graphkin\n.*schema version 2\n.*3\n.*once the older store is removed"
+        StoreFormat, match=r"an older graphkin\n.*schema version 2\n.*3 to 4\n.*once the older store is removed"
     ):
         open_store(older.url, create=create)
     assert everything(older) == before
@@ -74,3 +79,26 @@ def test_the_guide_removes_it_and_nothing_else(
     assert len(older_names & set(labelled)) == (0 if dropped else 3)
     if dropped:
         older.ask("CREATE (:Collection {name: 'stamps'}), (:Molecule {graph: 'x', id: 0})")
+
+
+def test_version_3_is_read_and_written_to(bare_server: Any, assert_same: Callable[..., None], molecules: Any) -> None:
+    """As the folder of that version says, from which it was loaded."""
+    _write(bare_server, "version_3.cypher")
+    version = "MATCH (s:Graphkin) RETURN s.version AS version"
+    before = everything(bare_server)
+    with open_store(STORES / "version-3") as folder, open_store(bare_server.url) as store:
+        for collection in ("alcohols", "small"):
+            with folder.open(collection) as one, store.open(collection) as other:
+                assert_same(one, other)
+                assert other.identity() == other.id
+                assert [row for batch in one.columns(["names", "id"], 1, 3) for row in batch.to_pylist()] == [
+                    row for batch in other.columns(["names", "id"], 1, 3) for row in batch.to_pylist()
+                ]
+        assert everything(bare_server) == before
+        molecules.publish(store, "alcohols")
+        assert bare_server.ask(version) == [{"version": cypher.SCHEMA_VERSION}]
+        (alcohols, _) = store.collections()
+        assert len(alcohols.generations) == 2
+        for generation in alcohols.generations:
+            with store.open("alcohols", generation) as opened:
+                assert opened.check() == []

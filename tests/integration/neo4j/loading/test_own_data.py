@@ -14,7 +14,6 @@ from rdkit.Chem import rdFingerprintGenerator
 from graphkin.protocol.errors import Deleted, StoreError
 from graphkin.protocol.policy import Policy
 from graphkin.store import open_store
-from graphkin.store.sampling.engine import sampler_of
 
 LABELS = ["Collection", "Generation", "Draft", "Batch", "Rejection", "Name", "Molecule", "Graph", "Node", "Store"]
 TWICE = {
@@ -85,7 +84,7 @@ def test_a_teams_own_data_is_not_in_the_way(
         assert_same(one, other)
         near = one.neighbors(7)
         assert np.array_equal(other.neighbors(7).ids, near.ids)
-        sampler = sampler_of(other, "gds")
+        sampler = other.sampler("gds")
         drawn = sampler.positives(np.array([7], np.int32), Policy.of("first_order"), 0, 0)
         assert set(drawn.positives[0].tolist()) <= set(near.ids.tolist())
         assert theirs() == before
@@ -159,15 +158,26 @@ def test_similarities_are_compared_as_they_read(
         assert len(stored) > 100
 
 
-def test_the_example_of_the_guide(empty_server: Any, molecules: Any, cypher_of: Callable[[str], list[str]]) -> None:
-    """Ethanol's neighbours, beside a generation that is no longer current and those of another collection."""
-    near = replace(molecules, pairs={**molecules.pairs, (0, 7): 0.45, (0, 8): 0.44999996})
+def test_the_examples_of_the_guide(empty_server: Any, molecules: Any, cypher_of: Callable[[str], list[str]]) -> None:
+    """Ethanol's neighbours, and some by their properties, beside a generation that is no longer current and those of
+    another collection."""
+    rows = [{**row, "properties": {**row["properties"], "molwt": 10.5 * id}} for id, row in enumerate(molecules.rows)]
+    near = replace(
+        molecules,
+        rows=rows,
+        properties={**molecules.properties, "molwt": "number"},
+        pairs={**molecules.pairs, (0, 7): 0.45, (0, 8): 0.44999996},
+    )
     with open_store(empty_server.url, create=True) as store:
         molecules.publish(store, "other")
         replace(molecules, recipe={"threshold": 0.3}).publish(store, "mine")
-        near.publish(store, "mine")
-    (statement,) = cypher_of("Your own Cypher")
-    assert [tuple(row.values()) for row in empty_server.ask(statement)] == [
+        current = near.publish(store, "mine").generation
+    neighbors, small = cypher_of("Your own Cypher")
+    assert [tuple(row.values()) for row in empty_server.ask(small)] == [
+        (rows[id]["smiles"], rows[id]["names"], 10.5 * id, value, text, current)
+        for id, value, text in ((0, -0.3, "-3.000e-01"), (1, 0.25, "+2.500e-01"), (7, 1e-7, "+1.000e-07"))
+    ]
+    assert [tuple(row.values()) for row in empty_server.ask(neighbors)] == [
         (molecules.rows[id]["smiles"], molecules.rows[id]["names"], similarity)
         for id, similarity in ((3, 0.9), (1, 0.7), (2, 0.7), (4, 0.5), (7, 0.45))
     ]

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.errors import Closed
+from graphkin.protocol.errors import Closed, InvalidInput
 from graphkin.trainer.feed.cache import Arrays, Cache
 
 ROOM = 10**7

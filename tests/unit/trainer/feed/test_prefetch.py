@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from graphkin.trainer.errors import Closed
+from graphkin.protocol.errors import Closed
 from graphkin.trainer.feed.prefetch import Prefetch
 
 

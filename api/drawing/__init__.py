@@ -1,0 +1,1 @@
+"""Pictures: who has them drawn, and the tasks that draw them."""

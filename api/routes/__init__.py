@@ -1,0 +1,1 @@
+"""What is answered, by subject: each module has a `router`, and knows no other."""

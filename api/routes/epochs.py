@@ -1,0 +1,54 @@
+"""GET positives/epochs/{e}: the positives of every anchor of an epoch."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from graphkin.api.gate.openapi import problems, replies
+from graphkin.api.gate.paths import EpochInPath
+from graphkin.api.gate.reply import ARROW, ROWS
+from graphkin.api.gate.rows import positives_blocks, positives_provenance, positives_schema, write
+from graphkin.api.reading import RowsReading
+from graphkin.api.state import state_of
+from graphkin.api.work.classes import Feeding
+from graphkin.protocol.replies import PositivesRow
+from graphkin.protocol.requests import EpochQuery
+from graphkin.store.base import id_range
+
+router = APIRouter(
+    prefix="/v1/collections/{c}",
+    tags=["positives"],
+    route_class=Feeding,
+    responses=problems(400, 404, 406, 410, 422, 500, 503),
+)
+
+
+@router.get("/positives/epochs/{e}", response_class=Response, responses=replies(*ROWS, row=PositivesRow))
+def epoch(request: Request, read: RowsReading, e: EpochInPath, query: Annotated[EpochQuery, Query()]) -> Response:
+    """The positives of all anchors, ascending, from the positive-set cache; 503 while they are being drawn.
+
+    A reply is whole only with its end: the Arrow end of stream, or the line `{"complete":true,"rows":n}`. After a
+    cut connection continue with `start` = the last anchor + 1.
+    """
+    policy, size = query.resolved(), read.generation.size
+    anchors = id_range(read.generation, query.start, query.stop)
+    cache = state_of(request)["positives"]
+    sets = cache.get(read.opened.sampler(), read.generation.id, size, policy, query.seed, e)
+    blocks = positives_blocks(sets, anchors.start, anchors.stop)
+    chunks = write(
+        read.media_type,
+        positives_schema(policy.k),
+        blocks,
+        positives_provenance(read.generation.id, policy, query.seed, e),
+    )
+    if read.media_type != ARROW:
+        chunks = _ended(chunks, len(anchors))
+    return read.stream(chunks)
+
+
+def _ended(lines: Iterator[bytes], rows: int) -> Iterator[bytes]:
+    yield from lines
+    yield to_json({"complete": True, "rows": rows}) + b"\n"

@@ -1,0 +1,53 @@
+"""GET items/{id}/neighbors: the query that chemists and programs ask most."""
+
+from fastapi import APIRouter, Request
+from pydantic_core import from_json
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from graphkin.api.gate.body import validated
+from graphkin.api.gate.openapi import parameters, problems
+from graphkin.api.gate.reply import JSON, similar_items
+from graphkin.api.reading import Reading, open_reading
+from graphkin.protocol.replies import NeighborsPage
+from graphkin.protocol.requests import ItemPath, NeighborsQuery
+
+_QUICK = 100  # neighbours that are read in less time than handing over to another thread takes
+
+_PARAMETERS = [*parameters(ItemPath, "path"), *parameters(NeighborsQuery, "query")]
+
+router = APIRouter(
+    prefix="/v1/collections/{c}", tags=["neighbors"], responses=problems(400, 404, 406, 410, 422, 500, 503)
+)
+
+
+@router.get("/items/{id}/neighbors", response_model=NeighborsPage, openapi_extra={"parameters": _PARAMETERS})
+async def neighbors(request: Request) -> Response:
+    """Neighbours in the stored hierarchy: similarity descending, then id.
+
+    `capped` says if the cap dropped some of this item's pairs; search is uncapped.
+    """
+    # Read by hand: FastAPI's way to the parameters costs as much as all the rest of this request.
+    path = validated(ItemPath, request.path_params, "path")
+    query = validated(NeighborsQuery, dict(request.query_params), "query")
+    read = await open_reading(request, path.c, (JSON,))
+    if read.generation.local and query.limit <= _QUICK:
+        return _page(read, path.id, query)
+    return await run_in_threadpool(_page, read, path.id, query)
+
+
+def _page(read: Reading, id: int, query: NeighborsQuery) -> Response:
+    threshold, begin = read.threshold(query.min_similarity), read.position
+    found = read.generation.neighbors(id, threshold, begin, query.limit)
+    end = begin + len(found.ids)
+    item, *texts = read.opened.item_texts([id, *found.ids.tolist()])
+    dropped = from_json(item)["dropped"]
+    return read.json(
+        {
+            "total": found.total,
+            "capped": None if dropped is None else dropped != 0,
+            "next_cursor": read.cursor_at(end) if end < found.total else None,
+        },
+        item=item,
+        neighbors=similar_items(texts, found.similarity),
+    )

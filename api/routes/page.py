@@ -1,0 +1,86 @@
+"""GET / and /assets/: the page that `api/ui` was built into, for people with a browser."""
+
+import gzip
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from graphkin.api.gate.reply import entity_tag
+from graphkin.api.gate.security import PAGE
+from graphkin.api.reading import require_news
+from graphkin.protocol.errors import NotFound
+
+_BUILT = Path(__file__).parents[1] / "ui" / "dist"
+
+_HEADERS = {**PAGE, "Vary": "Accept-Encoding"}
+_MEDIA_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_FOR_EVER = "public, max-age=31536000, immutable"  # an asset's name holds the hash of its content
+
+_NOT_BUILT = b"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>graphkin</title>
+<h1>The page was not built</h1>
+<p>The API works: <a href="docs">its documentation</a>. To build the page, run <code>make page</code> in the
+repository, then restart the server.</p>
+</html>
+"""
+
+router = APIRouter(include_in_schema=False)
+
+
+class _Content:
+    """Bytes as they are sent, and their entity tag."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+        self.tag = entity_tag(body.hex())
+
+
+@dataclass(frozen=True)
+class _File:
+    media_type: str
+    plain: _Content
+    compressed: _Content
+
+
+@cache
+def _files() -> dict[str, _File]:
+    """What was built, by path below `_BUILT`, read once."""
+    found = {}
+    for path in _BUILT.rglob("*"):
+        if path.suffix in _MEDIA_TYPES:
+            body = path.read_bytes()
+            found[path.relative_to(_BUILT).as_posix()] = _File(
+                _MEDIA_TYPES[path.suffix], _Content(body), _Content(gzip.compress(body, mtime=0))
+            )
+    return found
+
+
+@router.get("/")
+def index(request: Request) -> Response:
+    """The page."""
+    file = _files().get("index.html")
+    if file is None:
+        return Response(_NOT_BUILT, headers={**_HEADERS, "Cache-Control": "no-store"}, media_type="text/html")
+    return _reply(request, file, "no-cache")
+
+
+@router.get("/assets/{name}")
+def asset(request: Request, name: str) -> Response:
+    """What the page is made of."""
+    file = _files().get(f"assets/{name}")
+    if file is None:
+        raise NotFound("the page has no such part", given=name, hint="reload the page: it was built anew")
+    return _reply(request, file, _FOR_EVER)
+
+
+def _reply(request: Request, file: _File, caching: str) -> Response:
+    compressed = "gzip" in request.headers.get("accept-encoding", "")
+    content = file.compressed if compressed else file.plain
+    headers = {**_HEADERS, "Cache-Control": caching, "ETag": content.tag}
+    require_news(request, headers)
+    if compressed:
+        headers["Content-Encoding"] = "gzip"
+    return Response(content.body, headers=headers, media_type=file.media_type)

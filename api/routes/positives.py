@@ -1,0 +1,70 @@
+"""Positives of one anchor, and of a batch of them."""
+
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
+
+from graphkin.api.gate.body import as_body, body_of
+from graphkin.api.gate.openapi import problems, replies
+from graphkin.api.gate.paths import ItemId
+from graphkin.api.gate.reply import ROWS, array, document, similarity_texts
+from graphkin.api.gate.rows import positives_provenance, positives_rows, write
+from graphkin.api.reading import JsonReading, RowsReading
+from graphkin.api.work.classes import Searching
+from graphkin.protocol.replies import PositivesReply, PositivesRow
+from graphkin.protocol.requests import BatchBody, GenerationQuery, PositivesQuery
+from graphkin.store.sampling.base import Positive
+
+router = APIRouter(
+    prefix="/v1/collections/{c}",
+    tags=["positives"],
+    route_class=Searching,
+    responses=problems(400, 404, 406, 410, 422, 500, 503),
+)
+
+
+@router.get("/items/{id}/positives", response_model=PositivesReply)
+def positives(read: JsonReading, id: ItemId, query: Annotated[PositivesQuery, Query()]) -> Response:
+    """The positives of one anchor, each with the reason why it is one."""
+    policy = query.resolved()
+    drawn = read.opened.sampler().explain(id, policy, query.seed, query.epoch)
+    texts = read.opened.item_texts([positive.id for positive in drawn])
+    return read.json(
+        {
+            "anchor": id,
+            "policy": policy.model_dump(),
+            "seed": query.seed,
+            "epoch": query.epoch,
+            "isolated": not drawn,
+        },
+        positives=array(_explained(*pair) for pair in zip(drawn, texts, strict=True)),
+    )
+
+
+def _explained(positive: Positive, item: bytes) -> bytes:
+    (similarity,) = [b"null"] if positive.similarity is None else similarity_texts(np.array([positive.similarity]))
+    fields = {"direct": positive.direct, "visits": positive.visits, "path": positive.path}
+    return document(fields, item=item, similarity=similarity)
+
+
+@router.post(
+    "/positives/batch",
+    response_class=Response,
+    responses={**problems(413, 415), **replies(*ROWS, row=PositivesRow)},
+    openapi_extra=as_body(BatchBody),
+)
+def batch(
+    read: RowsReading,
+    body: Annotated[BatchBody, Depends(body_of(BatchBody))],
+    _: Annotated[GenerationQuery, Query()],
+) -> Response:
+    """The positives of many anchors, in the order asked for: the same draws as one by one."""
+    policy = body.resolved()
+    anchors = np.array(body.ids, dtype=np.int32)
+    rows = positives_rows(read.opened.sampler().positives(anchors, policy, body.seed, body.epoch))
+    chunks = write(
+        read.media_type, rows.schema, [rows], positives_provenance(read.generation.id, policy, body.seed, body.epoch)
+    )
+    return read.whole(b"".join(chunks))

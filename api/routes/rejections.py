@@ -1,0 +1,30 @@
+"""GET rejections: the records of the input that were not kept, and why."""
+
+from itertools import islice
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from graphkin.api.gate.openapi import problems
+from graphkin.api.reading import JsonReading
+from graphkin.protocol.replies import RejectionsPage
+from graphkin.protocol.requests import RejectionsQuery
+
+router = APIRouter(
+    prefix="/v1/collections/{c}", tags=["collections"], responses=problems(400, 404, 406, 410, 422, 500, 503)
+)
+
+
+@router.get("/rejections", response_model=RejectionsPage)
+def rejections(read: JsonReading, query: Annotated[RejectionsQuery, Query()]) -> Response:
+    """Records that were not kept, in input order: where each stood, its text (at most 4,096 characters), and why."""
+    end = read.position + query.limit
+    rest = end < read.generation.manifest.counts.rejected
+    rows = (row for batch in read.generation.rejections(read.position) for row in batch.to_pylist())
+    return read.json(
+        {
+            "rejections": list(islice(rows, query.limit)),
+            "next_cursor": read.cursor_at(end) if rest else None,
+        }
+    )

@@ -1,0 +1,44 @@
+"""POST search: any structure against a whole collection."""
+
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from graphkin.api.gate.body import as_body, received, validated
+from graphkin.api.gate.openapi import parameters, problems
+from graphkin.api.gate.reply import JSON, similar_items
+from graphkin.api.reading import Reading, open_reading
+from graphkin.api.state import state_of
+from graphkin.api.work.classes import Searching
+from graphkin.api.work.structures import Search
+from graphkin.protocol.replies import SearchReply
+from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBody
+
+_PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery, "query")]
+
+router = APIRouter(
+    prefix="/v1/collections/{c}",
+    tags=["search"],
+    route_class=Searching,
+    responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
+)
+
+
+@router.post("/search", response_model=SearchReply, openapi_extra={**as_body(SearchBody), "parameters": _PARAMETERS})
+async def search(request: Request) -> Response:
+    """The most similar items, exactly: the whole collection, whatever the hierarchy's threshold and cap."""
+    path = validated(CollectionPath, request.path_params, "path")  # by hand, as for neighbours
+    validated(GenerationQuery, dict(request.query_params), "query")
+    read = await open_reading(request, path.c, (JSON,))
+    asked = await state_of(request)["structures"].read_search(read.generation, await received(request))
+    return await run_in_threadpool(_hits, read, asked)
+
+
+def _hits(read: Reading, asked: Search) -> Response:
+    searched = read.opened.search()
+    hits = searched.search(asked.query, asked.min_similarity, asked.limit)
+    texts = read.opened.item_texts(hits.ids.tolist())
+    return read.json(
+        {"query": {"smiles": asked.query.smiles, "id": searched.identical(asked.query)}, "total": hits.total},
+        hits=similar_items(texts, hits.similarity),
+    )

@@ -1,0 +1,28 @@
+"""GET structure: a structure as a collection understands it, whether it holds it or not."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from graphkin.api.gate.openapi import problems
+from graphkin.api.reading import JsonReading
+from graphkin.api.work.classes import Searching
+from graphkin.protocol.replies import StructureReply
+from graphkin.protocol.requests import StructureQuery
+
+router = APIRouter(
+    prefix="/v1/collections/{c}",
+    tags=["structure"],
+    route_class=Searching,
+    responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
+)
+
+
+@router.get("/structure", response_model=StructureReply)
+async def structure(read: JsonReading, query: Annotated[StructureQuery, Query()]) -> Response:
+    """Canonical SMILES after the collection's own standardisation, and the id of the item if it is stored."""
+    smiles = (await read.structure(smiles=query.smiles, inchi=query.inchi)).text
+    stored = await run_in_threadpool(read.generation.find, "smiles", smiles, limit=1)
+    return read.json({"smiles": smiles, "id": stored[0] if stored else None})

@@ -1,0 +1,80 @@
+"""Structures that strangers write, read where that can be stopped."""
+
+import json
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from cachetools import LRUCache
+
+from graphkin.api.work.pool import Ended, Failed, Pool
+from graphkin.api.work.reading import unpacked
+from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.kind import Query
+from graphkin.store.base import Generation
+
+MEMORY = 250 * 2**20
+"""Bytes that reading one structure may take."""
+
+_SECONDS = 2.0
+_REMEMBERED = 64 * 2**20  # bytes
+
+
+@dataclass(frozen=True)
+class Search:
+    """What the body of a search asks for: `protocol.requests.SearchBody`, its structure read."""
+
+    query: Query
+    min_similarity: float | None
+    limit: int
+
+
+class Structures:
+    """Has SMILES, InChIs, molblocks and graphs read in the processes of a pool, each in at most `seconds`.
+
+    What was read lately is remembered: the lists and pictures of one query read it once.
+    """
+
+    def __init__(self, readers: Pool, seconds: float = _SECONDS) -> None:
+        self._readers = readers
+        self._seconds = seconds
+        self._known: LRUCache[bytes, Query] = LRUCache(_REMEMBERED, getsizeof=_size)
+
+    async def read(self, generation: Generation, **structure: str | None) -> Query:
+        """A structure as the records of a collection are read.
+
+        Raises as `similarity.query.read_structure` does, and `InvalidInput` for what takes too long or too much memory.
+        """
+        given = {writing: text for writing, text in structure.items() if text is not None}
+        key = blake2b(json.dumps([generation.id, given]).encode(), digest_size=16).digest()
+        query = self._known.get(key)
+        if query is None:
+            query = self._known[key] = unpacked(await self._ask(generation, "read", **given))
+        return query
+
+    async def read_search(self, generation: Generation, body: bytes) -> Search:
+        """The body of a search, all of it: one of 2 MB takes its time too. Raises as `read` does, and as
+        `api.gate.body.parsed`."""
+        said = await self._ask(generation, "read_search", body=body.decode("latin-1"))
+        return Search(unpacked(said["query"]), said["min_similarity"], said["limit"])
+
+    async def _ask(self, generation: Generation, task: str, **given: str) -> Any:
+        manifest = generation.manifest
+        try:
+            async with self._readers.worker() as reader:
+                return await reader.ask(task, self._seconds, kind=manifest.kind, recipe=manifest.recipe, **given)
+        except TimeoutError as error:
+            raise _refused(f"reading it takes more than {self._seconds:g} s", given) from error
+        except Failed as error:
+            raise _refused(error.detail, given) from error
+        except Ended as error:
+            raise _refused("reading it takes too much memory, or crashes RDKit", given) from error
+
+
+def _refused(reason: str, given: dict[str, str]) -> InvalidInput:
+    (text,) = given.values()
+    return InvalidInput(f"this structure cannot be read: {reason}", given=text[:200], hint="ask for a smaller one")
+
+
+def _size(query: Query) -> int:
+    return len(query.text) + sum(array.nbytes for array in query.arrays)

@@ -1,0 +1,314 @@
+"""One generation of a collection: items, searches, the hierarchy, positives and negatives, exports."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, BinaryIO, Unpack
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.client.asynchronous.connection import AsyncConnection
+from graphkin.client.asynchronous.reading import AsyncReading
+from graphkin.client.options import PolicyOptions
+from graphkin.client.rows import Rows
+from graphkin.protocol.replies import (
+    CollectionDetail,
+    ComponentReply,
+    ComponentsPage,
+    Hop,
+    HopsReply,
+    Item,
+    ItemsPage,
+    NeighborsPage,
+    PathReply,
+    PositivesReply,
+    Rejection,
+    RejectionsPage,
+    SearchReply,
+    SimilarItem,
+    Step,
+    StructureReply,
+    Subgraph,
+)
+from graphkin.protocol.values import (
+    MAX_ANCHORS,
+    MAX_BATCHES,
+    MAX_NEGATIVES,
+    Exported,
+    Format,
+    PolicyName,
+)
+
+_SVG = "image/svg+xml"
+_BLOCK = 100_000  # items
+
+
+class AsyncCollection:
+    """One generation of a collection, made by `collection` of a server.
+
+    Whatever is read through this object is of that generation, also after another was published. Once it has been
+    deleted, reading raises `Deleted`; should anything answer with another, `GenerationChanged`. `min_similarity` is
+    from the stored threshold, the default, to 1; below it `InvalidInput` is raised.
+
+    name, kind   kind is `molecule`, `graph` or `node`.      generation   its id.
+    size         items; their ids are 0 to size - 1.         manifest     recipe, versions, inputs, counts.
+    detail       the reply that says so, with the ids of all generations.
+    """
+
+    def __init__(self, connection: AsyncConnection, detail: CollectionDetail) -> None:
+        self.detail = detail
+        self.name = detail.name
+        self.kind = detail.kind
+        self.generation = detail.generation
+        self.manifest = detail.manifest
+        self.size = detail.manifest.counts.kept
+        self._reading = AsyncReading(connection, detail.name, detail.generation)
+
+    def __repr__(self) -> str:
+        described = f"{self.size:,} items ({self.kind}), generation {self.generation[:12]}"
+        return f"{type(self).__name__}({self.name!r}, {described})"
+
+    async def item(self, id: int) -> Item:
+        """Raises `NotFound` for an id that there is not."""
+        return await self._reading.ask(Item, f"items/{id}")
+
+    async def items(
+        self, *, smiles: str | None = None, name: str | None = None, inchikey: str | None = None
+    ) -> AsyncIterator[Item]:
+        """All items by id, or those with this structure, name or InChIKey (one of these at most)."""
+        wanted = {"smiles": smiles, "name": name, "inchikey": inchikey}
+        async for page in self._reading.pages(ItemsPage, "items", wanted):
+            for item in page.items:
+                yield item
+
+    async def rejections(self) -> AsyncIterator[Rejection]:
+        """The records of the input that were not kept, in input order."""
+        async for page in self._reading.pages(RejectionsPage, "rejections", {}):
+            for rejection in page.rejections:
+                yield rejection
+
+    async def structure(self, *, smiles: str | None = None, inchi: str | None = None) -> StructureReply:
+        """A structure, given as one of these, as the collection reads it, and its id if it is stored."""
+        return await self._reading.ask(StructureReply, "structure", {"smiles": smiles, "inchi": inchi})
+
+    async def search(
+        self,
+        *,
+        smiles: str | None = None,
+        inchi: str | None = None,
+        molblock: str | None = None,
+        graph: Mapping[str, Any] | None = None,
+        structure: str | None = None,
+        min_similarity: float | None = None,
+        limit: int = 10,
+    ) -> SearchReply:
+        """The items most similar to a structure, given as exactly one of five: the whole collection, exactly.
+
+        graph has `edges` (pairs of node numbers from 0), and `num_nodes` and `labels` where they say more; structure is
+        text as items of the collection's kind are first of all written.
+        min_similarity is in (0, 1], and with it `total` is counted; limit is at most 1,000.
+        """
+        query = {"smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph, "structure": structure}
+        body = {**query, "min_similarity": min_similarity, "limit": limit}
+        said = {field: value for field, value in body.items() if value is not None}
+        return await self._reading.ask(SearchReply, "search", body=said)
+
+    async def neighbors(
+        self, id: int, *, min_similarity: float | None = None, limit: int | None = None
+    ) -> list[SimilarItem]:
+        """The stored neighbours of an item, similarity descending, then id; at most `limit`, by default all."""
+        query, found = {"min_similarity": min_similarity}, list[SimilarItem]()
+        async for page in self._reading.pages(NeighborsPage, f"items/{id}/neighbors", query, limit):
+            found += page.neighbors
+        return found[:limit]
+
+    async def subgraph(
+        self,
+        id: int,
+        *,
+        hops: int = 1,
+        max_items: int = 200,
+        max_edges: int = 5000,
+        min_similarity: float | None = None,
+    ) -> Subgraph:
+        """What lies around an item: nodes by hop, similarity, id; the edges among them, most similar first.
+
+        hops is at most 4, max_items 1,000, max_edges 5,000.
+        """
+        query = {"hops": hops, "max_items": max_items, "max_edges": max_edges, "min_similarity": min_similarity}
+        return await self._reading.ask(Subgraph, f"items/{id}/subgraph", query)
+
+    async def path(
+        self, source: int, target: int, *, max_hops: int = 6, min_similarity: float | None = None
+    ) -> list[Step] | None:
+        """From one item to another: fewest edges, at most 8, then the largest minimum similarity. None: too far."""
+        query = {"from": source, "to": target, "max_hops": max_hops, "min_similarity": min_similarity}
+        return (await self._reading.ask(PathReply, "paths", query)).path
+
+    async def hops(
+        self, *, targets: int = 100, max_hops: int = 4, min_similarity: float | None = None, seed: int = 0
+    ) -> list[Hop]:
+        """How similar items are that lie 1 to `max_hops` (at most 8) edges apart, around so many random items."""
+        query = {"targets": targets, "max_hops": max_hops, "min_similarity": min_similarity, "seed": seed}
+        return (await self._reading.ask(HopsReply, "hops", query)).hops
+
+    async def components(
+        self, *, min_similarity: float | None = None, min_size: int = 2, limit: int | None = None
+    ) -> ComponentsPage:
+        """What hangs together at a threshold, largest first: all components, or the first `limit`, as one page."""
+        query, pages = {"min_similarity": min_similarity, "min_size": min_size}, list[ComponentsPage]()
+        async for page in self._reading.pages(ComponentsPage, "components", query, limit):
+            pages.append(page)
+        found = [component for page in pages for component in page.components][:limit]
+        named = {item.id: item for page in pages for item in page.named}
+        ordered = [named[id] for id in sorted(named)]
+        return pages[-1].model_copy(update={"components": found, "named": ordered})
+
+    async def component(
+        self, id: int, *, min_similarity: float | None = None, limit: int | None = None
+    ) -> ComponentReply:
+        """The component whose lowest member this is: its members by id, all or the first `limit`, and its parts."""
+        query, pages = {"min_similarity": min_similarity}, list[ComponentReply]()
+        async for page in self._reading.pages(ComponentReply, f"components/{id}", query, limit):
+            pages.append(page)
+        members = [item for page in pages for item in page.items][:limit]
+        return pages[-1].model_copy(update={"items": members})
+
+    async def depiction(
+        self,
+        id: int,
+        *,
+        width: int = 250,
+        height: int = 250,
+        highlight: int | None = None,
+        highlight_smiles: str | None = None,
+    ) -> bytes:
+        """An item drawn, as SVG; of molecules, what it shares with another item or structure is highlighted."""
+        shared = {"highlight": highlight, "highlight_smiles": highlight_smiles}
+        return await self._reading.content(
+            f"items/{id}/depiction.svg", {"width": width, "height": height, **shared}, _SVG
+        )
+
+    async def structure_depiction(
+        self, *, smiles: str | None = None, inchi: str | None = None, width: int = 250, height: int = 250
+    ) -> bytes:
+        """A structure, given as one of these, drawn as the collection reads it, as SVG."""
+        query = {"smiles": smiles, "inchi": inchi, "width": width, "height": height}
+        return await self._reading.content("structure.svg", query, _SVG)
+
+    async def positives(
+        self, id: int, policy: PolicyName, *, seed: int = 0, epoch: int = 0, **parameters: Unpack[PolicyOptions]
+    ) -> PositivesReply:
+        """The positives of one anchor, each with its similarity, visits and path."""
+        query = {"policy": policy, "seed": seed, "epoch": epoch, **parameters}
+        return await self._reading.ask(PositivesReply, f"items/{id}/positives", query)
+
+    async def positives_batch(
+        self,
+        ids: Sequence[int],
+        policy: PolicyName,
+        *,
+        seed: int = 0,
+        epoch: int = 0,
+        **parameters: Unpack[PolicyOptions],
+    ) -> pa.Table:
+        """The positive sets of these anchors, in this order; columns as of `epoch`."""
+        body = {"policy": policy, "seed": seed, "epoch": epoch, **parameters}
+        rows = Rows("anchor", np.asarray(ids))
+        return await self._reading.rows(
+            rows, "positives/batch", dict, lambda: {**body, "ids": rows.missing[:MAX_ANCHORS].tolist()}
+        )
+
+    async def epoch(
+        self,
+        epoch: int,
+        policy: PolicyName,
+        *,
+        seed: int = 0,
+        start: int = 0,
+        stop: int | None = None,
+        **parameters: Unpack[PolicyOptions],
+    ) -> pa.Table:
+        """The positive sets of anchors `start` to `stop` - 1 (by default of all), one row an anchor, ascending.
+
+        parameters: what is not said is the server's default, and the table's metadata says all of them. Columns: anchor
+        int32; count uint16; isolated bool; positives, k int32 each, -1 in the rows of isolated anchors; visits, k
+        uint16 each.
+
+        Waits while the server draws them. A stream that breaks off is continued after its last anchor.
+        Raises `GenerationChanged` if what continues it is of another draw.
+        """
+        query = {"policy": policy, "seed": seed, "stop": stop, **parameters}
+        rows = Rows("anchor", np.arange(start, self.size if stop is None else stop))
+        return await self._reading.rows(
+            rows, f"positives/epochs/{epoch}", lambda: {**query, "start": start + rows.taken}
+        )
+
+    async def negatives(
+        self, epoch: int, *, seed: int = 0, first: int = 0, batches: int = 1, count: int = 255
+    ) -> pa.Table:
+        """The shared negatives of batches `first` to `first` + `batches` - 1: batch int32; ids, `count` int32 each.
+
+        Distinct within a batch, drawn with probability proportional to degree^0.75; items without neighbours never.
+        Raises `InvalidInput` where fewer than `count` items have neighbours.
+        """
+        query = {"seed": seed, "epoch": epoch, "count": count}
+        most = max(1, min(MAX_BATCHES, MAX_NEGATIVES // max(1, count)))
+        rows = Rows("batch", np.arange(first, first + batches))
+        return await self._reading.rows(
+            rows,
+            "negatives",
+            lambda: {**query, "first": first + rows.taken, "batches": min(most, len(rows.missing))},
+        )
+
+    async def table(self, columns: Sequence[str], *, start: int = 0, stop: int | None = None) -> pa.Table:
+        """Some columns, and `id`, of items `start` to `stop` - 1, by default of all, in id order.
+
+        Molecules have `smiles`; graphs have `structure`, JSON of their nodes and edges; all have `names` and their
+        properties: what is a number is float64. Raises `InvalidInput` naming the columns for another.
+        A stream that breaks off is continued after its last item.
+        """
+        query = {"what": "items", "format": "arrow", "columns": [*dict.fromkeys(["id", *columns])], "stop": stop}
+        rows = Rows("id", np.arange(start, self.size if stop is None else stop))
+        return await self._reading.rows(rows, "export", lambda: {**query, "start": start + rows.taken})
+
+    async def column(self, name: str) -> AsyncIterator[list[Any]]:
+        """One column of all items in id order, 100,000 of them at a time. Raises as `table`."""
+        for start in range(0, self.size, _BLOCK):
+            table = await self.table([name], start=start, stop=min(start + _BLOCK, self.size))
+            yield table[name].to_pylist()
+
+    async def export(
+        self,
+        file: BinaryIO,
+        what: Exported,
+        format: Format,
+        *,
+        columns: Sequence[str] | None = None,
+        start: int | None = None,
+        stop: int | None = None,
+        ids: Sequence[int] | None = None,
+        min_similarity: float | None = None,
+        query_smiles: str | None = None,
+    ) -> None:
+        """Write items, as csv, parquet, sdf or arrow, or edges, as csv, parquet, graphml or arrow, into a binary file.
+
+        All of them; or items `start` to `stop` - 1, by all columns or some, or the edges with their lower end there; or
+        the items with these ids (at most 10,000), with their similarity to query_smiles if it is given, or the edges
+        with both ends among them. Edges can be limited to those of at least min_similarity.
+        If the connection breaks, what was written is written again, so that `file` must be seekable.
+        """
+        part = {"columns": columns, "start": start, "stop": stop, "ids": ids, "query_smiles": query_smiles}
+        asked = {"what": what, "format": format, "min_similarity": min_similarity, **part}
+        said = {field: value for field, value in asked.items() if value is not None}
+        if ids is None and query_smiles is None:
+            await self._reading.save(file, "export", said)
+        else:
+            await self._reading.save(file, "export", {}, said)
+
+    async def edges(self, *, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> pa.Table:
+        """The stored edges of at least this similarity, by default all: source < target int32; similarity float32.
+
+        By source, then target; those with start ≤ source < stop. Sent again from the first if the connection breaks.
+        """
+        query = {"what": "edges", "format": "arrow", "min_similarity": min_similarity, "start": start, "stop": stop}
+        return await self._reading.table("export", query)

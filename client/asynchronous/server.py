@@ -1,0 +1,59 @@
+"""A server, and what it says of itself."""
+
+from typing import Self
+
+from graphkin.client.answers import read_reply
+from graphkin.client.asynchronous.collection import AsyncCollection
+from graphkin.client.asynchronous.connection import AsyncConnection
+from graphkin.client.asynchronous.reading import path_of
+from graphkin.client.patience import PATIENCE
+from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health, Readiness
+
+
+class AsyncGraphkin:
+    """A graphkin server, at the URL that `graphkin serve` prints. Safe to share, between threads or between tasks.
+
+    Where no server answers, that is an error at once. One that is away or busy later on is tried again, with jitter,
+    for `patience` seconds. Errors are those of `protocol.errors`: `Unavailable` if it stays away, `VersionMismatch` if
+    the server is of another version than this client, else what the server says about the request.
+    """
+
+    def __init__(self, url: str, *, patience: float = PATIENCE) -> None:
+        self._connection = AsyncConnection(url, patience)
+
+    async def collections(self) -> list[CollectionSummary]:
+        """Every collection with its current generation, by name. Of one that is damaged, reading raises `Damaged`."""
+        return read_reply(Collections, await self._connection.whole("/v1/collections", {})).collections
+
+    async def collection(self, name: str, generation: str | None = None) -> AsyncCollection:
+        """One generation of a collection, by default the one that is current now.
+
+        Raises `NotFound`, and `Deleted` for a generation that was deleted.
+        """
+        reply = await self._connection.whole(path_of(name), {"generation": generation})
+        return AsyncCollection(self._connection, read_reply(CollectionDetail, reply))
+
+    async def livez(self) -> Health:
+        """That the server's process answers."""
+        return read_reply(Health, await self._connection.whole("/livez", {}))
+
+    async def readyz(self) -> Readiness:
+        """That requests will be answered: a server that is not ready yet is waited for. Raises `Damaged`."""
+        return read_reply(Readiness, await self._connection.whole("/readyz", {}))
+
+    async def metrics(self) -> str:
+        """Request counts and latencies, in Prometheus' text format."""
+        return (await self._connection.whole("/metrics", {}, "text/plain")).text
+
+    async def aclose(self) -> None:
+        """End all requests, those of others with `Closed`."""
+        await self._connection.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._connection.url!r})"

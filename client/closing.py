@@ -1,0 +1,82 @@
+"""Ending requests that somebody waits for: `Closing` between threads, `AsyncClosing` between tasks.
+
+Both are used alike: what runs within `running` ends when `close` is called, `sleep` too, and then `closed` is true.
+"""
+
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import anyio
+
+_OPENED = {"connection.connect_tcp.complete", "connection.start_tls.complete"}  # a socket, in httpcore's words
+
+
+class Closing:
+    """Ends whoever waits at a socket, by shutting it down, or sleeps. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
+        self._sockets: set[socket.socket] = set()
+        self.extensions: Mapping[str, Any] = {"trace": self._watch}  # of every request
+
+    @property
+    def closed(self) -> bool:
+        return self._closed.is_set()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        yield
+
+    def sleep(self, seconds: float) -> None:
+        self._closed.wait(seconds)
+
+    def close(self) -> None:
+        self._closed.set()
+        with self._lock:
+            sockets, self._sockets = self._sockets, set()
+        for each in sockets:
+            _end(each)
+
+    def _watch(self, event: str, info: Mapping[str, Any]) -> None:
+        """Keep the sockets that are open."""
+        if event in _OPENED:
+            opened = info["return_value"].get_extra_info("socket")
+            with self._lock:
+                self._sockets = {each for each in self._sockets if each.fileno() != -1} | {opened}
+            if self.closed:
+                _end(opened)
+
+
+class AsyncClosing:
+    """Cancels what its tasks wait for. Of one event loop."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self.extensions: Mapping[str, Any] = {}
+        self._scopes: set[anyio.CancelScope] = set()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        with anyio.CancelScope() as scope:
+            self._scopes.add(scope)
+            try:
+                yield
+            finally:
+                self._scopes.discard(scope)
+
+    async def sleep(self, seconds: float) -> None:
+        await anyio.sleep(seconds)
+
+    def close(self) -> None:
+        self.closed = True
+        for scope in self._scopes:
+            scope.cancel()
+
+
+def _end(connected: socket.socket) -> None:
+    with suppress(OSError):
+        connected.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,1 @@
+"""The client as plain functions, made from `client/asynchronous/` by `make docs`."""

@@ -1,0 +1,152 @@
+# Made from client/asynchronous/connection.py by `make docs`: edit that.
+
+"""Requests to one server: tried again while it is away or busy, errors as exceptions, versions compared."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any, Protocol, TypeVar
+
+import httpx
+from tenacity import Retrying, retry_if_exception, stop_before_delay
+
+from graphkin.client.address import read_address, without_credentials
+from graphkin.client.answers import refusal_of, require_version
+from graphkin.client.closing import Closing
+from graphkin.client.patience import pause
+from graphkin.protocol.errors import Closed, Unavailable
+
+Answer_co = TypeVar("Answer_co", covariant=True)
+Answer = TypeVar("Answer")
+
+Parameters = Mapping[str, Any]
+
+JSON = "application/json"
+
+_TIMEOUT = httpx.Timeout(60, connect=10)  # seconds without a byte
+
+
+class Request(Protocol[Answer_co]):
+    """What may be tried again."""
+
+    def __call__(self) -> Answer_co: ...
+
+
+class Connection:
+    """To the server at `url`. Safe to share, between threads or between the tasks of one event loop.
+
+    A user and password in the URL are sent (basic authentication), and are in no error, log or `url` of this object.
+
+    A request fails at once as long as no server has ever answered. Later it is tried again, with jitter and not
+    before the server's Retry-After, for up to `patience` seconds while the server cannot be reached or is busy; then
+    `Unavailable` says why. Every request here only reads, so trying again is safe.
+
+    The server's version is compared when it first answers and whenever it has been away.
+    """
+
+    def __init__(self, url: str, patience: float) -> None:
+        base = read_address(url)
+        self.url = without_credentials(url)
+        self._patience = patience
+        self._client = httpx.Client(
+            base_url=base.copy_with(userinfo=b""),
+            auth=(base.username, base.password) if base.userinfo else None,
+            timeout=_TIMEOUT,
+        )
+        self._known = False  # somebody of the right version has answered
+        self._same = False  # and has not been away since
+        self._closing = Closing()
+        self._retrying = Retrying(
+            retry=retry_if_exception(self._may_pass),
+            wait=pause,
+            stop=stop_before_delay(patience),
+            sleep=self._closing.sleep,
+            reraise=True,
+        )
+
+    def whole(
+        self, path: str, parameters: Parameters, accept: str = JSON, body: Parameters | None = None
+    ) -> httpx.Response:
+        """The reply, once all of it has come. With `body` it is posted."""
+
+        def ask() -> httpx.Response:
+            with self.stream(path, parameters, accept, body) as reply:
+                reply.read()
+                return reply
+
+        return self.attempt(ask)
+
+    def attempt(self, request: Request[Answer]) -> Answer:
+        """What `request` returns, which calls `stream`; tried again as the class says."""
+        with self._closing.running():
+            try:
+                return self._retrying(request)
+            except Unavailable as error:
+                self._require_open()
+                if self._known:
+                    error.hint = error.hint or f"tried again for up to {self._patience:g} seconds"
+                raise
+        raise self._closed()
+
+    @contextmanager
+    def stream(
+        self, path: str, parameters: Parameters, accept: str, body: Parameters | None = None
+    ) -> Iterator[httpx.Response]:
+        """A reply while it comes in; one try. Raises the error that it stands for, and `Unavailable` if it breaks."""
+        self._require_open()
+        if not self._same:
+            self._require_version()
+        method = "GET" if body is None else "POST"
+        given = {name: value for name, value in parameters.items() if value is not None}
+        with self._reply(method, path, given, accept, body) as reply:
+            yield reply
+
+    @contextmanager
+    def _reply(
+        self, method: str, path: str, parameters: Parameters, accept: str, body: Parameters | None = None
+    ) -> Iterator[httpx.Response]:
+        request = self._client.build_request(
+            method,
+            path,
+            params=parameters,
+            json=body,
+            headers={"Accept": accept},
+            extensions=self._closing.extensions,
+        )
+        try:
+            with closing(self._client.send(request, stream=True)) as reply:
+                if reply.status_code != httpx.codes.OK:
+                    reply.read()
+                    raise refusal_of(reply)
+                yield reply
+        except RuntimeError:  # what httpx says when the client was closed meanwhile
+            self._require_open()
+            raise
+        except httpx.RequestError as error:
+            self._same = False
+            self._require_open()
+            raise Unavailable(
+                f"the server is not there, or broke off: {str(error) or type(error).__name__}",
+                given=self.url,
+                hint=None if self._known else "start it with `graphkin serve`, or correct the URL",
+            ) from error
+
+    def _require_version(self) -> None:
+        with self._reply("GET", "/openapi.json", {}, JSON) as reply:
+            reply.read()
+            require_version(reply, self.url)
+        self._known = self._same = True
+
+    def _may_pass(self, error: BaseException) -> bool:
+        return isinstance(error, Unavailable) and (self._known or error.retry_after is not None)
+
+    def _require_open(self) -> None:
+        if self._closing.closed:
+            raise self._closed()
+
+    def _closed(self) -> Closed:
+        return Closed("this connection is closed", given=self.url)
+
+    def close(self) -> None:
+        """End it, and whatever others are asking: they get `Closed`. Does not wait for them."""
+        self._closing.close()
+        self._client.close()

@@ -1,0 +1,132 @@
+# Made from client/asynchronous/reading.py by `make docs`: edit that.
+
+"""What is read of one generation: every request names it, and a reply of another is refused."""
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, TypeVar
+from urllib.parse import quote
+
+import httpx
+import pyarrow as pa
+
+from graphkin.client.answers import Reply, read_reply
+from graphkin.client.rows import MEDIA_TYPE, Rows, Stream
+from graphkin.client.synchronous.connection import Connection, Parameters
+from graphkin.protocol.errors import GenerationChanged, Unavailable
+from graphkin.protocol.replies import ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, RejectionsPage
+from graphkin.protocol.values import MAX_PAGE
+
+Page = TypeVar("Page", ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, RejectionsPage)
+
+_NOTHING: Parameters = {}
+
+
+def path_of(collection: str) -> str:
+    """Of a collection."""
+    return f"/v1/collections/{quote(collection, safe='')}"
+
+
+class Reading:
+    """Of `generation`, of the collection called `name`. Paths are below that collection's."""
+
+    def __init__(self, connection: Connection, name: str, generation: str) -> None:
+        self._connection = connection
+        self._name = name
+        self._generation = generation
+
+    def ask(self, model: type[Reply], path: str, query: Parameters = _NOTHING, body: Parameters | None = None) -> Reply:
+        """A reply in JSON."""
+        reply = self._connection.whole(self._path(path), self._pinned(query), body=body)
+        self._require_own(reply)
+        return read_reply(model, reply)
+
+    def content(self, path: str, query: Parameters, accept: str) -> bytes:
+        """A reply in another media type."""
+        reply = self._connection.whole(self._path(path), self._pinned(query), accept)
+        self._require_own(reply)
+        return reply.content
+
+    def pages(self, model: type[Page], path: str, query: Parameters, limit: int | None = None) -> Iterator[Page]:
+        """All pages of a list, or as many as `limit` elements take."""
+        left, cursor = sys.maxsize if limit is None else limit, None
+        while True:
+            size = min(MAX_PAGE, left)
+            page = self.ask(model, path, {**query, "limit": size, "cursor": cursor})
+            yield page
+            left, cursor = left - size, page.next_cursor
+            if cursor is None or not left:
+                return
+
+    def rows(
+        self,
+        rows: Rows,
+        path: str,
+        query: Callable[[], Parameters],
+        body: Callable[[], Parameters | None] = lambda: None,
+    ) -> pa.Table:
+        """The rows, by as many requests as it takes. `query` and `body` ask for those that are missing yet."""
+
+        def take() -> None:
+            rows.begin()
+            try:
+                with self._connection.stream(self._path(path), self._pinned(query()), MEDIA_TYPE, body()) as reply:
+                    self._require_own(reply)
+                    for piece in reply.iter_bytes():
+                        rows.feed(piece)
+                    rows.end()
+            except Unavailable:
+                if not rows.progressed:  # else it went well for a while, and patience begins anew
+                    raise
+
+        while True:
+            self._connection.attempt(take)
+            if not len(rows.missing):
+                return rows.table()
+
+    def table(self, path: str, query: Parameters) -> pa.Table:
+        """An Arrow stream, in one chunk; again from the beginning if it breaks off."""
+
+        def take() -> pa.Table:
+            stream, batches = Stream(), []
+            with self._connection.stream(self._path(path), self._pinned(query), MEDIA_TYPE) as reply:
+                self._require_own(reply)
+                for piece in reply.iter_bytes():
+                    batches += stream.feed(piece)
+            stream.require_end()
+            return pa.Table.from_batches(batches, stream.schema).combine_chunks()
+
+        return self._connection.attempt(take)
+
+    def save(self, file: BinaryIO, path: str, query: Parameters, body: Parameters | None = None) -> None:
+        """The reply, whatever it is, into a file from where that stands on; again from there if it breaks off."""
+        begin: int | None = None
+
+        def take() -> None:
+            nonlocal begin
+            with self._connection.stream(self._path(path), self._pinned(query), "*/*", body) as reply:
+                self._require_own(reply)
+                if begin is not None:
+                    file.seek(begin)
+                    file.truncate()
+                for piece in reply.iter_bytes():
+                    begin = file.tell() if begin is None else begin
+                    file.write(piece)
+
+        self._connection.attempt(take)
+
+    def _path(self, path: str) -> str:
+        return f"{path_of(self._name)}/{path}"
+
+    def _pinned(self, query: Parameters) -> Parameters:
+        return {**query, "generation": self._generation}
+
+    def _require_own(self, reply: httpx.Response) -> None:
+        told = reply.headers.get("graphkin-generation")
+        if told != self._generation:
+            raise GenerationChanged(
+                f"a reply about {self._name!r} is not of the generation asked for",
+                given=told or "a reply that names no generation",
+                expected=self._generation,
+                hint="nothing between client and server may drop parameters or answer from a cache of its own",
+            )

@@ -1,0 +1,64 @@
+"""Writes client/synchronous/ from client/asynchronous/. Run by `make docs`; `--check` says what is out of date."""
+
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import unasync
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "client" / "asynchronous"
+TARGET = ROOT / "client" / "synchronous"
+
+NAMES = {
+    "AsyncClient": "Client",
+    "AsyncClosing": "Closing",
+    "AsyncCollection": "Collection",
+    "AsyncConnection": "Connection",
+    "AsyncGraphkin": "Graphkin",
+    "AsyncReading": "Reading",
+    "AsyncRetrying": "Retrying",
+    "aclose": "close",
+    "aclosing": "closing",
+    "aiter_bytes": "iter_bytes",
+    "aread": "read",
+    "asynchronous": "synchronous",
+}
+"""Beside those that unasync knows."""
+
+PACKAGE = '"""The client as plain functions, made from `client/asynchronous/` by `make docs`."""\n'
+HEAD = "# Made from client/asynchronous/{name} by `make docs`: edit that.\n\n"
+
+
+def synchronous(path: Path) -> str:
+    """A module as plain functions."""
+    if path.name == "__init__.py":
+        return PACKAGE
+    with TemporaryDirectory() as folder:
+        unasync.unasync_files([str(path)], [unasync.Rule(f"{path.parent}/", f"{folder}/", NAMES)])
+        made = Path(folder, path.name).read_text(encoding="utf-8")
+    for tidied in (["check", "--fix", "--unsafe-fixes", "--select", "I,UP028"], ["format"]):
+        command = [
+            str(Path(sys.executable).with_name("ruff")),
+            *tidied,
+            "--quiet",
+            "--stdin-filename",
+            str(TARGET / path.name),
+            "-",
+        ]
+        made = subprocess.run(command, input=made, check=True, capture_output=True, text=True).stdout
+    return HEAD.format(name=path.name) + made
+
+
+def main() -> None:
+    made = {TARGET / path.name: synchronous(path) for path in sorted(SOURCE.glob("*.py"))}
+    if "--check" in sys.argv:
+        there = {path: path.read_text(encoding="utf-8") for path in TARGET.glob("*.py")}
+        sys.exit(None if made == there else "client/synchronous/ is not what client/asynchronous/ makes")
+    for path, text in made.items():
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""Edges, as batches and as CSV."""
+
+import io
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from graphkin.store.records import EDGE_SCHEMA, Edges, Float32, shortest
+
+_UNQUOTED = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
+
+
+def between(blocks: Iterable[Edges], sources: range) -> Iterator[Edges]:
+    """Those with their source in this range, of blocks that are ordered by it."""
+    for block in blocks:
+        begin, end = np.searchsorted(block.source, [sources.start, sources.stop])
+        if begin < end:
+            yield block.take(slice(begin, end))
+        if end < len(block):
+            return
+
+
+def batches(blocks: Iterable[Edges]) -> Iterator[pa.RecordBatch]:
+    """The blocks as batches of `EDGE_SCHEMA`."""
+    for block in blocks:
+        yield pa.record_batch([block.source, block.target, block.similarity], schema=EDGE_SCHEMA)
+
+
+def similarity_texts(similarity: Float32) -> pa.Array:
+    """The shortest text of each float32, as JSON prints it; few values are distinct, so each is formatted once."""
+    distinct, which = np.unique(similarity, return_inverse=True)
+    return pa.array(map(repr, shortest(distinct)), pa.string()).take(pa.array(which))
+
+
+def csv_lines(blocks: Iterable[Edges]) -> Iterator[bytes]:
+    """A header and one line an edge, a piece per block."""
+    yield f"{','.join(EDGE_SCHEMA.names)}\n".encode()
+    for block in blocks:
+        text = io.BytesIO()
+        columns = [block.source, block.target, similarity_texts(block.similarity)]
+        pyarrow.csv.write_csv(pa.table(columns, EDGE_SCHEMA.names), text, _UNQUOTED)
+        yield text.getvalue()

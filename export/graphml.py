@@ -1,0 +1,81 @@
+"""Items and edges as GraphML 1.0 (http://graphml.graphdrawing.org/specification.html)."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from graphkin.export.edges import similarity_texts
+from graphkin.export.table import Comparison, ItemTable, text
+from graphkin.store.records import Edges, Float32, Int32
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not characters of XML 1.0
+_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns"
+ xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
+ xsi:schemaLocation="http://graphml.graphdrawing.org/xmlns http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd">
+"""
+
+
+def document(table: ItemTable, edges: Iterable[Edges], threshold: np.float32) -> Iterator[bytes]:
+    """The whole document, a piece per batch: nodes `n{id}` with the item's columns, edges with their similarity.
+
+    The structure that the items are compared with, unless it is one of them, is the node `query`, joined to those with
+    similarity ≥ `threshold`. Characters that XML cannot hold are left out.
+    """
+    columns = [(title, "double" if title == "similarity" else "string") for title in table.titles[1:]]
+    columns += [(each.title, "double" if each.kind == "number" else "string") for each in table.properties]
+    keys = [_key(f"d{at}", "node", title, type) for at, (title, type) in enumerate(columns)]
+    keys.append(_key("s", "edge", "similarity", "double"))
+    yield f'{_HEAD}{"".join(keys)}<graph id="{table.generation.collection}" edgedefault="undirected">\n'.encode()
+    for batch in table.rows():
+        yield "".join(map(_node, batch)).encode()
+    if table.comparison is not None:
+        yield _query(table.comparison, _ids(table), threshold)
+    for block in edges:
+        yield _edges(block)
+    yield b"</graph>\n</graphml>\n"
+
+
+def _key(id: str, of: str, title: str, type: str) -> str:
+    return f'<key id="{id}" for="{of}" attr.name={quoteattr(_FORBIDDEN.sub("", title))} attr.type="{type}"/>\n'
+
+
+def _node(row: list[Any]) -> str:
+    id, *values = row
+    data = (f'<data key="d{at}">{_escaped(text(v))}</data>' for at, v in enumerate(values) if v not in (None, []))
+    return f'<node id="n{id}">{"".join(data)}</node>\n'
+
+
+def _ids(table: ItemTable) -> Int32:
+    return np.arange(table.generation.size, dtype=np.int32) if table.ids is None else table.ids
+
+
+def _query(comparison: Comparison, ids: Int32, threshold: np.float32) -> bytes:
+    if comparison.stored in ids.tolist():
+        return b""
+    similarity = comparison.similarity(ids)
+    near = similarity >= threshold
+    joined = zip(ids[near].tolist(), _texts(similarity[near]), strict=True)
+    lines = (_edge("query", f"n{id}", similarity) for id, similarity in joined)
+    return f'<node id="query"><data key="d0">{_escaped(comparison.smiles)}</data></node>\n{"".join(lines)}'.encode()
+
+
+def _edges(block: Edges) -> bytes:
+    ends = zip(block.source.tolist(), block.target.tolist(), _texts(block.similarity), strict=True)
+    return "".join(_edge(f"n{a}", f"n{b}", similarity) for a, b, similarity in ends).encode()
+
+
+def _edge(source: str, target: str, similarity: str) -> str:
+    return f'<edge source="{source}" target="{target}"><data key="s">{similarity}</data></edge>\n'
+
+
+def _texts(similarity: Float32) -> list[str]:
+    texts: list[str] = similarity_texts(similarity).to_pylist()
+    return texts
+
+
+def _escaped(value: str) -> str:
+    return escape(_FORBIDDEN.sub("", value), {"\r": "&#13;"})  # a parser would read a bare CR as a line feed

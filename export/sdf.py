@@ -1,0 +1,55 @@
+"""Items as an SD file with 2D coordinates (BIOVIA, "CTFile Formats")."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from rdkit import Chem, rdBase
+from rdkit.Chem import rdDepictor
+
+from graphkin.export.table import ItemTable, text
+
+_LINE_ENDS = re.compile(r"[\r\n]+")
+
+
+def items(table: ItemTable) -> Iterator[bytes]:
+    """One record an item, titled with its first name, or its id if it has none.
+
+    Data items are the columns of `export_items`, those without a value left out. So are blank lines of a value, which
+    would end it.
+    """
+    whole = table.including("id", "smiles", "names")
+    shown = {*table.titles, *(column.title for column in table.properties)}
+    titles = [title if title in shown else None for title in (*whole.titles, *(c.title for c in whole.properties))]
+    for batch in whole.rows():
+        with rdBase.BlockLogs():
+            records = [_record(titles, row) for row in batch]
+        yield "".join(records).encode()
+
+
+def _record(titles: list[str | None], row: list[Any]) -> str:
+    """The data items of a row, those without a title left out, behind its molecule."""
+    id, smiles, names, *_ = row
+    data = "".join(
+        f">  <{_LINE_ENDS.sub(' ', title)}>\n{value}\n\n"
+        for title, cell in zip(titles, row, strict=True)
+        if title is not None and cell is not None and (value := _value(cell))
+    )
+    return f"{_molblock(smiles, names[0] if names else str(id))}{data}$$$$\n"
+
+
+def _molblock(smiles: str, title: str) -> str:
+    molecule = Chem.MolFromSmiles(smiles) or Chem.Mol()  # no atoms rather than no record, should RDKit not read it back
+    rdDepictor.Compute2DCoords(molecule)
+    molecule.SetProp("_Name", _kept_apart(_LINE_ENDS.sub(" ", title)))
+    return str(Chem.MolToMolBlock(molecule))
+
+
+def _value(cell: Any) -> str:
+    lines = [_LINE_ENDS.sub(" ", name) for name in cell] if isinstance(cell, list) else _LINE_ENDS.split(text(cell))
+    return "\n".join(_kept_apart(line) for line in lines if line.strip())
+
+
+def _kept_apart(line: str) -> str:
+    """A line that would end the record, indented so that it does not."""
+    return f" {line}" if line.startswith("$$$$") else line

@@ -1,0 +1,88 @@
+"""The item table: what its columns are called, of which types they are, and what one row of it says.
+
+After the columns that every item has comes one for each property. A number is a double; where the source did not write
+every number of a property in the shortest way, the texts of the source stand beside the numbers.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graphkin.protocol.manifest import Provenance
+
+ITEM_SCHEMA = pa.schema(
+    [
+        pa.field("smiles", pa.string()),  # canonical; null for graphs
+        pa.field("structure", pa.string()),  # a graph as JSON (num_nodes, edges [[u, v], ...], labels); else null
+        pa.field("inchikey", pa.string()),  # null unless the recipe asked for it
+        pa.field("names", pa.list_(pa.string()), nullable=False),  # distinct, in order of appearance
+    ]
+)
+"""What every item has, in id order: the row number is the id."""
+
+ID = pa.field("id", pa.int32(), nullable=False)
+
+WRITTEN_NUMBER = pa.struct([("number", pa.float64()), ("text", pa.string())])
+"""A number, and how the source wrote it."""
+
+_MOST = 1e15  # whole numbers below are printed as such
+
+
+def distinct(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    """What each of `names` is called beside columns that are `taken`: as it is, or with `property.` in front."""
+    used = set(taken)
+    titles = {}
+    for name in sorted(names):
+        title = name or "unnamed"
+        while title in used:
+            title = f"property.{title}"
+        used.add(title)
+        titles[name] = title
+    return titles
+
+
+def titles(properties: Iterable[str]) -> dict[str, str]:
+    """The column of each property."""
+    return distinct(properties, [ID.name, *ITEM_SCHEMA.names])
+
+
+def item_schema(provenance: Provenance) -> pa.Schema:
+    """The columns of a generation's items, properties by name."""
+    types = {
+        name: pa.string() if kind == "text" else WRITTEN_NUMBER if name in provenance.written else pa.float64()
+        for name, kind in provenance.properties.items()
+    }
+    return pa.schema([*ITEM_SCHEMA, *((title, types[name]) for name, title in titles(types).items())])
+
+
+def numbers(column: pa.Array) -> pa.Array:
+    """The numbers of a column that has them, null where an item has none."""
+    return pc.struct_field(column, "number") if pa.types.is_struct(column.type) else column
+
+
+def texts(column: pa.Array) -> pa.Array:
+    """The values of a property as the source wrote them; of a number that was computed, its shortest text."""
+    return pc.struct_field(column, "text") if pa.types.is_struct(column.type) else column.cast(pa.string())
+
+
+def values(column: pa.Array) -> list[Any]:
+    """The values of a property: whole numbers as int, others as float, texts as str; None where an item has none."""
+    if pa.types.is_floating(column.type) or pa.types.is_struct(column.type):
+        return [None if value is None else _plain(value) for value in numbers(column).to_pylist()]
+    return column.to_pylist()
+
+
+def _plain(value: float) -> int | float:
+    return int(value) if value.is_integer() and abs(value) < _MOST else value
+
+
+def properties(items: pa.RecordBatch, names: Iterable[str]) -> list[dict[str, Any]]:
+    """The properties of each row, those of `names` that it has."""
+    rows: list[dict[str, Any]] = [{} for _ in range(items.num_rows)]
+    for name, title in titles(names).items():
+        for row, value in zip(rows, values(items[title]), strict=True):
+            if value is not None:
+                row[name] = value
+    return rows

@@ -1,0 +1,81 @@
+"""Tables on disk: Arrow files of one batch, so that any rows of a column are found at once."""
+
+import mmap
+from io import BufferedReader
+from pathlib import Path
+
+import pyarrow as pa
+
+
+class TableWriter:
+    """Spools batches, and makes one of them in the end. Until then the file is there as a spool of the same name."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._spool = path.with_name(f"spool.{path.name}")
+        self._file = self._spool.open("wb")
+        self._stream: pa.RecordBatchStreamWriter | None = None
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """All batches have the columns of the first."""
+        if self._stream is None:
+            self._stream = pa.ipc.new_stream(self._file, batch.schema)
+        self._stream.write_batch(batch)
+
+    def finish(self, if_empty: pa.Schema) -> pa.RecordBatch:
+        """Write the table, and give it as it can be read. `if_empty`: the columns of one without batches."""
+        if self._stream is None:
+            self.append(pa.RecordBatch.from_pylist([], schema=if_empty))
+        self.close()
+        with pa.memory_map(str(self._spool)) as spool:
+            table = pa.ipc.open_stream(spool).read_all()
+            wide = pa.schema([each.with_type(_widened(each.type)) for each in table.schema])
+            whole = pa.concat_batches(table.cast(wide).to_batches() or [pa.RecordBatch.from_pylist([], schema=wide)])
+        with self._path.open("wb") as file, pa.ipc.new_file(file, wide) as writer:
+            writer.write_batch(whole)
+        self._spool.unlink()
+        return whole
+
+    def close(self) -> None:
+        """Let go of the spool. It is closed even if that fails (the disk may be full)."""
+        if not self._file.closed:
+            with self._file:
+                if self._stream is not None:
+                    self._stream.close()
+
+
+def map_table(file: BufferedReader) -> pa.RecordBatch:
+    """A memory map as a table. Raises `ValueError` unless the file is one of a `TableWriter`."""
+    try:
+        mapped = pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        with pa.ipc.open_file(mapped) as reader:
+            batch = reader.get_batch(0)
+        batch.validate()
+    except (pa.ArrowException, ValueError) as error:
+        raise ValueError(f"no whole table: {error}") from error
+    return batch
+
+
+def narrowed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Some rows as they were appended, texts with offsets of 32 bits."""
+    fields = [each.with_type(_narrowed(each.type)) for each in batch.schema]
+    columns = zip(batch.columns, fields, strict=True)
+    narrow = [column if column.type == each.type else column.cast(each.type) for column, each in columns]
+    return pa.RecordBatch.from_arrays(narrow, schema=pa.schema(fields))
+
+
+def _widened(type: pa.DataType) -> pa.DataType:
+    """With offsets of 64 bits: the texts of a whole column may have more than 2 GB."""
+    if pa.types.is_list(type):
+        return pa.large_list(_widened(type.value_type))
+    if pa.types.is_struct(type):
+        return pa.struct([each.with_type(_widened(each.type)) for each in type])
+    return pa.large_string() if pa.types.is_string(type) else type
+
+
+def _narrowed(type: pa.DataType) -> pa.DataType:
+    if pa.types.is_large_list(type):
+        return pa.list_(_narrowed(type.value_type))
+    if pa.types.is_struct(type):
+        return pa.struct([each.with_type(_narrowed(each.type)) for each in type])
+    return pa.string() if pa.types.is_large_string(type) else type

@@ -1,0 +1,290 @@
+"""Both clients against what the API says to a plain HTTP client."""
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from rdkit import Chem
+
+from graphkin.client import Collection, Graphkin
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.store import open_store
+
+DRAWS: list[dict[str, Any]] = [
+    {"policy": "first_order", "seed": 7},
+    {"policy": "random_walk", "k": 9, "length": 4, "walks": 9, "rank": "top", "p": 0.5, "q": 2, "p_end": 0.2},
+    {"policy": "second_order", "k": 7, "seed": 2**53 - 1},
+]
+
+
+@pytest.fixture(scope="module")
+def server(connect: Any, url: str) -> Iterator[Graphkin]:
+    with connect(url) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def nci(server: Graphkin) -> Collection:
+    return server.collection("nci")
+
+
+@pytest.fixture(scope="module")
+def plain(url: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{url}/v1/collections/nci/") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def rejecting(serve: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serves a collection of one molecule, for which 1,300 records were rejected."""
+    folder = tmp_path_factory.mktemp("rejecting")
+    (folder / "some.smi").write_text("CCO one\n" + "nonsense\n" * 1300)
+    with open_store(folder / "store", create=True) as store:
+        options = IngestOptions(workers=1, max_rejected=1)
+        ingest(store, "some", [str(folder / "some.smi")], resolve(), options)
+    with serve(folder / "store") as url:
+        yield url
+
+
+def rows_of(reply: httpx.Response) -> list[dict[str, Any]]:
+    assert reply.status_code == 200, reply.text
+    return [json.loads(line) for line in reply.text.splitlines()]
+
+
+def test_collections_are_listed_and_opened(server: Graphkin, url: str) -> None:
+    listed = httpx.get(f"{url}/v1/collections").json()["collections"]
+    assert [each.model_dump() for each in server.collections()] == listed
+    for each in listed:
+        collection = server.collection(each["name"])
+        assert (collection.kind, collection.generation, collection.size) == (
+            each["kind"],
+            each["generation"],
+            each["items"],
+        )
+        assert each["name"] in repr(collection)
+        assert collection.detail.model_dump() == httpx.get(f"{url}/v1/collections/{each['name']}").json()
+
+
+def test_the_server_says_how_it_is(server: Graphkin) -> None:
+    assert server.livez().status == "alive"
+    assert server.readyz().status == "ready"
+    assert "# TYPE graphkin_http_requests" in server.metrics()
+
+
+def said(reply: httpx.Response) -> dict[str, Any]:
+    """But for the generation, which objects that are parts of replies do not name."""
+    found: dict[str, Any] = reply.json()
+    del found["generation"]
+    return found
+
+
+def test_items_come_by_id_and_by_what_they_are(nci: Collection, plain: httpx.Client) -> None:
+    everything = [*nci.items()]
+    assert [item.id for item in everything] == [*range(nci.size)]
+    for item in everything[::37]:
+        assert item == nci.item(item.id)
+        assert item.model_dump() == said(plain.get(f"items/{item.id}"))
+        assert item.id in [found.id for found in nci.items(smiles=item.smiles)]
+        assert item.id in [found.id for found in nci.items(name=item.names[0])]
+    assert [*nci.items(name="nobody")] == []
+
+
+def test_all_items_of_many_pages(server: Graphkin) -> None:
+    ids = [item.id for item, _ in zip(server.collection("many").items(), range(2500), strict=False)]
+    assert ids == [*range(2500)]
+
+
+def test_neighbors_of_every_page_or_as_many_as_wanted(nci: Collection, plain: httpx.Client) -> None:
+    degrees = {item.id: item.degree for item in nci.items()}
+    busiest = max(degrees, key=degrees.__getitem__)
+    reply = plain.get(f"items/{busiest}/neighbors", params={"limit": 1000}).json()["neighbors"]
+    found = nci.neighbors(busiest)
+    assert [each.model_dump() for each in found] == reply
+    assert nci.neighbors(busiest, limit=2) == found[:2]
+    assert nci.neighbors(busiest, min_similarity=0.6) == [each for each in found if each.similarity >= 0.6]
+
+
+def test_search_by_each_notation(nci: Collection, plain: httpx.Client) -> None:
+    found = nci.search(smiles="CCOC(C)=O", limit=3)
+    assert found.model_dump() == plain.post("search", json={"smiles": "CCOC(C)=O", "limit": 3}).json()
+    assert nci.search(inchi="InChI=1S/C4H8O2/c1-3-6-4(2)5/h3H2,1-2H3", limit=3) == found
+    assert nci.search(structure="CCOC(C)=O", limit=3) == found
+    assert nci.search(molblock=Chem.MolToMolBlock(Chem.MolFromSmiles("CCOC(C)=O")), limit=3) == found
+    assert nci.search(smiles="CCOC(C)=O", min_similarity=0.3).total == len(
+        plain.post("search", json={"smiles": "CCOC(C)=O", "min_similarity": 0.3, "limit": 1000}).json()["hits"]
+    )
+
+
+def test_a_structure_that_need_not_be_stored(nci: Collection, plain: httpx.Client) -> None:
+    asked: dict[str, Any] = {"smiles": "OC(=O)CC1CC1"}
+    assert nci.structure(**asked).model_dump() == plain.get("structure", params=asked).json()
+    assert (
+        nci.structure_depiction(**asked, width=100)
+        == plain.get("structure.svg", params={**asked, "width": 100}).content
+    )
+
+
+def test_an_item_is_drawn_and_what_it_shares_highlighted(nci: Collection, plain: httpx.Client) -> None:
+    for shared in ({}, {"highlight": 7}, {"highlight_smiles": "CCO"}):
+        drawn = nci.depiction(5, height=300, **shared)
+        assert drawn == plain.get("items/5/depiction.svg", params={"height": 300, **shared}).content
+
+
+def test_the_hierarchy_as_a_graph(nci: Collection, plain: httpx.Client) -> None:
+    busiest = max(nci.items(), key=lambda item: item.degree).id
+    query: dict[str, Any] = {"hops": 2, "max_items": 30, "max_edges": 40, "min_similarity": 0.45}
+    around = nci.subgraph(busiest, **query)
+    assert around.model_dump() == plain.get(f"items/{busiest}/subgraph", params=query).json()
+    farthest = around.nodes[-1].item.id
+    path = nci.path(busiest, farthest, min_similarity=0.45)
+    assert path is not None
+    assert len(path) == around.nodes[-1].hop + 1
+    assert [step.id for step in path][:: len(path) - 1] == [busiest, farthest]
+    assert nci.path(busiest, farthest, max_hops=1) is None
+    query = {"targets": 50, "max_hops": 3, "seed": 4}
+    assert [hop.model_dump() for hop in nci.hops(**query)] == plain.get("hops", params=query).json()["hops"]
+
+
+def test_components_of_every_page_as_one(nci: Collection, plain: httpx.Client) -> None:
+    query: dict[str, Any] = {"min_similarity": 0.5, "min_size": 1}
+    whole = plain.get("components", params={**query, "limit": 1000}).json()
+    assert whole["next_cursor"] is None
+    assert nci.components(**query).model_dump() == whole
+    assert nci.components(**query, limit=3).components == nci.components(**query).components[:3]
+    largest = whole["components"][0]
+    part = nci.component(largest["id"], min_similarity=0.5)
+    assert (
+        part.model_dump()
+        == plain.get(f"components/{largest['id']}", params={"min_similarity": 0.5, "limit": 1000}).json()
+    )
+    assert len(part.items) == largest["size"]
+    assert nci.component(largest["id"], min_similarity=0.5, limit=2).items == part.items[:2]
+
+
+def test_components_of_many_pages(server: Graphkin) -> None:
+    many = server.collection("many")
+    apart = many.components(min_similarity=0.95, min_size=1, limit=2500)
+    assert [each.id for each in apart.components] == [*range(2500)]
+    assert [item.id for item in apart.named] == [*range(2500)]
+    assert (apart.total, apart.singletons) == (many.size, many.size)
+    assert [item.id for item in many.component(0, limit=1500).items] == [*range(1500)]
+
+
+def test_what_was_not_kept_is_told(rejecting: str, connect: Any) -> None:
+    with connect(rejecting) as server:
+        found = [*server.collection("some").rejections()]
+        assert [each.line for each in found] == [*range(2, 1302)]
+        assert found[0].input == "nonsense"
+
+
+@pytest.mark.parametrize("draw", DRAWS, ids=lambda draw: draw["policy"])
+def test_an_epoch_is_what_json_lines_say(nci: Collection, plain: httpx.Client, draw: dict[str, Any]) -> None:
+    table = nci.epoch(3, **draw)
+    *rows, end = rows_of(plain.get("positives/epochs/3", params=draw))
+    assert end == {"complete": True, "rows": nci.size}
+    assert table.to_pylist() == rows
+    assert table.schema.metadata[b"generation"].decode() == nci.generation
+    assert nci.epoch(3, **draw, start=10, stop=17).to_pylist() == rows[10:17]
+    assert nci.epoch(3, **draw, start=nci.size).to_pylist() == []
+    for row in rows[::61]:
+        explained = nci.positives(row["anchor"], epoch=3, **draw)
+        assert [each.item.id for each in explained.positives] == row["positives"][: row["count"]]
+    ids = [17, 3, 3, 250]
+    assert nci.positives_batch(ids, epoch=3, **draw).to_pylist() == [rows[id] for id in ids]
+
+
+def test_more_anchors_than_a_request_may_name(server: Graphkin) -> None:
+    many, ids = server.collection("many"), [*range(70_000)]
+    table = many.positives_batch(ids, "first_order", epoch=1)
+    assert table.equals(many.epoch(1, "first_order", stop=70_000), check_metadata=True)
+
+
+def test_negatives_are_what_json_lines_say(nci: Collection, plain: httpx.Client) -> None:
+    query = {"seed": 5, "epoch": 2, "first": 7, "batches": 40, "count": 33}
+    table = nci.negatives(**query)
+    assert table.to_pylist() == rows_of(plain.get("negatives", params=query))
+
+
+def test_more_negatives_than_a_reply_may_hold(server: Graphkin) -> None:
+    many = server.collection("many")
+    table = many.negatives(0, batches=70_000, count=2)
+    assert table["batch"].to_pylist() == [*range(70_000)]
+    assert table.slice(69_999).to_pylist() == many.negatives(0, first=69_999, count=2).to_pylist()
+
+
+def test_edges_of_at_least_some_similarity(nci: Collection, plain: httpx.Client) -> None:
+    lines = plain.get("export", params={"what": "edges", "format": "csv"}).text.splitlines()[1:]
+    rows = [(int(a), int(b), np.float32(s)) for a, b, s in (line.split(",") for line in lines)]
+    for threshold in (0.4, 0.7, 1.0):
+        columns = nci.edges(min_similarity=threshold).to_pydict()
+        found = [*zip(columns["source"], columns["target"], map(np.float32, columns["similarity"]), strict=True)]
+        assert found == [row for row in rows if row[2] >= np.float32(threshold)]
+    assert nci.edges().num_rows == len(rows)
+    middle = nci.edges(min_similarity=0.6, start=50, stop=200).to_pydict()["source"]
+    assert middle == [row[0] for row in rows if 50 <= row[0] < 200 and row[2] >= np.float32(0.6)]
+
+
+def test_a_table_of_items(nci: Collection) -> None:
+    items = [*nci.items()]
+    table = nci.table(["names"], start=30, stop=50)
+    assert table.to_pylist() == [{"id": item.id, "names": item.names} for item in items[30:50]]
+    assert nci.table(["smiles", "id"])["smiles"].to_pylist() == [item.smiles for item in items]
+    assert nci.table([], start=nci.size).num_rows == 0
+
+
+def test_a_column_comes_in_blocks_by_id(nci: Collection) -> None:
+    assert [text for block in nci.column("smiles") for text in block] == [item.smiles for item in nci.items()]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"what": "items", "format": "sdf"},
+        {"what": "edges", "format": "graphml"},
+        {"what": "items", "format": "csv", "columns": ["smiles", "names"], "start": 5, "stop": 50},
+        {"what": "edges", "format": "csv", "start": 5, "stop": 50, "min_similarity": 0.6},
+        {"what": "items", "format": "csv", "ids": [7, 2, 9], "query_smiles": "CCO"},
+    ],
+)
+def test_a_file_holds_what_the_server_sends(nci: Collection, plain: httpx.Client, asked: dict[str, Any]) -> None:
+    file = io.BytesIO(b"before ")
+    file.seek(0, io.SEEK_END)
+    nci.export(file, **asked)
+    reply = plain.post("export", json=asked) if "ids" in asked else plain.get("export", params=asked)
+    assert file.getvalue() == b"before " + reply.content
+
+
+def test_what_the_server_refuses_is_raised_in_its_words(server: Graphkin, nci: Collection) -> None:
+    with pytest.raises(NotFound, match="no item") as missing:
+        nci.item(10**6)
+    assert (missing.value.given, missing.value.exit_code) == (10**6, 3)
+    with pytest.raises(NotFound, match="no collection 'nobody'") as nobody:
+        server.collection("nobody")
+    assert "nci" in str(nobody.value.expected)
+    with pytest.raises(InvalidInput, match="min_similarity") as low:
+        nci.neighbors(0, min_similarity=0.1)
+    assert low.value.given == 0.1
+    assert low.value.expected == "0.4 to 1"
+    assert str(low.value).count("\n") == 3
+    with pytest.raises(InvalidInput, match="unknown parameter"):
+        nci.epoch(0, "first_order", kk=3)  # type: ignore[call-arg]
+    with pytest.raises(InvalidInput, match="count"):
+        nci.negatives(0, count=10**6)
+    with pytest.raises(Conflict):
+        [*nci.items(inchikey="LFQSCWFLJHTTHZ-UHFFFAOYSA-N")]
+    with pytest.raises(InvalidInput, match=r"(?s)no such column.*colour.*one of id, smiles"):
+        [*nci.column("colour")]
+    with pytest.raises(InvalidInput, match="columns: unknown"):
+        nci.export(io.BytesIO(), "items", "csv", ids=[1], columns=["id"])
+
+
+def test_a_range_outside_the_anchors_is_refused(nci: Collection) -> None:
+    for start, stop in ((10**6, None), (0, 10**6), (5, 4)):
+        with pytest.raises(InvalidInput):
+            nci.epoch(0, "first_order", start=start, stop=stop)

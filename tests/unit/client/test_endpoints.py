@@ -1,0 +1,79 @@
+"""Every endpoint has a method that takes all its parameters, with the defaults that the server has."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from graphkin.api.app import create_app
+from graphkin.api.settings import Settings
+from graphkin.client import Collection, Graphkin
+from graphkin.client.options import PolicyOptions
+
+OPENAPI = create_app(Settings(store="unused")).openapi()
+ENDPOINTS = {(verb, path) for path, verbs in OPENAPI["paths"].items() for verb in verbs}
+
+_C = "/v1/collections/{c}"
+METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
+    ("get", "/livez"): Graphkin.livez,
+    ("get", "/readyz"): Graphkin.readyz,
+    ("get", "/metrics"): Graphkin.metrics,
+    ("get", "/v1/collections"): Graphkin.collections,
+    ("get", _C): Graphkin.collection,
+    ("get", f"{_C}/items"): Collection.items,
+    ("get", f"{_C}/items/{{id}}"): Collection.item,
+    ("get", f"{_C}/items/{{id}}/neighbors"): Collection.neighbors,
+    ("get", f"{_C}/items/{{id}}/positives"): Collection.positives,
+    ("get", f"{_C}/items/{{id}}/subgraph"): Collection.subgraph,
+    ("get", f"{_C}/items/{{id}}/depiction.svg"): Collection.depiction,
+    ("get", f"{_C}/structure"): Collection.structure,
+    ("get", f"{_C}/structure.svg"): Collection.structure_depiction,
+    ("get", f"{_C}/rejections"): Collection.rejections,
+    ("get", f"{_C}/paths"): Collection.path,
+    ("get", f"{_C}/hops"): Collection.hops,
+    ("get", f"{_C}/components"): Collection.components,
+    ("get", f"{_C}/components/{{id}}"): Collection.component,
+    ("get", f"{_C}/positives/epochs/{{e}}"): Collection.epoch,
+    ("get", f"{_C}/negatives"): Collection.negatives,
+    ("get", f"{_C}/export"): Collection.export,
+    ("post", f"{_C}/export"): Collection.export,
+    ("post", f"{_C}/positives/batch"): Collection.positives_batch,
+    ("post", f"{_C}/search"): Collection.search,
+}
+RENAMED = {"from": "source", "to": "target", "c": "name", "e": "epoch"}
+OF_EVERY_METHOD = {"c", "generation", "cursor"}
+"""What a collection knows, and what pages need."""
+
+
+def test_every_endpoint_has_a_method() -> None:
+    assert set(METHODS) == ENDPOINTS
+
+
+def told(verb: str, path: str) -> dict[str, Any]:
+    """What a request to an endpoint may say, with the defaults."""
+    operation = OPENAPI["paths"][path][verb]
+    found = {each["name"]: each["schema"].get("default") for each in operation.get("parameters", [])}
+    if "requestBody" in operation:
+        name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        fields = OPENAPI["components"]["schemas"][name]["properties"]
+        found |= {field: schema.get("default") for field, schema in fields.items()}
+    return {RENAMED.get(name, name): default for name, default in found.items() if name not in OF_EVERY_METHOD}
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "method"), METHODS.items(), ids=lambda each: " ".join(each) if each in METHODS else ""
+)
+def test_a_method_takes_all_that_its_endpoint_does(endpoint: tuple[str, str], method: Callable[..., Any]) -> None:
+    parameters = inspect.signature(method).parameters
+    taken = {name for name, each in parameters.items() if each.kind is not inspect.Parameter.VAR_KEYWORD}
+    if len(taken) < len(parameters):
+        taken |= set(PolicyOptions.__annotations__)
+    if inspect.isgeneratorfunction(method):
+        taken |= {"limit"}  # who has enough stops asking
+    wanted = told(*endpoint)
+    assert set(wanted) <= taken
+    defaults = {
+        name: each.default for name, each in parameters.items() if each.default not in (inspect.Parameter.empty, None)
+    }
+    assert {name: wanted[name] for name in defaults if name in wanted} == defaults
