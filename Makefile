@@ -35,6 +35,7 @@ $(UI)/node_modules/.package-lock.json: $(UI)/package-lock.json | $(VENV)/.dev
 
 check-long: $(VENV)/.dev ## longer checks, most of them on the data in ../shared
 	$(PYTEST) --timeout 1200 tests/long
+	$(PYTEST) --timeout 1200 -m long
 
 bench: $(VENV)/.dev ## every figure of the README
 	$(BIN)/python -m benchmarks.ingest

@@ -33,6 +33,7 @@ from graphkin.api.routes import (
 )
 from graphkin.api.settings import Settings
 from graphkin.api.state import State, opened
+from graphkin.api.work.nursery import Nursery
 
 _SUBJECTS = (
     neighbors,
@@ -58,15 +59,16 @@ _THREADS = 16
 """For what is read at once and for searches; more would only wait for each other, and each holds memory."""
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The ASGI application. What it holds (`State`) is opened when it starts and closed when it ends."""
+def create_app(settings: Settings, nursery: Nursery | None = None) -> FastAPI:
+    """The ASGI application. What it holds (`State`) is opened when it starts and closed when it ends, but for a nursery
+    that it shares."""
 
     metrics = Metrics()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[State]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
-        async with opened(settings) as state, metrics.feeling_pulse(), state["warmup"].running():
+        async with opened(settings, nursery) as state, metrics.feeling_pulse(), state["warmup"].running():
             state["scrub"].start()
             yield state
 

@@ -13,6 +13,7 @@ import uvicorn
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
 from graphkin.api.state import opened
+from graphkin.api.work.nursery import Nursery
 from graphkin.protocol.errors import InvalidInput
 
 _PATIENCE = 10  # seconds that replies get to end when the server is told to
@@ -27,15 +28,17 @@ _MALLOC = {  # glibc's numbers of its settings, and what they are set to
 class Server:
     """One process that listens from its construction on, so its URL is known before it answers.
 
+    `nursery`: what its processes come from, if it shares that with other servers here.
+
     Raises `InvalidInput` if it cannot listen there, and what opening the store and the caches raises.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, nursery: Nursery | None = None) -> None:
         _keep_little_memory()
         asyncio.run(_try_out(settings))
         self._socket = _listen(settings.host, settings.port)
         config = uvicorn.Config(
-            create_app(settings),
+            create_app(settings, nursery),
             log_level="warning",
             access_log=False,
             server_header=False,

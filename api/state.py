@@ -1,7 +1,7 @@
 """What a running application holds, from its start to its end."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, nullcontext
 from typing import TypedDict, cast
 
 from starlette.requests import Request
@@ -36,15 +36,18 @@ class State(TypedDict):
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[State]:
-    """Open the store and the caches. Raises as they do, and as `Store.require_engine` does."""
+async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIterator[State]:
+    """Open the store and the caches. Raises as they do, and as `Store.require_engine` does.
+
+    `shared`: what processes come from, and what stays when all else is closed; by default a nursery of its own.
+    """
     folder, room = settings.cache_dir / "positives", settings.cache_bytes
     with (
         open_store(settings.store) as store,
         closing(PositiveCache(folder, room, setting="GRAPHKIN_CACHE_BYTES")) as positives,
         closing(Library(store, settings.sampler)) as library,
         closing(Scrub(library.in_use, settings.scrub_hours * 3600)) as scrub,
-        closing(Nursery()) as nursery,
+        closing(Nursery()) if shared is None else nullcontext(shared) as nursery,
     ):
         store.require_engine(settings.sampler)
         async with (

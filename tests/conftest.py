@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -18,6 +18,7 @@ from hypothesis import settings
 from rdkit import RDConfig
 from xdist.scheduler import LoadScopeScheduling
 
+from graphkin.api.work.nursery import Nursery
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.readers import RECORD_SCHEMA
 from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, Hierarchy
@@ -59,6 +60,13 @@ def require_tools() -> Callable[..., None]:
             refuse(f"NOT TESTED, because this machine has no {' and no '.join(missing)}")
 
     return require
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """For every server in a test's own process: to start one takes a second."""
+    with closing(Nursery()) as nursery:
+        yield nursery
 
 
 @pytest.fixture(scope="session")

@@ -88,6 +88,7 @@ class Nursery:
     def _end(self) -> None:
         if self._process is not None and self._orders is not None:
             self._orders.close()
+            self._process.kill()  # it may be at its imports still
             self._process.wait()
             self._process = self._orders = None
 

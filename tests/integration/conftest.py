@@ -15,6 +15,7 @@ import pytest
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
+from graphkin.api.work.nursery import Nursery
 from graphkin.cli import run
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
@@ -153,13 +154,13 @@ Serve = Callable[..., AbstractContextManager[str]]
 
 
 @pytest.fixture(scope="session")
-def serve(tmp_path_factory: pytest.TempPathFactory) -> Serve:
+def serve(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Serve:
     """Serve a store, with a positive-set cache of its own; gives the URL."""
 
     @contextmanager
     def serving(store: Path, port: int = 0) -> Iterator[str]:
-        server = Server(Settings(store=store, port=port, cache_dir=tmp_path_factory.mktemp("cache")))
-        with server.running() as url:
+        settings = Settings(store=store, port=port, cache_dir=tmp_path_factory.mktemp("cache"))
+        with Server(settings, nursery).running() as url:
             yield url
 
     return serving

@@ -105,11 +105,14 @@ def api(store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Cl
 @pytest.fixture(scope="module")
 def browser(require_tools: Callable[..., None]) -> Iterator[Browser]:
     """Not for the whole session: while Playwright runs, no other test of this process can run an event loop."""
-    require_tools("chromium")
+    executable = shutil.which("chromium-headless-shell")
+    if executable is None:
+        require_tools("chromium")
+        executable = shutil.which("chromium")
     assert AXE.is_file(), "run `make test-page`"
     with sync_playwright() as playwright:
         arguments = ["--headless", "--no-sandbox", "--disable-gpu"]
-        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
+        chromium = playwright.chromium.launch(executable_path=executable, args=arguments)
         yield chromium
         chromium.close()
 

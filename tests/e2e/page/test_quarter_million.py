@@ -78,6 +78,7 @@ def edges_inside(first: Int64) -> Edges:
     return Edges(source[inside].astype(np.int32), target[inside].astype(np.int32), similarity)
 
 
+@pytest.mark.long
 def test_the_tree_opens_quickly(page: Page, chains: Path, serve: Serve) -> None:
     sizes = np.sort(np.bincount(clusters()))[::-1]
     opened = []

@@ -107,6 +107,7 @@ def all_move_smoothly(page: Page) -> None:
         assert smooth > SMOOTH, move
 
 
+@pytest.mark.long
 def test_a_thousand_nodes_move_smoothly(page: Page, large: httpx.QueryParams, look: Look) -> None:
     page.goto(f"/?{large}")
     members = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")

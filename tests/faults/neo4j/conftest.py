@@ -16,6 +16,7 @@ import pytest
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
+from graphkin.api.work.nursery import Nursery
 from graphkin.store import open_store
 
 COMMIT = b"\x00\x02\xb0\x12\x00\x00"  # a whole message of the Bolt protocol
@@ -141,6 +142,7 @@ def server(spare_neo4j: Any) -> Any:
     """A server with an empty store."""
     spare_neo4j.clear()
     open_store(spare_neo4j.url, create=True).close()
+    spare_neo4j.ask("CALL db.checkpoint()")  # once it is killed, it comes back without going through what others did
     return spare_neo4j
 
 
@@ -227,13 +229,13 @@ Serve = Callable[..., AbstractContextManager[httpx.Client]]
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Serve:
+def serve(nursery: Nursery, tmp_path: Path) -> Serve:
     """serve(url, sampler="snapshot"): a client of the real API over the store there, once it is ready."""
 
     @contextmanager
     def serving(url: str, sampler: str = "snapshot") -> Iterator[httpx.Client]:
-        api = Server(Settings(store=url, sampler=sampler, port=0, cache_dir=tmp_path / "cache"))
-        with api.running() as address, httpx.Client(base_url=address, timeout=120) as client:
+        settings = Settings(store=url, sampler=sampler, port=0, cache_dir=tmp_path / "cache")
+        with Server(settings, nursery).running() as address, httpx.Client(base_url=address, timeout=120) as client:
             while client.get("/readyz").status_code == 503:
                 pass
             yield client

@@ -61,7 +61,10 @@ class Scenario:
         return self.count() == self.census
 
 
-@pytest.fixture(scope="module", params=SCENARIOS)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=[] if "another" in name else pytest.mark.long) for name in SCENARIOS],
+)
 def scenario(request, server, source, open_proxy, read_back):
     return Scenario(request.param, server, source, open_proxy, read_back)
 
@@ -159,7 +162,7 @@ def test_the_command_is_killed(at, loading, server, proxy, graphkin):
     assert loading.leaves_nothing_else()
 
 
-@pytest.mark.parametrize(("at", "lost"), [(0.5, "request"), (1, "reply")])
+@pytest.mark.parametrize(("at", "lost"), [pytest.param(0.5, "request", marks=pytest.mark.long), (1, "reply")])
 def test_the_server_is_killed_and_started_again(at, lost, loading, server, proxy, monkeypatch):
     """The command goes on, also where the server published and died before it could say so."""
     monkeypatch.setitem(connection._PATIENCE, "long", 200)  # however slow this machine is

@@ -63,6 +63,7 @@ def test_the_features_are_the_graphs(social: str, graphs: list[nx.Graph], tmp_pa
 
 
 @pytest.mark.parametrize("strategy", ["hgc-fo", "hgc-ho"])
+@pytest.mark.long
 def test_offline_is_what_online_was_and_trains_alike(
     graphkin: Any, social: str, tmp_path: Path, strategy: Strategy
 ) -> None:

@@ -52,6 +52,7 @@ def test_two_processes_end_where_one_does(url: str, tmp_path: Path, beside: Path
         torch.testing.assert_close(two[name], value, rtol=0, atol=1e-3, msg=name)
 
 
+@pytest.mark.long
 def test_what_the_first_finds_wrong_ends_all_of_them(url: str, tmp_path: Path) -> None:
     """The others wait for it to make the folder."""
     (tmp_path / "precious").touch()

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource
@@ -32,6 +34,7 @@ def weights(folder: Path) -> bytes:
     return file.read_bytes()
 
 
+@pytest.mark.long
 def test_killed_servers_leave_the_weights_as_they_would_have_been(
     url: str, store_folder: Path, tmp_path: Path, serve_apart: Any, open_proxy: Any
 ) -> None:

@@ -115,6 +115,7 @@ def test_walks_that_are_missing_are_noticed(ask, generation, sampler):
             sampler.positives(np.arange(4, dtype=np.int32), policy, 0, 0)
 
 
+@pytest.mark.long
 def test_a_server_that_was_killed_projects_again_once_it_has_gds(connect, gds_server, toys, generation):
     sampler, other, anchors = GdsSampler(toys), GdsSampler(generation), np.arange(toys.size, dtype=np.int32)
     drawn(other)

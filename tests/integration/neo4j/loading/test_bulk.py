@@ -55,7 +55,9 @@ def stores(odd: Any, graphs: Any, nci_store: Path, tmp_path: Path) -> dict[str, 
     return {"odd": tmp_path / "store", "graphs": tmp_path / "store", "nci": nci_store}
 
 
-@pytest.mark.parametrize("collection", ["odd", "graphs", "nci"])
+@pytest.mark.parametrize(
+    "collection", ["odd", *(pytest.param(name, marks=pytest.mark.long) for name in ("graphs", "nci"))]
+)
 def test_an_imported_generation_is_the_same(
     graphkin: Callable[..., Any],
     stores: dict[str, Path],
