@@ -9,7 +9,7 @@ PYTEST := $(BIN)/pytest -W error
 SIDE_BY_SIDE := --numprocesses 2 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test test-page page lint format bench results graph-results check-long docs screenshot clean
+.PHONY: help demo unit test test-page kernels page lint format bench results graph-results check-long docs screenshot clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -20,12 +20,15 @@ demo: $(VENV)/.run ## ingest real molecules, serve them, print three example que
 unit: $(VENV)/.dev ## the tests of tests/unit alone: what to run while you edit
 	$(PYTEST) $(SIDE_BY_SIDE) tests/unit
 
-test: test-page ## every test that CI runs
+test: test-page kernels ## every test that CI runs
 	$(PYTEST) $(SIDE_BY_SIDE)
 
 test-page: page $(UI)/node_modules/.package-lock.json ## types and units of the page; its stories are in tests/e2e/page
 	$(NPM) run check
 	$(NPM) test
+
+kernels: $(VENV)/.dev ## compile once what every process of the tests would else compile for itself
+	$(BIN)/graphkin demo --once > /dev/null
 
 page: $(VENV)/.dev ## the page, unless it was built from these very sources
 	$(BIN)/python hatch_build.py
