@@ -166,15 +166,14 @@ def _times(results: GraphResults) -> Iterator[str]:
     yield "| part | arm | transductive | training folds only |"
     yield "|---|---|---|---|"
     yield _spent("ingest", "", [(without, cell) for without, cell in results.ingest.items()])
-    for arm in PRETRAINED:
-        cells = results.pretraining.items()
-        yield _spent("pre-training", arm, [(without, cell) for (own, _, without), cell in cells if own == arm])
+    for strategy in PRETRAINED:
+        mine = [(without, cell) for (own, _, without), cell in results.pretraining.items() if own == strategy]
+        yield _spent("pre-training", strategy, mine)
     for arm in ARMS:
-        cells = results.probes.items()
-        yield _spent("probe", arm, [(without, cell) for (_, own, _, without), cell in cells if own == arm])
+        mine = [(without, cell) for (_, own, _, without), cell in results.probes.items() if own == arm]
+        yield _spent("probe", arm, mine)
     for arm in ARMS:
-        cells = results.finetuning.items()
-        mine = [(without, cell) for (_, own, _, without, _), cell in cells if own == arm]
+        mine = [(without, cell) for (_, own, _, without, _), cell in results.finetuning.items() if own == arm]
         yield _spent("fine-tuning", arm, [each for each in mine if each[0] is None or arm != "random"])
 
 

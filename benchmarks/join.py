@@ -45,7 +45,8 @@ class Sample(NamedTuple):
     fingerprints: Path
 
     def words(self) -> UInt64:
-        return np.load(self.fingerprints)
+        words: UInt64 = np.load(self.fingerprints)
+        return words
 
 
 class Measured(NamedTuple):

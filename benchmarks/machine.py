@@ -38,8 +38,11 @@ def processor_seconds(pid: int | None) -> float:
 
 def family(pid: int | None) -> list[psutil.Process]:
     """The process and its descendants."""
+    if pid is None:
+        return []
     try:
-        return [first := psutil.Process(pid), *first.children(recursive=True)] if pid is not None else []
+        first = psutil.Process(pid)
+        return [first, *first.children(recursive=True)]
     except psutil.NoSuchProcess:
         return []
 

@@ -14,7 +14,6 @@ from time import perf_counter
 
 import numpy as np
 import torch
-from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.data import molecules
@@ -51,8 +50,8 @@ class Steps:
         """All that the device does in so many steps, one thing after the other."""
         with profile(activities=[ProfilerActivity.CUDA]) as profiler:
             self.seconds(count)
-        kernels = [event for event in profiler.events() if event.device_type == DeviceType.CUDA]
-        return sum(event.time_range.elapsed_us() for event in kernels) / 1e6
+        kernels = [event for event in profiler.events() if event.device_type.name == "CUDA"]
+        return float(sum(event.time_range.elapsed_us() for event in kernels) / 1e6)
 
     def _draw(self) -> Draw:
         anchors = self._config.draws.batch_size

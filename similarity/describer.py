@@ -3,11 +3,13 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic
+from typing import Generic, TypeVar
 
 import pyarrow as pa
 
-from graphkin.similarity.recipe import AnyRecipe
+from graphkin.similarity.recipe import Recipe
+
+Recipe_co = TypeVar("Recipe_co", bound=Recipe, covariant=True)
 
 _PLACE = re.compile(r"\S*/\S*|\b0x[0-9a-fA-F]+\b")  # a path, or where in memory
 _LONGEST = 200
@@ -25,7 +27,7 @@ def broken_off(error: Exception) -> str:
     return f"could not be described: {type(error).__name__}{': ' if said else ''}{said}"
 
 
-class Describer(ABC, Generic[AnyRecipe]):
+class Describer(ABC, Generic[Recipe_co]):
     """Turns the text of a record into a row of `schema`. Every process that reads records makes its own.
 
     Of the schema, `digest` (16 bytes) says which records are the same item; what has the name of a column of the item
@@ -37,7 +39,7 @@ class Describer(ABC, Generic[AnyRecipe]):
     """All that decides what `describe` returns."""
 
     @abstractmethod
-    def __init__(self, recipe: AnyRecipe, max_size: int) -> None:
+    def __init__(self, recipe: Recipe_co, max_size: int) -> None:
         """As the recipe says; items of more than `max_size` atoms or nodes are rejected."""
 
     @abstractmethod

@@ -3,7 +3,8 @@
 
 def fused(atoms: int) -> str:
     """Rings upon rings: RDKit parses it in no time and looks for its canonical SMILES for seconds."""
-    free, opened, text = list(range(1, 100)), {}, ""
+    free, text = list(range(1, 100)), ""
+    opened: dict[int, int] = {}
     for number in range(atoms):
         marks = []
         if number >= 3:

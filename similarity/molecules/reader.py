@@ -97,7 +97,7 @@ class MoleculeReader:
         return Description(
             smiles=stereo.canonical_text(molecule),
             inchikey=_inchikey(molecule) if self._recipe.inchikey else None,
-            molwt=round(Descriptors.MolWt(molecule), 6),  # type: ignore[attr-defined]  # the rest is the atoms' order
+            molwt=round(Descriptors.MolWt(molecule), 6),  # the rest is the atoms' order
             rings=molecule.GetRingInfo().NumRings(),  # sanitisation left the symmetrised SSSR there
             heavy_atoms=molecule.GetNumHeavyAtoms(),
         )

@@ -203,6 +203,7 @@ class Command:
             start_new_session=True,
         ) as process:
             try:
+                assert process.stdin is not None
                 process.stdin.write(records)
                 process.stdin.flush()
                 yield Session(process)
@@ -218,6 +219,7 @@ class Session:
 
     def said(self, stage: str) -> None:
         """Return when the command has reported this stage."""
+        assert self.process.stderr is not None
         assert any(line.startswith(f"{stage}:") for line in self.process.stderr)
 
     def members(self) -> set[int]:

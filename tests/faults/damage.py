@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import httpx
 import networkx as nx
@@ -115,7 +116,7 @@ async def answers(store, damaged=None):
         async with app.router.lifespan_context(app) as state:
 
             async def served(scope, receive, send):
-                await app({**scope, "state": dict(state)}, receive, send)
+                await app({**scope, "state": dict(state or {})}, receive, send)
 
             client = httpx.AsyncClient(transport=httpx.ASGITransport(served), base_url="http://localhost")
             async with client:
@@ -147,7 +148,7 @@ def judged(reply, expected, damaged):
 
 def trial(store, name, expected):
     """In a fork: how the requests were answered, whether the damage was shown in the end, and what `verify` says."""
-    result = {}
+    result: dict[str, Any] = {}
     try:
         replies, shown = asyncio.run(answers(store, None if name == CATALOG else name))
         result["replies"] = Counter(judged(*pair, name) for pair in zip(replies, expected, strict=True))

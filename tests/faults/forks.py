@@ -50,7 +50,9 @@ def _provenance(size, edges):
     return Provenance(
         kind="molecule",
         recipe={"threshold": 0.7},
+        structure="smiles",
         versions={"rdkit": "none"},
+        libraries=["rdkit"],
         inputs=[],
         counts=Counts(read=size + 1, kept=size, duplicates=0, rejected=1),
         edges=edges,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 
 def test_nothing_is_answered_from_damage(tmp_path: Path) -> None:
-    campaign = [sys.executable, Path(__file__).with_name("damage.py"), tmp_path, "--trials", "15", "--seed", "1"]
+    script = str(Path(__file__).with_name("damage.py"))
+    campaign = [sys.executable, script, str(tmp_path), "--trials", "15", "--seed", "1"]
     ended = subprocess.run(campaign, capture_output=True, text=True)
     lines = ended.stdout.splitlines()
     assert [line for line in lines if '"right": true' not in line] == []

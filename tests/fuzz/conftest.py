@@ -102,7 +102,7 @@ def server(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
         "GRAPHKIN_CACHE_DIR": str(folder / "cache"),
         "GRAPHKIN_ALLOWED_HOSTS": "localhost,127.0.0.1",
     }
-    command = [COMMAND, "serve", "--store", store_folder, "--port", "0"]
+    command: list[str | Path] = [COMMAND, "serve", "--store", store_folder, "--port", "0"]
     with Server(command, folder / "log", env=environment, cwd=folder) as server:
         yield server
 

@@ -41,6 +41,7 @@ class Ingester:
         process.peak = 0
         told = {"file": str(path), "kind": file.kind, "collection": next(self._names), "read": file.read}
         process.tell(json.dumps(told))
+        assert process.process.stdout is not None
         ready, _, _ = select.select([process.process.stdout], [], [], PATIENCE)
         line = process.line() if ready else ""
         if line:
@@ -50,7 +51,8 @@ class Ingester:
 
     def _start(self, kind: str) -> Watched:
         # No script: every worker process of every ingest would import it again.
-        command = [sys.executable, "-c", "from tests.fuzz.ingesting import main; main()", self._folder / kind, kind]
+        program = "from tests.fuzz.ingesting import main; main()"
+        command = [sys.executable, "-c", program, str(self._folder / kind), kind]
         process = Watched(command, self._folder / f"{kind}.log", cwd=Path(__file__).parents[2]).__enter__()
         self._running[kind] = process
         assert process.line() == "ready\n", process.said()
@@ -109,7 +111,7 @@ def test_file(ingester: Ingester, case: File, tmp_path: Path) -> None:
 def test_the_command_line_says_the_same(id: str, code: int, tmp_path: Path) -> None:
     (case,) = (case for case in every_file() if case.id == id)
     place = ("--store", tmp_path / "store", "--collection", "c", "--max-rejected", "1", "--workers", "1")
-    command = [COMMAND, "ingest", case.kind, case.write(tmp_path), *place]
+    command: list[str | Path] = [COMMAND, "ingest", case.kind, case.write(tmp_path), *place]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert ended.returncode == code, ended.stderr
     assert "Traceback" not in ended.stderr

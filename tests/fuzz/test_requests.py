@@ -39,7 +39,7 @@ Replay = Mapping[str, Reply | Exception]
 @pytest.fixture(scope="module")
 def replay(request: pytest.FixtureRequest, server: Server, known: Mapping[str, str]) -> Replay:
     """What came back for all the requests that this run is about."""
-    chosen = [
+    chosen: list[Any] = [
         item.callspec.params["case"]
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.originalname == "test_request"

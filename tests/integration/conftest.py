@@ -96,13 +96,15 @@ def publish_ring(store: Store, collection: str, size: int, kind: Kind = "graph")
     with store.draft(collection, kind) as draft:
         draft.append_items(pa.RecordBatch.from_pydict(columns, schema=ITEM_SCHEMA))
         draft.append_fingerprints(np.ones((size, 1), np.uint64))
-        draft.append_edges(Edges(*pairs[:, order], similarity[order]))
+        draft.append_edges(Edges(pairs[0, order], pairs[1, order], similarity[order]))
         draft.write_forest(Edges(*near, np.full(size - 2, 0.9, np.float32)))
         return draft.publish(
             Provenance(
                 kind=kind,
                 recipe={"threshold": 0.4},
+                structure="smiles" if kind == "molecule" else "structure",
                 versions={"rdkit": "none"},
+                libraries=["rdkit"],
                 inputs=[],
                 counts=Counts(read=size, kept=size, duplicates=0, rejected=0),
                 edges=pairs.shape[1],
@@ -172,7 +174,7 @@ def serve_apart() -> Callable[[Path, Path], AbstractContextManager[tuple[str, "s
 
     @contextmanager
     def serving(store: Path, folder: Path) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
-        command = [Path(sys.executable).with_name("graphkin"), "serve", "--store", store, "--port", "0"]
+        command = [str(Path(sys.executable).with_name("graphkin")), "serve", "--store", str(store), "--port", "0"]
         environment = {**os.environ, "GRAPHKIN_CACHE_DIR": str(folder), "PYTHONUNBUFFERED": "1"}
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
             try:

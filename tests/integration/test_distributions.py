@@ -130,7 +130,7 @@ def test_an_adapter_of_another_package_is_held_to_the_contract(
     (site / "adapter.py").write_text(ADAPTER)
     elsewhere.mkdir()
     (elsewhere / "test_adapter.py").write_text(TESTS)
-    command = [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider", elsewhere, "-k"]
+    command = [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(elsewhere), "-k"]
 
     def tested(which: str) -> str:
         environment = {**os.environ, "PYTHONPATH": str(site)}

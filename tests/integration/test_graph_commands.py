@@ -225,19 +225,9 @@ if __name__ == "__main__":
 def test_where_grakel_is_not_installed(lines: Path, tmp_path: Path, kernel: str, code: int) -> None:
     script = tmp_path / "without.py"
     script.write_text(_WITHOUT)
-    arguments = [
-        "ingest",
-        "graphs",
-        lines,
-        "--store",
-        tmp_path / "s",
-        "--collection",
-        "c",
-        "--closeness",
-        "1",
-        "--json",
-    ]
-    done = subprocess.run([sys.executable, script, *arguments, "--kernel", kernel], capture_output=True, text=True)
+    ingest = ["ingest", "graphs", str(lines), "--store", str(tmp_path / "s"), "--collection", "c", "--closeness", "1"]
+    command = [sys.executable, str(script), *ingest, "--json", "--kernel", kernel]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == code, done.stderr
     if code:
         assert f"the kernel {kernel} needs GraKeL" in done.stderr

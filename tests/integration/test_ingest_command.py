@@ -15,12 +15,12 @@ MOLECULES = ["CCO", "CCN", "CCCO", "c1ccccc1", "c1ccccc1O", "CC(=O)O", "CC(=O)OC
 SMI = "".join(f"{smiles}\tm{number}\n" for number, smiles in enumerate(MOLECULES))
 
 
-def manifest(outcome: object) -> dict:
+def manifest(outcome: Any) -> dict:
     assert outcome.code == 0, outcome.err
     return json.loads(outcome.out)
 
 
-def generation(outcome: object) -> str:
+def generation(outcome: Any) -> str:
     return manifest(outcome)["generation"]
 
 

@@ -25,7 +25,7 @@ def test_the_family_of_a_process() -> None:
 
 def test_against_the_real_server(tmp_path: Path) -> None:
     options = ["--clients", "10", "--seconds", "3", "--quiet", "0", "--molecules", "3000"]
-    place = ["--cache", tmp_path, "--json", tmp_path / "numbers.json"]
+    place = ["--cache", str(tmp_path), "--json", str(tmp_path / "numbers.json")]
     command = [sys.executable, "-m", "benchmarks.load", *options, *place]
     printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert "failed:" not in printed

@@ -119,7 +119,7 @@ def test_positives_replay(graphkin: Callable[..., Any], where: tuple[str, ...]) 
     "wrong", [("--k", 10**9), ("--length", 0), ("--p", 0), ("--p-end", 1), ("--seed", -1), ("--seed", 2**53)]
 )
 def test_positives_asked_wrongly(
-    graphkin: Callable[..., Any], where: tuple[str, ...], wrong: tuple[object, ...]
+    graphkin: Callable[..., Any], where: tuple[str, ...], wrong: tuple[str, float]
 ) -> None:
     outcome = graphkin("positives", *where, "--id", 1, "--policy", "random_walk", *wrong)
     assert outcome.code == 2

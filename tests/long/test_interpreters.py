@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", ROOT]
-    subprocess.run([*command, "--wheel-dir", folder], check=True)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", str(ROOT)]
+    subprocess.run([*command, "--wheel-dir", str(folder)], check=True)
     (built,) = folder.glob("*.whl")
     return built
 

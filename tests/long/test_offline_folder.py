@@ -19,15 +19,15 @@ def test_ten_epochs_of_zinc_fit_in_60_mib(tmp_path: Path, monkeypatch: pytest.Mo
     if not DATA.exists():
         pytest.fail(f"{DATA} is missing: this check needs the shared data folder")
     monkeypatch.setenv("GRAPHKIN_CACHE_DIR", str(tmp_path / "cache"))
-    place = ["--store", tmp_path / "store", "--collection", "zinc"]
+    place = ["--store", str(tmp_path / "store"), "--collection", "zinc"]
     subprocess.run([COMMAND, "ingest", "molecules", DATA, "--format", "smi", *place], check=True)
-    serve = [COMMAND, "serve", "--store", tmp_path / "store", "--port", "0"]
+    serve = [str(COMMAND), "serve", "--store", str(tmp_path / "store"), "--port", "0"]
     with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True, bufsize=1) as server:
         try:
             assert server.stdout
             url = re.search(r"http://\S+", server.stdout.readline())
             assert url
-            what = ["--collection", "zinc", "--strategy", "hgc-fo", "--epochs", "10", "--output", tmp_path / "out"]
+            what = ["--collection", "zinc", "--strategy", "hgc-fo", "--epochs", "10", "--output", str(tmp_path / "out")]
             subprocess.run([COMMAND, "fetch", "--api", url[0], *what], check=True)
         finally:
             server.kill()

@@ -62,9 +62,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def url(folder: Path) -> Iterator[str]:
     if not DATA.exists():
         pytest.fail(f"{DATA} is missing: this check needs the shared data folder")
-    place = ["--store", folder / "store", "--collection", "zinc"]
+    place = ["--store", str(folder / "store"), "--collection", "zinc"]
     subprocess.run([COMMAND, "ingest", "molecules", DATA, "--format", "smi", "--threshold", "0.5", *place], check=True)
-    serve = [COMMAND, "serve", "--store", folder / "store", "--port", "0"]
+    serve = [str(COMMAND), "serve", "--store", str(folder / "store"), "--port", "0"]
     environment = {**os.environ, "GRAPHKIN_CACHE_DIR": str(folder / "server")}
     with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True, bufsize=1, env=environment) as server:
         try:

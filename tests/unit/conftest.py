@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from rdkit import Chem, DataStructs
-from rdkit.Chem import MACCSkeys, rdFingerprintGenerator
+from rdkit.Chem import rdFingerprintGenerator, rdMolDescriptors
 
 from graphkin.ingest.progress import Progress
 
 GENERATORS: dict[str, Callable[[Chem.Mol], Any]] = {
     "morgan": rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048).GetFingerprint,
     "rdkit": rdFingerprintGenerator.GetRDKitFPGenerator().GetFingerprint,
-    "maccs": MACCSkeys.GenMACCSKeys,
+    "maccs": rdMolDescriptors.GetMACCSKeysFingerprint,
     "atompair": rdFingerprintGenerator.GetAtomPairGenerator().GetFingerprint,
     "torsion": rdFingerprintGenerator.GetTopologicalTorsionGenerator().GetFingerprint,
 }

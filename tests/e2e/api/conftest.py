@@ -61,7 +61,9 @@ def publish_named(store: Store, collection: str, names: list[str]) -> str:
             Provenance(
                 kind="graph",
                 recipe={"threshold": 0.4},
+                structure="structure",
                 versions={},
+                libraries=[],
                 inputs=[],
                 counts=Counts(read=count, kept=count, duplicates=0, rejected=0),
                 edges=1,

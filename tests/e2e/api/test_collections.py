@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -40,7 +41,8 @@ def test_what_was_rejected_is_listed_with_where_it_stood_and_why(
     for line, text in broken.items():
         lines.insert(line - 1, text)
     publish(own_folder, "chains", lines)
-    url, found, cursor = "/v1/collections/chains/rejections", [], None
+    url, cursor = "/v1/collections/chains/rejections", None
+    found: list[dict[str, Any]] = []
     with serve(own_folder) as client:
         while found == [] or cursor is not None:
             page = client.get(url, params={"limit": 2, **({"cursor": cursor} if cursor else {})}).json()

@@ -181,4 +181,6 @@ def test_the_client_does_not_try_a_damaged_generation_again(own_folder: Path, se
             nci.epoch(0, "first_order")
         assert time.monotonic() - before < 30
         listed = {each.name: each.damaged for each in server.collections()}
-        assert listed["nci"].file == "indptr.npy"
+        told = listed["nci"]
+        assert told is not None
+        assert told.file == "indptr.npy"

@@ -1,5 +1,6 @@
 import csv
 import io
+from typing import Any
 from xml.etree import ElementTree
 
 import httpx
@@ -36,7 +37,9 @@ def edges_of(reply: httpx.Response) -> list[Edge]:
         case "application/graphml+xml":
             root = ElementTree.fromstring(reply.content)
             found = root.iter("{http://graphml.graphdrawing.org/xmlns}edge")
-            return [(int(e.get("source")[1:]), int(e.get("target")[1:]), float(e[0].text)) for e in found]
+            return [
+                (int(e.attrib["source"][1:]), int(e.attrib["target"][1:]), float(e.findtext("*", ""))) for e in found
+            ]
         case "application/vnd.apache.parquet":
             table = pq.read_table(io.BytesIO(reply.content))
         case "application/vnd.apache.arrow.stream":
@@ -100,7 +103,7 @@ def to_aspirin(client: httpx.Client) -> np.ndarray:
     items = client.get(f"{URL}/items", params={"limit": 1000}).json()["items"]
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
     asked, *prints = [generator.GetFingerprint(Chem.MolFromSmiles(s)) for s in (ASPIRIN, *(i["smiles"] for i in items))]
-    return np.float32(DataStructs.BulkTanimotoSimilarity(asked, prints))
+    return np.array(DataStructs.BulkTanimotoSimilarity(asked, prints), np.float32)
 
 
 def similarities_of(reply: httpx.Response) -> list[tuple[int, float]]:
@@ -125,7 +128,7 @@ def test_items_have_their_similarity_to_the_query(client: httpx.Client, to_aspir
     body = {"ids": ids, "what": "items", "format": format, "query_smiles": ASPIRIN}
     found = similarities_of(client.post(f"{URL}/export", json=body))
     assert [id for id, _ in found] == ids
-    assert np.array_equal(np.float32([similarity for _, similarity in found]), to_aspirin[ids])
+    assert np.array_equal(np.array([similarity for _, similarity in found], np.float32), to_aspirin[ids])
 
 
 def test_a_file_says_what_the_search_showed(client: httpx.Client) -> None:
@@ -167,7 +170,13 @@ def test_graphml_has_a_stored_query_once(client: httpx.Client, edges: list[Edge]
 
 def test_some_columns_of_some_items(client: httpx.Client) -> None:
     items = client.get(f"{URL}/items", params={"limit": 1000}).json()["items"]
-    asked = {"what": "items", "format": "arrow", "columns": ["names", "smiles"], "start": 7, "stop": 391}
+    asked: dict[str, Any] = {
+        "what": "items",
+        "format": "arrow",
+        "columns": ["names", "smiles"],
+        "start": 7,
+        "stop": 391,
+    }
     table = pa.ipc.open_stream(client.get(f"{URL}/export", params=asked).content).read_all()
     assert table.to_pylist() == [{"smiles": item["smiles"], "names": item["names"]} for item in items[7:391]]
     lines = client.get(f"{URL}/export", params={**asked, "format": "csv", "columns": "id", "stop": 9}).text
@@ -177,14 +186,14 @@ def test_some_columns_of_some_items(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
 def test_similar_edges_of_a_range(client: httpx.Client, edges: list[Edge], format: str) -> None:
-    asked = {"what": "edges", "format": format, "start": 20, "stop": 150, "min_similarity": 0.6}
+    asked: dict[str, Any] = {"what": "edges", "format": format, "start": 20, "stop": 150, "min_similarity": 0.6}
     got = edges_of(client.get(f"{URL}/export", params=asked))
     assert got
     assert [edge[:2] for edge in got] == [(a, b) for a, b, similarity in edges if 20 <= a < 150 and similarity >= 0.6]
 
 
 def test_similar_edges_as_a_graph(client: httpx.Client, edges: list[Edge]) -> None:
-    asked = {"what": "edges", "format": "graphml", "min_similarity": 0.6}
+    asked: dict[str, Any] = {"what": "edges", "format": "graphml", "min_similarity": 0.6}
     got = edges_of(client.get(f"{URL}/export", params=asked))
     assert got == [edge for edge in edges if edge[2] >= 0.6]
 
@@ -205,7 +214,7 @@ def test_similar_edges_as_a_graph(client: httpx.Client, edges: list[Edge]) -> No
     ],
 )
 def test_what_an_export_does_not_offer(
-    client: httpx.Client, asked: dict[str, object], detail: str, given: object, expected: str
+    client: httpx.Client, asked: dict[str, Any], detail: str, given: object, expected: str
 ) -> None:
     refused = client.get(f"{URL}/export", params={"format": "csv", **asked})
     told = refused.json()
@@ -224,7 +233,7 @@ def test_what_an_export_does_not_offer(
         ({"what": "items", "columns": ["id"] * 1001}, "columns"),
     ],
 )
-def test_what_does_not_fit_together(client: httpx.Client, asked: dict[str, object], detail: str) -> None:
+def test_what_does_not_fit_together(client: httpx.Client, asked: dict[str, Any], detail: str) -> None:
     refused = client.get(f"{URL}/export", params={"format": "csv", **asked})
     assert refused.status_code == 422
     assert detail in refused.json()["detail"]

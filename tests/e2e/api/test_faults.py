@@ -48,8 +48,10 @@ def test_a_bug_is_a_500_whose_id_is_in_the_log_and_whose_traceback_is_not_in_the
         assert reply.headers["X-Content-Type-Options"] == "nosniff"
         assert "secret" not in reply.text
         assert "ZeroDivisionError" not in reply.text
-        number = re.fullmatch("urn:uuid:(.*)", reply.json()["instance"]).group(1)
-        (record,) = [record for record in caplog.records if number in record.getMessage()]
+        number = re.fullmatch("urn:uuid:(.*)", reply.json()["instance"])
+        assert number is not None
+        (record,) = [record for record in caplog.records if number[1] in record.getMessage()]
+        assert record.exc_info is not None
         assert record.exc_info[0] is ZeroDivisionError
         assert 'route="/v1/bug",status="500"' in client.get("/metrics").text
         assert client.get(f"{URL}/items/5").status_code == 200

@@ -180,9 +180,9 @@ def test_a_small_graph_has_a_circle_a_node_and_a_line_an_edge(
     assert (svg.get("width"), svg.get("height")) == ("300px", "200px")
     assert (_count(svg, "circle"), _count(svg, "line")) == (content["num_nodes"], len(content["edges"]))
     assert svg.findtext(f"{SVG}desc") == f"{content['num_nodes']} nodes, {len(content['edges'])} edges"
-    circles = {(c.get("cx"), c.get("cy")): float(c.get("r")) for c in svg.iter(f"{SVG}circle")}
+    circles = {(c.attrib["cx"], c.attrib["cy"]): float(c.attrib["r"]) for c in svg.iter(f"{SVG}circle")}
     assert all(r <= float(x) <= 300 - r and r <= float(y) <= 200 - r for (x, y), r in circles.items())
-    ends = {(line.get(f"x{end}"), line.get(f"y{end}")) for line in svg.iter(f"{SVG}line") for end in "12"}
+    ends = {(line.attrib[f"x{end}"], line.attrib[f"y{end}"]) for line in svg.iter(f"{SVG}line") for end in "12"}
     assert ends <= set(circles)
     assert (
         client.get(f"{URL}/items/{id}/depiction.svg").content == client.get(f"{URL}/items/{id}/depiction.svg").content
@@ -199,10 +199,10 @@ def test_a_large_graph_is_summarised(client: httpx.Client, id: int, counts: str,
     assert counts in [text.text for text in svg.iter(f"{SVG}text")]
     bars = [bar for bar in svg.iter(f"{SVG}rect") if bar.get("x")]
     for bar in bars:
-        x, y, width, height = (float(bar.get(name)) for name in ("x", "y", "width", "height"))
+        x, y, width, height = (float(bar.attrib[name]) for name in ("x", "y", "width", "height"))
         assert 0 <= x <= x + width <= side
         assert 0 <= y <= y + height <= side
-    tall = [float(bar.get("height")) > 0 for bar in bars]
+    tall = [float(bar.attrib["height"]) > 0 for bar in bars]
     assert tall == ([False, True, True] if id == TOO_MANY_NODES else [False] * 6 + [True])  # degrees 1, 2; all 39
 
 

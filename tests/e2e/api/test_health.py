@@ -30,7 +30,7 @@ def counted(client: httpx.Client) -> dict[tuple[str, str, str], float]:
     """(method, route, status) -> requests."""
     pattern = r'graphkin_http_requests_total\{method="(.*)",route="(.*)",status="(.*)"\} (.*)'
     lines = (re.fullmatch(pattern, line) for line in client.get("/metrics").text.splitlines())
-    return {line.group(1, 2, 3): float(line.group(4)) for line in lines if line}
+    return {(line[1], line[2], line[3]): float(line[4]) for line in lines if line}
 
 
 def test_requests_are_counted_by_route_and_never_by_what_clients_make_up(client: httpx.Client) -> None:

@@ -110,7 +110,7 @@ def test_a_batch_answers_in_the_order_asked_and_every_time_the_same(client: http
 
 
 def test_positives_are_explained(client: httpx.Client, size: int) -> None:
-    policy = {"policy": "random_walk", "k": 8, "length": 3, "seed": 5}
+    policy: dict[str, str | int] = {"policy": "random_walk", "k": 8, "length": 3, "seed": 5}
     for id in range(0, size, 11):
         reply = client.get(f"{URL}/items/{id}/positives", params=policy).json()
         near = client.get(f"{URL}/items/{id}/neighbors", params={"limit": 1000}).json()["neighbors"]

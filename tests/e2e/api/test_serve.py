@@ -65,6 +65,7 @@ def test_its_workers_end_with_the_server(store_folder: Path, tmp_path: Path, num
     given = {"GRAPHKIN_STORE": str(store_folder), "GRAPHKIN_PORT": "0", "GRAPHKIN_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", PROGRAM]
     with subprocess.Popen(command, env={**os.environ, **given}, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
         url = process.stdout.readline().strip()
         for path in ("structure?smiles=OCC", "items/0/depiction.svg", "export?what=items&format=csv"):
             assert httpx.get(f"{url}/v1/collections/nci/{path}", timeout=60).status_code == 200
@@ -82,6 +83,7 @@ def test_a_signal_ends_the_server_when_its_replies_have_ended(
     given = {"GRAPHKIN_STORE": str(store_folder), "GRAPHKIN_PORT": "0", "GRAPHKIN_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", PROGRAM]
     with subprocess.Popen(command, env={**os.environ, **given}, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
         url = process.stdout.readline().strip()
         with httpx.stream("GET", f"{url}/v1/collections/nci/negatives?batches=16384", timeout=60) as reply:
             chunks = reply.iter_bytes()
@@ -109,6 +111,7 @@ def test_a_setting_that_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch, name:
     with pytest.raises(InvalidInput) as failure:
         Settings()
     assert failure.value.given == text
+    assert failure.value.hint is not None
     assert f"GRAPHKIN_{name}" in failure.value.hint
 
 

@@ -35,7 +35,7 @@ def test_any_structure_is_drawn(client: httpx.Client, given: dict[str, str]) -> 
     assert reply.headers["content-type"] == "image/svg+xml"
     svg = ElementTree.fromstring(reply.content)
     assert (svg.get("width"), svg.get("height")) == ("300px", "100px")
-    assert svg.find(f"{SVG}title").text == Chem.CanonSmiles(ASPIRIN)
+    assert svg.findtext(f"{SVG}title") == Chem.CanonSmiles(ASPIRIN)
 
 
 def test_a_bare_plus_is_read_as_one(client: httpx.Client) -> None:
@@ -51,7 +51,7 @@ def test_the_space_before_an_extension_stays_one(client: httpx.Client, escaped: 
     assert text.endswith("|")
     assert "[N+]" in text
     svg = ElementTree.fromstring(client.get(racemate.format("structure.svg")).content)
-    assert svg.find(f"{SVG}title").text == text
+    assert svg.findtext(f"{SVG}title") == text
 
 
 @pytest.mark.parametrize("route", ["structure", "structure.svg"])

@@ -105,6 +105,6 @@ def test_a_file_shows_the_same(opened: Page) -> None:
         with opened.expect_download() as download:
             opened.get_by_role("button", name="PNG of the graph").click()
         image = np.array(Image.open(io.BytesIO(Path(download.value.path()).read_bytes())).convert("RGBA"))
-        on_paper = tuple(round(255 + 0.45 * (part - 255)) for part in EDGE["light"])
-        drawn[threshold] = ink(image, on_paper)
+        red, green, blue = (round(255 + 0.45 * (part - 255)) for part in EDGE["light"])  # on paper
+        drawn[threshold] = ink(image, (red, green, blue))
     assert drawn["0.3"] > 2 * drawn["1"]  # names are grey here and there too

@@ -40,7 +40,7 @@ def molecules() -> Iterator[str]:
 def hub(hierarchy: Any, serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server of one collection: methane, and what is similar to it; some of that to each other."""
     rest = list(islice(molecules(), NEIGHBOURS))
-    none = {"structure": None, "inchikey": None, "names": []}
+    none: dict[str, Any] = {"structure": None, "inchikey": None, "names": []}
     spokes = {(0, place): 0.99 - 0.5 * (place - 0.5) / NEIGHBOURS for place in range(1, NEIGHBOURS + 1)}
     ring = dict.fromkeys(pairwise(range(1, NEIGHBOURS + 1)), 0.45)
     folder = tmp_path_factory.mktemp("hub") / "store"

@@ -101,7 +101,10 @@ def test_what_is_pointed_at_is_enlarged(page: Page, neighbours: list[dict[str, A
     rows.nth(3).hover()
     expect(compared).to_contain_text(neighbours[3]["item"]["smiles"])
     picture = compared.get_by_role("img")
-    assert picture.bounding_box()["width"] > 2.5 * rows.nth(3).get_by_role("img").bounding_box()["width"]
+    large, small = picture.bounding_box(), rows.nth(3).get_by_role("img").bounding_box()
+    assert large is not None
+    assert small is not None
+    assert large["width"] > 2.5 * small["width"]
     rows.nth(1).get_by_role("img").click()
     page.locator("#box").hover()
     expect(compared).to_contain_text(neighbours[1]["item"]["smiles"])

@@ -61,7 +61,7 @@ def neighbours(api: httpx.Client) -> list[dict[str, Any]]:
 
 def drawn(api: httpx.Client, item: dict[str, Any], width: int, height: int) -> str:
     """The API's picture of an item, with what it shares with the query."""
-    size = {"width": width, "height": height, "highlight_smiles": QUERY}
+    size: dict[str, str | int] = {"width": width, "height": height, "highlight_smiles": QUERY}
     return api.get(f"{URL}/{item['id']}/depiction.svg", params=size).text
 
 
@@ -110,7 +110,7 @@ def test_the_last_that_is_pointed_at_is_shown(
     held = Held(page, COMPARED)
     with page.expect_request(COMPARED):
         rows.nth(3).hover()
-    with page.expect_event("requestfailed", lambda request: COMPARED.search(request.url)):  # nobody waits for it
+    with page.expect_event("requestfailed", lambda request: bool(COMPARED.search(request.url))):  # nobody waits for it
         rows.nth(4).hover()
     picture = page.locator("figure.other").get_by_role("img")
     assert ink(picture) == 0

@@ -50,7 +50,9 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Provenance(
                 kind="molecule",
                 recipe={"threshold": 0.4},
+                structure="smiles",
                 versions={},
+                libraries=[],
                 inputs=[],
                 counts=Counts(read=MOLECULES, kept=MOLECULES, duplicates=0, rejected=0),
                 edges=len(edges),

@@ -90,7 +90,7 @@ def test_what_was_rejected_is_listed(page: Page, look: Look) -> None:
 def test_positives_say_why_they_are(page: Page, api: httpx.Client, look: Look) -> None:
     item = api.get(f"{COLLECTION}/items", params={"smiles": QUERY}).json()["items"][0]
     page.goto(f"/?collection=chembl&q={QUERY}&view=positives")
-    parameters = {"policy": "random_walk", "k": 10, "seed": 0}
+    parameters: dict[str, str | int] = {"policy": "random_walk", "k": 10, "seed": 0}
     drawn = api.get(f"{COLLECTION}/items/{item['id']}/positives", params=parameters).json()["positives"]
     shown = page.get_by_label("Positives").get_by_role("listitem")
     distinct = {positive["item"]["id"]: positive for positive in reversed(drawn)}

@@ -40,8 +40,9 @@ def checkpoint(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) 
 
 def test_from_a_checkpoint(graphkin: Any, file: Path, checkpoint: Path, tmp_path: Path) -> None:
     output = tmp_path / "result.json"
-    command = ("finetune", "--csv", file, "--smiles-column", "smiles", "--targets", "oxygen,nitrogen")
-    command += ("--checkpoint", checkpoint, "--seeds", "0,1", "--epochs", 2, "--output", output)
+    data = ("--csv", file, "--smiles-column", "smiles", "--targets", "oxygen,nitrogen")
+    how = ("--checkpoint", checkpoint, "--seeds", "0,1", "--epochs", 2, "--output", output)
+    command = ("finetune", *data, *how)
     ended = graphkin(*command)
     assert ended.code == 0
     document = json.loads(output.read_text())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 import torch.distributed
-import torch.multiprocessing
+from torch.multiprocessing.spawn import spawn
 
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.model.batch import Assembler
@@ -37,9 +37,8 @@ def draws(config: PretrainConfig) -> list[Draw]:
     for _ in range(STEPS):
         anchors = np.sort(random.choice(24, 7, replace=False))[::-1]
         positives = random.integers(24, size=(7, slots))
-        made.append(
-            Draw(anchors.astype(np.int32), positives.astype(np.int32), random.choice(24, config.draws.negatives))
-        )
+        negatives = random.choice(24, config.draws.negatives)
+        made.append(Draw(anchors.astype(np.int32), positives.astype(np.int32), negatives.astype(np.int32)))
     return made
 
 
@@ -77,7 +76,7 @@ def work(rank: int, folder: Path) -> None:
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> list[dict[Strategy, dict[str, torch.Tensor]]]:
     folder = tmp_path_factory.mktemp("ranks")
-    torch.multiprocessing.spawn(work, (folder,), nprocs=2)
+    spawn(work, (folder,), nprocs=2)
     return [torch.load(folder / f"rank{rank}") for rank in range(2)]
 
 

@@ -42,10 +42,10 @@ def test_two_processes_end_where_one_does(url: str, tmp_path: Path, beside: Path
         assert ended.returncode == 0, ended.stderr
         assert ended.stdout == f"{tmp_path / name / 'step-000000004'}: done\n"
         assert ended.stderr.count("step 4 of 4") == 1
-    for one, two in zip(records(tmp_path / "one"), records(tmp_path / "two"), strict=True):
-        assert one.keys() == two.keys()
-        assert [two[name] for name in one if name != "wait_share"] == pytest.approx(
-            [one[name] for name in one if name != "wait_share"], rel=1e-3
+    for line, other in zip(records(tmp_path / "one"), records(tmp_path / "two"), strict=True):
+        assert line.keys() == other.keys()
+        assert [other[name] for name in line if name != "wait_share"] == pytest.approx(
+            [line[name] for name in line if name != "wait_share"], rel=1e-3
         )
     one, two = read_model(tmp_path / "one"), read_model(tmp_path / "two")
     for name, value in one.items():

@@ -67,7 +67,7 @@ def served_otherwise(asks, right):
     requests that were answered whole, but not as an undisturbed server does."""
 
     def ask(url, random, until_it_breaks):
-        wrong = []
+        wrong: list[object] = []
         with httpx.Client(base_url=url, timeout=60) as client:
             try:
                 while True:

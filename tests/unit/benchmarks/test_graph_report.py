@@ -33,8 +33,8 @@ def results(seeds: Sequence[int]) -> GraphResults:
         folds = range(10) if without is None else [without]
         made.ingest[without] = {"seconds": 60.0}
         for seed in seeds:
-            for arm in PRETRAINED:
-                made.pretraining[arm, seed, without] = spent
+            for strategy in PRETRAINED:
+                made.pretraining[strategy, seed, without] = spent
             for arm in ARMS:
                 for name in SETS:
                     scores = [{"accuracy": accuracy(arm, fold)} for fold in folds]

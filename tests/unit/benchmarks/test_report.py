@@ -16,8 +16,8 @@ def results(seeds: int) -> Results:
     random = np.random.default_rng(0)
     made = Results(2000, 64, 40, True, {}, {}, {})
     for seed in range(seeds):
-        for arm in PRETRAINED:
-            made.pretraining[arm, seed] = {"seconds": 600.0, "processor_seconds": 540.0}
+        for strategy in PRETRAINED:
+            made.pretraining[strategy, seed] = {"seconds": 600.0, "processor_seconds": 540.0}
         for name in (*INTERPRETED, *UNINTERPRETED):
             split = random.normal(0.7, 0.05, 10)  # which all arms share
             for arm, gain in GAIN.items():
@@ -29,8 +29,8 @@ def results(seeds: int) -> Results:
         for name in FINETUNED:
             for arm in ("random", *PRETRAINED):
                 auc = 0.8 + GAIN[arm] + random.normal(0, 0.005)
-                scores = {"auc": auc, "late_auc": auc - 0.2}
-                made.finetuning[name, arm, seed] = {**scores, "seconds": 120.0, "processor_seconds": 60.0}
+                cell = {"auc": auc, "late_auc": auc - 0.2}
+                made.finetuning[name, arm, seed] = {**cell, "seconds": 120.0, "processor_seconds": 60.0}
     return made
 
 

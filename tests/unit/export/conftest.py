@@ -29,7 +29,9 @@ class MemoryGeneration(Generation):
         self.manifest = Manifest(
             kind=kind,
             recipe={"threshold": 0.4, "inchikey": inchikey},
+            structure="smiles" if kind == "molecule" else "structure",
             versions={},
+            libraries=[],
             inputs=[],
             counts=Counts(read=kept, kept=kept, duplicates=0, rejected=0),
             edges=len(edges),
@@ -90,11 +92,6 @@ EDGES = [(0, 1, 0.7), (0, 4, 1.0), (1, 2, 0.4), (2, 3, 1 / 3), (2, 4, 0.05), (3,
 
 
 @pytest.fixture
-def generation() -> MemoryGeneration:
-    return MemoryGeneration(ITEMS, EDGES)
-
-
-@pytest.fixture
 def items() -> list[dict]:
     return ITEMS
 
@@ -108,3 +105,8 @@ def edges() -> list[tuple]:
 def make() -> type[MemoryGeneration]:
     """make(items, edges, kind=, inchikey=) -> a generation."""
     return MemoryGeneration
+
+
+@pytest.fixture
+def generation(make: type[MemoryGeneration]) -> MemoryGeneration:
+    return make(ITEMS, EDGES)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphkin.export import MEDIA_TYPES, export_edges
+from graphkin.export import MEDIA_TYPES, EdgeFormat, export_edges
 from graphkin.export.table import Comparison
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.store.base import Generation
@@ -37,7 +37,7 @@ def test_csv_prints_the_shortest_float32(generation: Generation) -> None:
 
 def test_csv_similarities_round_trip(make: Callable) -> None:
     similarities = np.random.default_rng(1).random(2000, dtype=np.float32)
-    similarities = np.concatenate([similarities, np.float32([1e-7, 2**-24, 1 - 2**-24, 1 / 49, 48 / 49])])
+    similarities = np.concatenate([similarities, np.array([1e-7, 2**-24, 1 - 2**-24, 1 / 49, 48 / 49], np.float32)])
     edges = [(at, at + 1, float(value)) for at, value in enumerate(similarities)]
     lines = b"".join(export_edges(make([{}] * (len(edges) + 1), edges), "csv")).decode().splitlines()[1:]
     texts = [line.split(",")[2] for line in lines]
@@ -47,11 +47,11 @@ def test_csv_similarities_round_trip(make: Callable) -> None:
 
 
 @pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
-def test_columns(generation: Generation, edges: list[tuple], format: str, read: Callable) -> None:
+def test_columns(generation: Generation, edges: list[tuple], format: EdgeFormat, read: Callable) -> None:
     table = read(export_edges(generation, format))
     assert table.schema == EDGE_SCHEMA
     assert list(zip(*(table[name].to_pylist() for name in ("source", "target")), strict=True)) == [e[:2] for e in edges]
-    assert np.array_equal(table["similarity"], np.float32([edge[2] for edge in edges]))
+    assert np.array_equal(table["similarity"], np.array([edge[2] for edge in edges], np.float32))
 
 
 def test_graphml_opens_in_networkx(generation: Generation, items: list[dict], edges: list[tuple]) -> None:
@@ -80,7 +80,8 @@ def test_graphml_opens_in_networkx(generation: Generation, items: list[dict], ed
 @pytest.mark.parametrize("threshold", [0.05, 1 / 3, 0.7, 0.71, 1.0])
 def test_min_similarity_is_inclusive(generation: Generation, edges: list[tuple], threshold: float) -> None:
     expected = [edge[:2] for edge in edges if np.float32(edge[2]) >= np.float32(threshold)]
-    for format, read in (("arrow", read_arrow), ("parquet", read_parquet)):
+    readers: dict[EdgeFormat, Callable] = {"arrow": read_arrow, "parquet": read_parquet}
+    for format, read in readers.items():
         table = read(export_edges(generation, format, min_similarity=threshold))
         assert [(row["source"], row["target"]) for row in table.to_pylist()] == expected
     assert b"".join(export_edges(generation, "csv", threshold)).count(b"\n") == 1 + len(expected)
@@ -102,7 +103,7 @@ def test_selection_is_the_induced_subgraph(generation: Generation, edges: list[t
 
 
 @pytest.mark.parametrize("format", MEDIA_TYPES["edges"])
-def test_no_edges_and_ids_out_of_range(make: Callable, generation: Generation, format: str) -> None:
+def test_no_edges_and_ids_out_of_range(make: Callable, generation: Generation, format: EdgeFormat) -> None:
     readers = {"csv": lambda pieces: b"".join(pieces).splitlines()[1:], "graphml": lambda p: read_graphml(p).edges}
     read = {**readers, "arrow": read_arrow, "parquet": read_parquet}[format]
     assert len(read(export_edges(make([{"smiles": "C"}], []), format))) == 0
@@ -110,7 +111,7 @@ def test_no_edges_and_ids_out_of_range(make: Callable, generation: Generation, f
         export_edges(generation, format, ids=np.array([5], np.int32))
 
 
-SIMILARITY = np.float32([0.7, 0.4, 0, 1, 0.39])
+SIMILARITY = np.array([0.7, 0.4, 0, 1, 0.39], np.float32)
 
 
 @pytest.mark.parametrize(
@@ -155,14 +156,14 @@ def test_a_query_that_is_one_of_the_items_has_no_other_node(generation: Generati
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
-def test_edges_of_other_formats_cannot_name_a_query(generation: Generation, format: str) -> None:
+def test_edges_of_other_formats_cannot_name_a_query(generation: Generation, format: EdgeFormat) -> None:
     with pytest.raises(InvalidInput, match=f"(?s)has no id.*{format}.*graphml.*similarity"):
         export_edges(generation, format, comparison=Comparison("C", None, SIMILARITY.__getitem__))
 
 
 def test_formats_that_are_not_offered(generation: Generation) -> None:
     with pytest.raises(InvalidInput, match=r"(?s)edges are not exported.*sdf.*one of csv, parquet, arrow, graphml"):
-        export_edges(generation, "sdf")
+        export_edges(generation, "sdf")  # type: ignore[arg-type]
 
 
 def test_exports_are_lazy(make: Callable) -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from graphkin.export import MEDIA_TYPES, export_edges, export_items, media_type
+from graphkin.export import MEDIA_TYPES, ItemFormat, export_edges, export_items, media_type
 from graphkin.export.table import Comparison
 from graphkin.ingest.readers import ReadOptions, open_source
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
@@ -80,7 +80,7 @@ def test_csv_text_that_a_spreadsheet_would_run(make: Callable, first: str) -> No
 
 
 @pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
-def test_typed_columns(generation: Generation, items: list[dict], format: str, read: Callable) -> None:
+def test_typed_columns(generation: Generation, items: list[dict], format: ItemFormat, read: Callable) -> None:
     table = read(export_items(generation, format))
     assert table.schema.names == TITLES
     assert table.schema.types == [
@@ -95,7 +95,7 @@ def test_typed_columns(generation: Generation, items: list[dict], format: str, r
 
 
 @pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
-def test_inchikeys_where_the_recipe_asked_for_them(make: Callable, format: str, read: Callable) -> None:
+def test_inchikeys_where_the_recipe_asked_for_them(make: Callable, format: ItemFormat, read: Callable) -> None:
     generation = make([{"smiles": "C", "inchikey": "VNWKTOKETHGBQD-UHFFFAOYSA-N"}], [], inchikey=True)
     assert read(export_items(generation, format)).to_pylist() == [
         {"id": 0, "smiles": "C", "names": [], "inchikey": "VNWKTOKETHGBQD-UHFFFAOYSA-N"}
@@ -166,7 +166,7 @@ def test_csv_holds_any_text(make: Callable, properties: dict, names: list[str]) 
 
 
 @pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
-def test_selection_keeps_its_order(generation: Generation, format: str, read: Callable) -> None:
+def test_selection_keeps_its_order(generation: Generation, format: ItemFormat, read: Callable) -> None:
     ids = np.array([4, 0, 3], np.int32)
     assert read(export_items(generation, format, ids))["id"].to_pylist() == [4, 0, 3]
     assert [row[0] for row in read_csv(export_items(generation, "csv", ids))[1:]] == ["4", "0", "3"]
@@ -174,7 +174,7 @@ def test_selection_keeps_its_order(generation: Generation, format: str, read: Ca
 
 
 @pytest.mark.parametrize("format", MEDIA_TYPES["items"])
-def test_empty_selection_and_ids_out_of_range(generation: Generation, format: str) -> None:
+def test_empty_selection_and_ids_out_of_range(generation: Generation, format: ItemFormat) -> None:
     readers = {"csv": read_csv, "arrow": read_arrow, "parquet": read_parquet, "sdf": read_sdf}
     content = readers[format](export_items(generation, format, np.array([], np.int32)))
     assert len(content) == (1 if format == "csv" else 0)
@@ -198,12 +198,12 @@ def test_graphs_have_no_sdf(make: Callable) -> None:
         export_items(generation, "sdf")
 
 
-SIMILARITY = np.float32([0.7, 1 / 3, 0, 1, 1e-7])
+SIMILARITY = np.array([0.7, 1 / 3, 0, 1, 1e-7], np.float32)
 COMPARED = Comparison("CCO", 0, SIMILARITY.__getitem__)
 
 
 @pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
-def test_similarities_stand_before_the_properties(generation: Generation, format: str, read: Callable) -> None:
+def test_similarities_stand_before_the_properties(generation: Generation, format: ItemFormat, read: Callable) -> None:
     table = read(export_items(generation, format, comparison=COMPARED))
     assert table.schema.names == [*TITLES[:3], "similarity", *TITLES[3:]]
     assert table.schema.field("similarity").type == pa.float32()
@@ -238,7 +238,7 @@ def test_property_called_similarity(make: Callable) -> None:
 
 def test_formats_that_are_not_offered(generation: Generation) -> None:
     with pytest.raises(InvalidInput, match=r"(?s)items are not exported.*graphml.*one of csv, parquet, arrow, sdf"):
-        export_items(generation, "graphml")
+        export_items(generation, "graphml")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=r"(?s)edges.*sdf.*one of csv, parquet, arrow, graphml"):
         media_type("edges", "sdf")
     with pytest.raises(InvalidInput, match="one of items, edges"):
@@ -247,7 +247,7 @@ def test_formats_that_are_not_offered(generation: Generation) -> None:
 
 
 @pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
-def test_some_columns_of_some_items(generation: Generation, format: str, read: Callable) -> None:
+def test_some_columns_of_some_items(generation: Generation, format: ItemFormat, read: Callable) -> None:
     whole = read(export_items(generation, format))
     chosen = ["property.id", "note", "id"]
     for start, stop in ((0, None), (1, 4), (3, None), (2, 2)):

@@ -1,5 +1,7 @@
 """Pairs collected, cut off, and collected on, against the cap of all of them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ BLOCKS = list(PLAN.pairs())
 
 
 @pytest.fixture
-def workspace(tmp_path: object) -> Workspace:
+def workspace(tmp_path: Path) -> Workspace:
     prepared = Workspace(tmp_path / "work")
     prepared.prepare()
     return prepared

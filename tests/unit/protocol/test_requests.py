@@ -137,9 +137,9 @@ def test_the_least_is_enough_and_what_is_not_named_is_refused(model: type[BaseMo
 def test_bounds_hold_on_both_sides(model: type[BaseModel], name: str, least: int, most: int) -> None:
     for value in (least, most):
         assert said(model, **{name: value}).model_dump(by_alias=True)[name] == value
-    for value in (least - 1, most + 1, least + 0.5, "x", None if name not in ("k", "stop", "highlight") else "x"):
+    for wrong in (least - 1, most + 1, least + 0.5, "x", None if name not in ("k", "stop", "highlight") else "x"):
         with pytest.raises(ValidationError) as refused:
-            said(model, **{name: value})
+            said(model, **{name: wrong})
         assert refused.value.errors()[0]["loc"][0] == name
 
 
@@ -149,9 +149,9 @@ def test_a_similarity_is_one(model: type[BaseModel]) -> None:
     said(model, min_similarity=None)
     for value in (1e-9, 0.4, 1.0):
         assert said(model, min_similarity=value).model_dump()["min_similarity"] == value
-    for value in (-0.1, 1.0000001, float("nan"), float("inf"), "x"):
+    for wrong in (-0.1, 1.0000001, float("nan"), float("inf"), "x"):
         with pytest.raises(ValidationError):
-            said(model, min_similarity=value)
+            said(model, min_similarity=wrong)
     if model is SearchBody:
         with pytest.raises(ValidationError):
             said(model, min_similarity=0.0)

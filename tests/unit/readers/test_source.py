@@ -8,6 +8,7 @@ import threading
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -195,7 +196,7 @@ class Repeated(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:
+    def readinto(self, buffer: Any) -> int:
         piece = self._next[: min(len(buffer), self._left)]
         buffer[: len(piece)] = piece
         self._next = self._next[len(piece) :] or self._block

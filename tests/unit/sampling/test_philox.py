@@ -54,7 +54,7 @@ def test_every_part_of_a_request_changes_its_key():
         (1, "a", "s", 1),
     ]
     assert len({int(philox.replay_key(*request)) for request in requests}) == len(requests)
-    assert philox.replay_key(3, "a", "s", 4) == philox.replay_key(np.int64(3), "a", "s", np.int32(4))
+    assert philox.replay_key(3, "a", "s", 4) == philox.replay_key(np.int64(3), "a", "s", np.int32(4))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("seed", "epoch"), [(-1, 0), (MAX_SEED + 1, 0), (0, -1)])

@@ -9,7 +9,7 @@ from graphkin.protocol.policy import Policy
 @pytest.mark.parametrize(("name", "k"), [("first_order", 3), ("second_order", 3), ("random_walk", 5)])
 def test_defaults(name, k):
     policy = Policy.of(name, k=None, walks=None)
-    assert policy == Policy(name=name)
+    assert policy == Policy.model_validate({"name": name})
     assert policy.model_dump() == {
         "name": name, "k": k, "length": 2, "walks": 5, "p": 1, "q": 1, "p_end": 0, "rank": "exp", "pad": "resample",
     }  # fmt: skip

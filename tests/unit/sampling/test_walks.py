@@ -15,9 +15,9 @@ COPIES = 20_000
 
 def trail_law(matrix, anchor, length, p=1.0, q=1.0, p_end=0.0):
     """The exact law of one walk as a tuple of visited vertices, -1 after its end. node2vec by its definition."""
-    law = {(): 1.0}
+    law: dict[tuple[int, ...], float] = {(): 1.0}
     for step in range(length):
-        longer = defaultdict(float)
+        longer: defaultdict[tuple[int, ...], float] = defaultdict(float)
         for trail, chance in law.items():
             if trail and trail[-1] < 0:
                 longer[(*trail, -1)] += chance
@@ -40,7 +40,7 @@ def trail_law(matrix, anchor, length, p=1.0, q=1.0, p_end=0.0):
 
 def visit_law(trails, anchor, number):
     """The exact law of the visit counts over `number` walks, as sorted (vertex, count) pairs."""
-    law = defaultdict(float)
+    law: defaultdict[tuple[tuple[int, int], ...], float] = defaultdict(float)
     for several in product(trails.items(), repeat=number):
         visits = Counter(vertex for trail, _ in several for vertex in trail if vertex not in (-1, anchor))
         law[tuple(sorted(visits.items()))] += math.prod(chance for _, chance in several)
@@ -49,7 +49,7 @@ def visit_law(trails, anchor, number):
 
 def positive_law(visits_law, rank, k):
     """The exact law of k positives, by the definition of each ranking."""
-    law = defaultdict(float)
+    law: defaultdict[tuple[int, ...], float] = defaultdict(float)
     for visits, chance in visits_law.items():
         counts = dict(visits)
         if rank == "top":

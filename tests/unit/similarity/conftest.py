@@ -109,7 +109,9 @@ def generation(
                     Provenance(
                         kind=kind,
                         recipe=recipe.model_dump(mode="json"),
+                        structure="smiles" if kind == "molecule" else "structure",
                         versions={"rdkit": rdkit},
+                        libraries=["rdkit"],
                         inputs=[],
                         counts=Counts(read=len(rows), kept=len(rows), duplicates=0, rejected=0),
                         edges=len(edges),

@@ -49,7 +49,7 @@ def opened(folder: Path) -> Opened:
     return ask
 
 
-def _same(one: SubtreeIndex, other: SubtreeIndex) -> bool:
+def _same(one: tuple[np.ndarray, ...], other: tuple[np.ndarray, ...]) -> bool:
     return all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 

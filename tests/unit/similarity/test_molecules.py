@@ -9,9 +9,10 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdMolDescriptors
 from rdkit.Chem.MolStandardize import rdMolStandardize
 
+from graphkin.similarity.describer import Rejected
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.messages import rdkit_messages
-from graphkin.similarity.molecules.reader import MoleculeReader, Rejected
+from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.molecules.recipe import resolve
 
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"

@@ -22,7 +22,8 @@ def test_common_bits(rows: list[tuple[int, int, int]]) -> None:
     assert [common(words, 0, b) for b in everyone] == [shared(0, b) for b in everyone]
     assert common_with(words, words[1]).tolist() == [shared(b, 1) for b in everyone]
     left, right = (ends.astype(np.int32) for ends in np.triu_indices(len(rows)))
-    assert common_pairs(words, left, right).tolist() == [shared(a, b) for a, b in zip(left, right, strict=True)]
+    pairs = zip(left.tolist(), right.tolist(), strict=True)
+    assert common_pairs(words, left, right).tolist() == [shared(a, b) for a, b in pairs]
 
 
 def _fewest(threshold: float, total: int) -> int | None:

@@ -1,7 +1,7 @@
 """Recall against brute force with RDKit."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -39,7 +39,8 @@ def _check(found: Recall, exact: np.ndarray, kept: np.ndarray) -> None:
     """Every figure, from the true and the found adjacency of all items."""
     assert (found.sample, found.exact_pairs, found.found_pairs) == (COUNT, exact.sum(), kept.sum())
     assert found.recall == kept.sum() / exact.sum()
-    for name, adjacency in (("exact", exact), ("found", kept)):
+    adjacencies: dict[Literal["exact", "found"], np.ndarray] = {"exact": exact, "found": kept}
+    for name, adjacency in adjacencies.items():
         assert found.mean_degree[name] == adjacency.sum() / COUNT
         assert found.isolated_share[name] == (adjacency.sum(axis=1) == 0).mean()
 

@@ -52,7 +52,8 @@ def test_hits_are_rdkits(searched: Generation, exact: Any, smiles: str, threshol
     ranked = sorted(passing, key=lambda item: (-similarity[item], item))
     for limit in (1, 2, 5, 10, 37, 399, 400, 1000):
         hits = MoleculeSearch(searched).search(read_structure(MACCS, smiles=smiles), threshold, limit)
-        assert (hits.ids.dtype, hits.similarity.dtype) == (np.int32, np.float32)
+        assert hits.ids.dtype == np.int32
+        assert hits.similarity.dtype == np.float32
         assert hits.ids.tolist() == ranked[:limit]
         assert hits.similarity.tolist() == similarity[ranked[:limit]].tolist()
         assert hits.total == (None if threshold is None else len(passing))
@@ -101,7 +102,11 @@ def test_no_hit(searched: Generation) -> None:
 def test_a_query_in_any_format_is_the_ingested_record(name: str) -> None:
     recipe = resolve(fingerprint={"name": name}, standardise=["largest_fragment", "uncharge"])
     molecule = Chem.MolFromSmiles("[Na+].[O-]C(=O)c1ccccc1OC1CO1")
-    ways = {"smiles": Chem.MolToSmiles, "inchi": Chem.MolToInchi, "molblock": Chem.MolToMolBlock}
+    ways: dict[str, Callable[[Chem.Mol], str]] = {
+        "smiles": Chem.MolToSmiles,
+        "inchi": Chem.MolToInchi,
+        "molblock": Chem.MolToMolBlock,
+    }
     reader, fingerprinter = MoleculeReader(recipe), Fingerprinter(recipe.fingerprint)
     record = reader.read("OC(=O)c1c(OC2OC2)cccc1", "smiles")
     for way, write in ways.items():

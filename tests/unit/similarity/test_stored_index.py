@@ -32,11 +32,15 @@ def subtrees(arrays: Arrays) -> Any:
     return taken(arrays, SubtreeIndex, lambda index: index.fit(2))
 
 
+def same(found: Any, built: tuple[np.ndarray, ...]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(found, built, strict=True))
+
+
 def test_what_an_ingest_writes_fits() -> None:
     built = BitPlanes.of(WORDS)
-    assert all(map(np.array_equal, planes(built._asdict()), built))
+    assert same(planes(built._asdict()), built)
     index = SubtreeIndex.of(FEATURES)
-    assert all(map(np.array_equal, subtrees(index._asdict()), index))
+    assert same(subtrees(index._asdict()), index)
     assert planes({}) is None
     none = np.empty((0, 2), np.uint64)
     assert taken(BitPlanes.of(none)._asdict(), BitPlanes, lambda planes: planes.fit(none)) is not None

@@ -46,7 +46,9 @@ def _write(draft: Draft, items: int = 5) -> Provenance:
     return Provenance(
         kind="molecule",
         recipe={"threshold": 0.4, "inchikey": True},
+        structure="smiles",
         versions={"rdkit": "1"},
+        libraries=["rdkit"],
         inputs=[],
         counts=Counts(read=items + 1, kept=items, duplicates=0, rejected=1),
         edges=2,

@@ -31,7 +31,9 @@ def _dense(pairs: dict[tuple[int, int], float]) -> np.ndarray:
 @given(pairs)
 def test_build(pairs: dict[tuple[int, int], float]) -> None:
     graph, dense = csr.build(_edges(pairs), SIZE), _dense(pairs)
-    assert (graph.indptr.dtype, graph.indices.dtype, graph.similarity.dtype) == (np.int64, np.int32, np.float32)
+    assert graph.indptr.dtype == np.int64
+    assert graph.indices.dtype == np.int32
+    assert graph.similarity.dtype == np.float32
     rows, columns = np.nonzero(dense)
     assert graph.indices.tolist() == columns.tolist()
     assert np.array_equal(graph.similarity, dense[rows, columns])

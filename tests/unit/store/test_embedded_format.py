@@ -179,7 +179,9 @@ def test_any_byte_that_changes_is_found(store: Store, whole: Path) -> None:
             path.write_bytes(changed)
             with suppress(StoreDamaged), store.open("c") as generation:
                 assert any(path.name in problem for problem in generation.check())
-            assert store.damage("c").file == path.name
+            damage = store.damage("c")
+            assert damage is not None
+            assert damage.file == path.name
         path.write_bytes(data)
     with store.open("c") as generation:
         assert generation.check() == []

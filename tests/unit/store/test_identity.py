@@ -58,6 +58,7 @@ def _provenance(recipe: dict[str, Any] | None = None, libraries: dict[str, str] 
     return Provenance(
         kind="molecule",
         recipe={"threshold": 0.4} if recipe is None else recipe,
+        structure="smiles",
         versions={"numpy": "2", **(libraries or {})},
         libraries=sorted(libraries or {}),
         inputs=[],
@@ -169,7 +170,7 @@ def test_tables_that_are_easily_confused(some: list[Row], others: list[Row]) -> 
 def test_recipe_and_libraries_are_part_of_it() -> None:
     table = _table([_row("C")])
     recipes = [{"threshold": 0.4}, {"threshold": 0.5}, {"threshold": 0.4, "top_k": 1}, {}]
-    libraries = ({"rdkit": "1"}, {"rdkit": "2"}, {"grakel": "1"}, {})
+    libraries: tuple[dict[str, str], ...] = ({"rdkit": "1"}, {"rdkit": "2"}, {"grakel": "1"}, {})
     assert len({_id(table, recipe=recipe, libraries=each) for recipe in recipes for each in libraries}) == 16
     assert _id(table, recipe={"a": 1, "b": 2}) == _id(table, recipe={"b": 2, "a": 1})
 

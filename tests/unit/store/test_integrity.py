@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from graphkin.protocol.errors import Deleted, StoreDamaged, StoreError
 from graphkin.protocol.manifest import Manifest
-from graphkin.store import open_store
+from graphkin.store import files, open_store
 from graphkin.store.base import Generation, Store
 from graphkin.store.embedded import integrity
 
@@ -107,8 +108,12 @@ def test_threads_that_need_a_file_at_once_read_it_once(
     store: Store, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    hashed = integrity.sha256
-    monkeypatch.setattr(integrity, "sha256", lambda file: read.append(Path(file.name).name) or hashed(file))
+
+    def sha256(file: BufferedReader) -> str:
+        read.append(Path(file.name).name)
+        return files.sha256(file)
+
+    monkeypatch.setattr(integrity, "sha256", sha256)
     with store.open("c") as generation, ThreadPoolExecutor(16) as threads:
         for use in USES.values():
             list(threads.map(lambda _, use=use: use(generation), range(64)))
@@ -151,7 +156,9 @@ def test_a_file_that_is_missing_cut_or_unreadable_is_named_at_opening(store: Sto
         if name.endswith(".npy"):  # a table is opened when it is used
             with pytest.raises(StoreDamaged):
                 store.open("c")
-        assert store.damage("c").file == name
+        damage = store.damage("c")
+        assert damage is not None
+        assert damage.file == name
     path.unlink()
     path.mkdir()
     with pytest.raises(StoreDamaged, match=name):
@@ -223,6 +230,8 @@ with open_store({str(folder)!r}) as store:
 def test_a_generation_is_told_of_although_it_cannot_be_opened(store: Store, whole: Path) -> None:
     shutil.rmtree(whole)
     assert store.manifest("c").generation == whole.name
-    assert store.damage("c").problem == "it is missing"
+    damage = store.damage("c")
+    assert damage is not None
+    assert damage.problem == "it is missing"
     with open_store(whole.parents[2]) as again, pytest.raises(StoreError):
         again.open("c")

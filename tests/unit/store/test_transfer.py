@@ -22,7 +22,8 @@ def target(tmp_path: Path) -> Store:
 
 def test_every_item_is_announced_once(store: Store, target: Store, molecules: Any) -> None:
     molecules.publish(store, "c")
-    announced, done = {}, Counter()
+    announced: dict[str, int | None] = {}
+    done: Counter[str] = Counter()
 
     @contextmanager
     def stage(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:

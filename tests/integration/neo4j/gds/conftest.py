@@ -30,7 +30,9 @@ def publish_graph(store: Store, collection: str, nodes: int, weights: Weights, c
         np.tile(np.array(list(weights.values()), dtype=np.float32), copies),
     )
     size = nodes * copies
-    rows = [{"smiles": None, "inchikey": None, "names": [], "properties": {"n": n}} for n in range(size)]
+    rows: list[dict[str, Any]] = [
+        {"smiles": None, "inchikey": None, "names": [], "properties": {"n": n}} for n in range(size)
+    ]
     with store.draft(collection, "graph") as draft:
         draft.append_items(pa.RecordBatch.from_pylist(rows, schema=ITEM_SCHEMA))
         draft.append_edges(edges)
@@ -38,7 +40,9 @@ def publish_graph(store: Store, collection: str, nodes: int, weights: Weights, c
             Provenance(
                 kind="graph",
                 recipe={"threshold": 0.4, "collection": collection},
+                structure="structure",
                 versions={"rdkit": "2026.09.1"},
+                libraries=["rdkit"],
                 inputs=[],
                 counts=Counts(read=size, kept=size, duplicates=0, rejected=0),
                 edges=len(edges),

@@ -61,7 +61,7 @@ def pooled(observed, expected):
 
 def walk_law(weights, anchor, length, p=1.0, q=1.0, p_end=0.0):
     """The exact law of one walk as the tuple of vertices it visits: node2vec by its definition."""
-    law = defaultdict(float)
+    law: defaultdict[tuple[int, ...], float] = defaultdict(float)
     for trail in product(range(NODES), repeat=length):
         chance, previous, here = 1.0, None, anchor
         for step, there in enumerate(trail):
@@ -84,7 +84,7 @@ def visit_law(walks, anchor, number):
     """The exact law of the visits of `number` walks, counted by vertex, the anchor's own left out."""
     law = {(0,) * NODES: 1.0}
     for _ in range(number):
-        longer = defaultdict(float)
+        longer: defaultdict[tuple[int, ...], float] = defaultdict(float)
         for (before, chance), (trail, other) in product(law.items(), walks.items()):
             visits = Counter(trail)
             counts = tuple(n + visits[vertex] * (vertex != anchor) for vertex, n in enumerate(before))
@@ -182,7 +182,7 @@ def test_a_walk_ends_with_probability_p_end_after_each_step(drawn, weights, p_en
 
 @pytest.mark.parametrize("rank", ["top", "count", "exp"])
 def test_rankings_follow_their_definitions(drawn, weights, rank):
-    law = defaultdict(float)
+    law: defaultdict[tuple[int, ...], float] = defaultdict(float)
     for visits, chance in visit_law(walk_law(weights, 0, 2), 0, 2).items():
         counts = {vertex: n for vertex, n in enumerate(visits) if n}
         if rank == "top":

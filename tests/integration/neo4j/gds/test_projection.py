@@ -132,6 +132,7 @@ def test_a_server_that_was_killed_projects_again_once_it_has_gds(connect, gds_se
         gds_server.kill()
         error = builder.exception()
     assert isinstance(error, StoreBusy)
+    assert error.retry_after is not None
     assert error.retry_after > 0
     with gds_server.without_gds():
         for request in (sampler.ready, lambda: drawn(sampler)):

@@ -34,7 +34,7 @@ ODD_PROPERTIES = {
 @pytest.fixture
 def odd(molecules: Any) -> Any:
     """The known molecules and more, with names and properties that try the importer's syntax and its buffer."""
-    more = [{"smiles": f"N{'C' * n}", "names": names} for n, names in enumerate(ODD_NAMES)]
+    more: list[dict[str, Any]] = [{"smiles": f"N{'C' * n}", "names": names} for n, names in enumerate(ODD_NAMES)]
     more.append({"smiles": "O", "names": [], "properties": ODD_PROPERTIES})
     types = {name: "text" if isinstance(value, str) else "number" for name, value in ODD_PROPERTIES.items()}
     return replace(

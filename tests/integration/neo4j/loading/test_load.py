@@ -92,7 +92,7 @@ def test_what_is_there_is_not_copied_again(
     with open_store(tmp_path / "store", create=True) as store:
         first, second = molecules.publish(store, "c"), other.publish(store, "c")
     load = ("load", "--store", "store", "--collection", "c", "--to", empty_server.url, "--json", "--generation")
-    times = {}
+    times: dict[str, str] = {}
     for generation in (first.generation, first.generation, second.generation, first.generation):
         manifest = json.loads(graphkin(*load, generation).out)
         assert manifest["generation"] == generation

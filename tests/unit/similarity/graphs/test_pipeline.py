@@ -50,6 +50,7 @@ def test_edges_are_grakels(
     if not top_k:
         assert set(edges) == set(whole)
     for item, degree in zip(items, degrees.tolist(), strict=True):
+        assert item["dropped"] is not None
         assert item["degree"] + item["dropped"] == degree
         assert item["degree"] >= min(top_k or degree, degree)
 
@@ -104,7 +105,9 @@ def test_what_is_the_same_item(generation: Callable[..., Generation]) -> None:
     """The same structure and name, however it was written; not another name, other labels or another numbering."""
     path, turned = [[0, 1], [1, 2]], [[2, 1], [1, 0], [1, 2]]
     named = [("x", path), ("x", turned), ("y", path), (None, path), (None, turned), ("x", [[0, 1], [0, 2]])]
-    contents = [{"name": name, "edges": edges, "at": place} for place, (name, edges) in enumerate(named)]
+    contents: list[dict[str, Any]] = [
+        {"name": name, "edges": edges, "at": place} for place, (name, edges) in enumerate(named)
+    ]
     contents.append({"name": "x", "edges": path, "labels": [0, 0, 0], "at": 6})
     found = generation(contents)
     assert [item["properties"]["at"] for item in found.items(range(found.size))] == [0, 2, 3, 5, 6]

@@ -51,7 +51,8 @@ def test_hits_are_grakels(generation: Callable[..., Generation], various: Any, g
     ]
     asked.append({"num_nodes": 1, "edges": [], "labels": ["z"]})
     assert set(stored.index()) == set(SubtreeIndex._fields)
-    searches = GraphSearch(stored), GraphSearch(Unindexed(stored))
+    unindexed: Any = Unindexed(stored)
+    searches = GraphSearch(stored), GraphSearch(unindexed)
     for content in asked:
         simple = {**content, "edges": [list(e) for e in {tuple(sorted(edge)) for edge in content["edges"]}]}
         exact = grakel([*contents, simple], labels, 3)[-1, :-1].astype(np.float32)
@@ -163,6 +164,7 @@ def test_the_window_of_a_stored_hierarchy_is_that_of_its_ingest(
     found = measure(wide, "window", EVERYTHING, 0.2)
     kept = [s for block in narrow.edges() for s in block.similarity.tolist() if s >= np.float32(0.2)]
     assert found.found_pairs == 2 * len(kept)
+    assert found.recall is not None
     assert 0.3 < found.recall < 0.8
 
 

@@ -1,6 +1,8 @@
 """A graph as JSON: what is read, what is normalised and counted, what is refused."""
 
 import json
+from random import Random
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -33,7 +35,7 @@ def test_nodes(text: str, nodes: int) -> None:
 
 
 @st.composite
-def contents(draw: st.DrawFn) -> dict[str, object]:
+def contents(draw: st.DrawFn) -> dict[str, Any]:
     nodes = draw(st.integers(1, 12))
     node = st.integers(0, nodes - 1)
     labels = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=nodes, max_size=nodes)
@@ -43,7 +45,7 @@ def contents(draw: st.DrawFn) -> dict[str, object]:
 
 
 @given(contents())
-def test_it_is_the_simple_graph_that_networkx_makes_and_survives_being_written(content: dict[str, object]) -> None:
+def test_it_is_the_simple_graph_that_networkx_makes_and_survives_being_written(content: dict[str, Any]) -> None:
     structure = Structure.read(json.dumps(content))
     graph = nx.empty_graph(content["num_nodes"])
     graph.add_edges_from(content["edges"])
@@ -58,7 +60,7 @@ def test_it_is_the_simple_graph_that_networkx_makes_and_survives_being_written(c
 
 
 @given(contents(), st.randoms(use_true_random=False))
-def test_equal_graphs_have_equal_texts(content: dict[str, object], random: object) -> None:
+def test_equal_graphs_have_equal_texts(content: dict[str, Any], random: Random) -> None:
     turned = [random.sample(edge, 2) for edge in content["edges"]]
     random.shuffle(turned)
     assert Structure.read(json.dumps({**content, "edges": turned})).text == Structure.read(json.dumps(content)).text

@@ -29,7 +29,8 @@ def encoder() -> Encoder:
 
 def test_each_row_is_the_mean_of_its_atoms_made_a_unit_vector(molecules: Corpus, encoder: Encoder) -> None:
     found = embed(encoder, molecules)
-    assert (found.shape, found.dtype) == ((50, 8), np.float32)
+    assert found.shape == (50, 8)
+    assert found.dtype == np.float32
     encoder.eval()
     with torch.no_grad():
         for id in (0, 7, 49):
@@ -66,7 +67,7 @@ def test_nobody(encoder: Encoder) -> None:
 BLOCKS = (
     Block(0, ["C", "x", "CC"], np.array([0, 2]), np.array([[1, 0], [0, 1]], np.float32)),
     Block(3, ["y"], np.empty(0, np.int64), np.empty((0, 2), np.float32)),
-    Block(4, ["N"] * 1000, np.arange(1000), np.tile(np.float32([0.6, 0.8]), (1000, 1))),
+    Block(4, ["N"] * 1000, np.arange(1000), np.tile(np.array([0.6, 0.8], np.float32), (1000, 1))),
 )
 
 
@@ -80,7 +81,7 @@ def test_npy_has_a_row_a_record() -> None:
     assert (found.shape, found.dtype) == ((1004, 2), np.float32)
     np.testing.assert_array_equal(np.isnan(found).all(1).nonzero()[0], [1, 3])
     np.testing.assert_array_equal(found[[0, 2]], [[1, 0], [0, 1]])
-    np.testing.assert_array_equal(found[4:], np.tile(np.float32([0.6, 0.8]), (1000, 1)))
+    np.testing.assert_array_equal(found[4:], np.tile(np.array([0.6, 0.8], np.float32), (1000, 1)))
 
 
 def test_parquet_has_a_row_a_molecule() -> None:

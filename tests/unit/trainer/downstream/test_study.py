@@ -60,7 +60,7 @@ def without_seconds(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "runs": runs}
 
 
-def test_the_document_says_all_of_it(study: Study, split: Split, tmp_path: Path) -> None:
+def test_the_document_says_all_of_it(study: Study, dataset: Dataset, split: Split, tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     document = study.run([0, 4], path, quiet)
     assert json.loads(path.read_text()) == document
@@ -77,7 +77,7 @@ def test_the_document_says_all_of_it(study: Study, split: Split, tmp_path: Path)
     )
     setting = document["setting"]
     assert setting["split"] == {"train": len(split.train), "valid": len(split.valid), "test": len(split.test)}
-    assert (setting["tasks"], setting["rejected"]) == (["nitrogen", "oxygen"], len(study.data.rejected))
+    assert (setting["tasks"], setting["rejected"]) == (["nitrogen", "oxygen"], len(dataset.rejected))
     assert document["options"] == setting["options"]
     assert document["options"]["learning_rate"] == 1e-2
     assert {"torch", "numpy", "rdkit"} <= document["versions"].keys()

@@ -74,7 +74,7 @@ def test_a_round_moves_the_values_of_the_best_three() -> None:
 
 def test_a_crowd_shares_its_score() -> None:
     """Twins count half; at half the niche's width, 1 / 1.5; at its width and beyond, in full."""
-    space = {"x": Range(0.0, 1.0), "y": Choices(("a", "b"))}
+    space: dict[str, Range | Choices] = {"x": Range(0.0, 1.0), "y": Choices(("a", "b"))}
 
     def shared(*places: tuple[float, str]) -> list[float]:
         return shared_scores([Trial({"x": x, "y": y}, 0.6) for x, y in places], space).tolist()

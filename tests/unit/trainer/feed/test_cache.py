@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def test_every_part_of_the_key_counts(tmp_path: Path) -> None:
     cache = Cache(tmp_path, ROOM)
     keys: list[Mapping[str, Any]] = [{"a": 1}, {"a": 2}, {"b": 1}, {"a": "1"}, {"a": 1, "b": None}, {}]
     for number, key in enumerate(keys):
-        cache.get(key, lambda number=number: arrays_of(number))
+        cache.get(key, partial(arrays_of, number))
     for number, key in enumerate(keys):
         assert same(cache.get(key, never), arrays_of(number))
 

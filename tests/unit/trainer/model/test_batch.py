@@ -66,7 +66,7 @@ def test_masking_changes_only_the_masked_atoms(assembler: Assembler) -> None:
     mask = torch.zeros(batch.atoms, dtype=torch.bool)
     mask[1] = True
     masked = batch.masked(mask)
-    assert (masked.atom_type[1], masked.chirality[1]) == (119, 0)
+    assert (masked.atom_type[1].item(), masked.chirality[1].item()) == (119, 0)
     assert batch.chirality[1] != 0
     assert torch.equal(masked.atom_type[~mask], batch.atom_type[~mask])
     assert torch.equal(masked.bond, batch.bond)

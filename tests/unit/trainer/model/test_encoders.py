@@ -24,7 +24,7 @@ def batch(random_corpus: Callable[..., Corpus]) -> Batch:
 
 def encoder(kind: Kind, **options: float) -> Encoder:
     torch.manual_seed(5)
-    made = Encoder(kind, layers=3, width=8, **options).double()  # type: ignore[arg-type]
+    made = Encoder(kind, layers=3, width=8, **options).double()
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter)  # away from the zeros and ones that hide mistakes
     return made

@@ -132,7 +132,7 @@ def test_impossible_options_are_refused() -> None:
     config = PretrainConfig.of("hgc-fo")
     for change in ({"epochs": 0}, {"max_steps": 0}, {"limit": 1}, {"contrast": None}):
         with pytest.raises(InvalidInput):
-            replace(config, **change)  # type: ignore[arg-type]
+            replace(config, **change)
     with pytest.raises(InvalidInput, match="hgc-adam-ho"):
         PretrainConfig.of("hgc")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="2 or more"):

@@ -154,7 +154,7 @@ def test_scores_are_those_of_the_paper_and_of_the_code() -> None:
 def test_scores_are_finite_where_predictions_are_certain() -> None:
     sure, other = torch.eye(119)[:9], torch.eye(119)[9:18]
     for score in ("softmax", "one_minus_ce", "kl"):
-        assert log_weights(Masking(score=score), sure, other).isfinite().all()  # type: ignore[arg-type]
+        assert log_weights(Masking(score=score), sure, other).isfinite().all()
 
 
 def test_each_step_compares_with_the_step_before(batch: Batch, generator: torch.Generator) -> None:
