@@ -82,8 +82,8 @@ class WordDescriptors(Descriptors):
                 for right in range(left + 1, len(self))
                 if (same := similarity(self._trigrams[left], self._trigrams[right])) >= self._recipe.threshold
             ]
-            right, same = zip(*found, strict=True) if found else ((), ())
-            yield Pairs(np.full(len(found), left, np.int32), np.array(right, np.int32), np.array(same, np.float64))
+            b, similarities = zip(*found, strict=True) if found else ((), ())
+            yield Pairs(np.full(len(found), left, np.int32), np.array(b, np.int32), np.array(similarities, np.float64))
             advance(1)
 
 

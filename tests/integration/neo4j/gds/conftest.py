@@ -30,9 +30,7 @@ def publish_graph(store: Store, collection: str, nodes: int, weights: Weights, c
         np.tile(np.array(list(weights.values()), dtype=np.float32), copies),
     )
     size = nodes * copies
-    rows: list[dict[str, Any]] = [
-        {"smiles": None, "inchikey": None, "names": [], "properties": {"n": n}} for n in range(size)
-    ]
+    rows: list[dict[str, Any]] = [{"smiles": None, "inchikey": None, "names": []} for _ in range(size)]
     with store.draft(collection, "graph") as draft:
         draft.append_items(pa.RecordBatch.from_pylist(rows, schema=ITEM_SCHEMA))
         draft.append_edges(edges)
