@@ -23,8 +23,9 @@ def serve(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Serve:
     @contextmanager
     def serving(store: str | Path, **given: Any) -> Iterator[httpx.Client]:
         settings = Settings(store=store, port=0, cache_dir=tmp_path_factory.mktemp("cache"), **given)
+        shared = nursery if isinstance(store, Path) else None  # which has not the password to a database
         with ThreadPoolExecutor(1) as elsewhere:  # in the tests of the page, Playwright's loop runs in this thread
-            server = elsewhere.submit(Server, settings, nursery).result()
+            server = elsewhere.submit(Server, settings, shared).result()
         with server.running() as url, httpx.Client(base_url=url, timeout=60) as client:
             yield client
 

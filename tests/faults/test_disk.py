@@ -66,7 +66,7 @@ def assert_refused(process, *messages):
     assert not process.stdout
 
 
-@pytest.mark.parametrize("share", [0, 0.9])
+@pytest.mark.parametrize("share", [pytest.param(0, marks=pytest.mark.long), 0.9])
 def test_full_disk(share, disk, undisturbed, graphkin, molecules, read_back, leftovers):
     store = disk.folder / "store"
     shutil.copytree(undisturbed.store, store)

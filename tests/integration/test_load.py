@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from benchmarks.machine import family, memory, processor_seconds
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +25,7 @@ def test_the_family_of_a_process() -> None:
         process.stdin.close()
 
 
+@pytest.mark.long
 def test_against_the_real_server(tmp_path: Path) -> None:
     options = ["--clients", "10", "--seconds", "3", "--quiet", "0", "--molecules", "3000"]
     place = ["--cache", str(tmp_path), "--json", str(tmp_path / "numbers.json")]

@@ -3,11 +3,15 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
 
 LEFT_OUT = "/(epochs|export)"  # the stream that is rightly 503 while it is drawn, and exports
 
 
-def test_no_request_that_schemathesis_makes_up_finds_a_fault(client: httpx.Client, tmp_path: Path) -> None:
+@pytest.mark.parametrize("examples", [20, pytest.param(200, marks=pytest.mark.long)])
+def test_no_request_that_schemathesis_makes_up_finds_a_fault(
+    client: httpx.Client, tmp_path: Path, examples: int
+) -> None:
     command = [
         str(Path(sys.executable).with_name("schemathesis")),
         "run",
@@ -15,11 +19,11 @@ def test_no_request_that_schemathesis_makes_up_finds_a_fault(client: httpx.Clien
         "--exclude-path-regex=" + LEFT_OUT,
         "--exclude-checks=positive_data_acceptance",  # a bad SMILES is rightly refused
         "--seed=20210211",
-        "--max-examples=50",
+        f"--max-examples={examples}",
         "--continue-on-failure",
         "--warnings=off",
         "--no-color",
     ]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=280, check=False)
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=1100, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "No issues found" in run.stdout

@@ -142,7 +142,6 @@ def server(spare_neo4j: Any) -> Any:
     """A server with an empty store."""
     spare_neo4j.clear()
     open_store(spare_neo4j.url, create=True).close()
-    spare_neo4j.ask("CALL db.checkpoint()")  # once it is killed, it comes back without going through what others did
     return spare_neo4j
 
 
@@ -226,6 +225,13 @@ def source(tmp_path_factory: pytest.TempPathFactory, chain: Callable[[int], Any]
 
 
 Serve = Callable[..., AbstractContextManager[httpx.Client]]
+
+
+@pytest.fixture(scope="session")
+def nursery(start_neo4j: Callable[..., Any]) -> Iterator[Nursery]:
+    """For every server here: it has the password to the database."""
+    with closing(Nursery()) as nursery:
+        yield nursery
 
 
 @pytest.fixture

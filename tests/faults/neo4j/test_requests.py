@@ -122,7 +122,7 @@ def read_whole(client, path):
     return bytes(received), None
 
 
-@pytest.mark.parametrize("path", STREAMS)
+@pytest.mark.parametrize("path", [STREAMS[0], *(pytest.param(path, marks=pytest.mark.long) for path in STREAMS[1:])])
 def test_a_reply_that_cannot_go_on_is_cut_off(client, proxy, path):
     """The client sees that there should be more."""
     whole = ask(client, path).content
@@ -203,6 +203,7 @@ def projections(server):
     return server.ask("CALL gds.graph.list() YIELD graphName RETURN graphName")
 
 
+@pytest.mark.long
 def test_a_server_that_is_killed_and_started_again(large, server, proxy, serve, tmp_path):
     with serve(proxy.url, "gds") as client:
         before = {path: client.get(path).content for path in (NEIGHBORS, EXPORT, NEGATIVES)}

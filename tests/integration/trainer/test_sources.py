@@ -144,6 +144,7 @@ def test_too_few_items_with_neighbours_are_refused_in_the_servers_words(
         assert refused.value.given is not None
 
 
+@pytest.mark.long
 def test_a_server_killed_while_a_stream_is_open_changes_no_epoch(
     url: str, store_folder: Path, tmp_path: Path, serve_apart: Any, open_proxy: Any, cache: Cache, other_cache: Cache
 ) -> None:

@@ -33,6 +33,7 @@ def records(run: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.long
 def test_two_processes_end_where_one_does(url: str, tmp_path: Path, beside: Path) -> None:
     """Nine anchors a step, shares of four and five; in float32, so nearly. Equality is shown in test_ranks."""
     place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache")
