@@ -18,7 +18,7 @@ demo: $(VENV)/.run ## ingest real molecules, serve them, print three example que
 	$(BIN)/graphkin demo $(DEMO)
 
 unit: $(VENV)/.dev ## the tests of tests/unit alone: what to run while you edit
-	$(PYTEST) $(SIDE_BY_SIDE) tests/unit
+	$(PYTEST) --numprocesses 2 --dist worksteal tests/unit
 
 test: test-page kernels ## every test that CI runs
 	$(PYTEST) $(SIDE_BY_SIDE)

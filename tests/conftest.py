@@ -38,8 +38,8 @@ class ByFolder(LoadScopeScheduling):
         return "neo4j" if "neo4j" in nodeid else nodeid.partition("::")[0].rpartition("/")[0]
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFolder:
-    return ByFolder(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFolder | None:
+    return ByFolder(config, log) if config.option.dist == "loadscope" else None
 
 
 @pytest.fixture(scope="session", autouse=True)
