@@ -297,18 +297,28 @@ class Generation(ABC):
         """The items in the order asked for. Meant for pages; `scan` reads all. Raises `NotFound` naming an id."""
         wanted = [int(id) for id in ids]
         self._require(*wanted)
-        batch, degrees, dropped = self._page(np.array(wanted, np.int32))
-        columns = (batch[name].to_pylist() for name in ("id", "smiles", "names", "inchikey"))
-        rows = zip(*columns, properties(batch, self.manifest.properties), degrees, dropped, strict=True)
+        called = self._property_names
         return [
-            Item(id=id, smiles=smiles, names=names, inchikey=inchikey, properties=own, degree=degree, dropped=lost)
-            for id, smiles, names, inchikey, own, degree, lost in rows
+            Item(
+                id=id,
+                smiles=smiles,
+                names=names,
+                inchikey=inchikey,
+                properties=properties(called, own),
+                degree=degree,
+                dropped=dropped,
+            )
+            for id, (degree, dropped, smiles, _, inchikey, names, *own) in zip(wanted, self._page(wanted), strict=True)
         ]
 
+    @cached_property
+    def _property_names(self) -> list[str]:
+        return list(titles(self.manifest.properties))
+
     @abstractmethod
-    def _page(self, ids: Int32) -> tuple[pa.RecordBatch, list[int], list[int | None]]:
-        """Of each of some items all columns; how many neighbours it has; and how many pairs ≥ τ were lost to the cap,
-        None where that could not be counted."""
+    def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
+        """Of each of some items how many neighbours it has; how many pairs ≥ τ were lost to the cap, None where that
+        could not be counted; and its values in the columns of `item_schema`."""
 
     def scan(self, ids: Int32 | None = None, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Some columns, by default int32 `id` and all others, in id order, or of the given ids in their order."""

@@ -4,7 +4,7 @@ After the columns that every item has comes one for each property. A number is a
 every number of a property in the shortest way, the texts of the source stand beside the numbers.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -69,20 +69,15 @@ def texts(column: pa.Array) -> pa.Array:
 
 def values(column: pa.Array) -> list[Any]:
     """The values of a property: whole numbers as int, others as float, texts as str; None where an item has none."""
-    if pa.types.is_floating(column.type) or pa.types.is_struct(column.type):
-        return [None if value is None else _plain(value) for value in numbers(column).to_pylist()]
-    return column.to_pylist()
+    return [_plain(value) for value in numbers(column).to_pylist()]
 
 
-def _plain(value: float) -> int | float:
-    return int(value) if value.is_integer() and abs(value) < _MOST else value
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _MOST else value
+    return _plain(value["number"]) if isinstance(value, dict) else value
 
 
-def properties(items: pa.RecordBatch, names: Iterable[str]) -> list[dict[str, Any]]:
-    """The properties of each row, those of `names` that it has."""
-    rows: list[dict[str, Any]] = [{} for _ in range(items.num_rows)]
-    for name, title in titles(names).items():
-        for row, value in zip(rows, values(items[title]), strict=True):
-            if value is not None:
-                row[name] = value
-    return rows
+def properties(names: Sequence[str], row: Iterable[Any]) -> dict[str, Any]:
+    """The properties that an item has, from its values in the columns of `names`."""
+    return {name: _plain(value) for name, value in zip(names, row, strict=True) if value is not None}

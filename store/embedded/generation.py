@@ -133,10 +133,11 @@ class EmbeddedGeneration(Generation):
             self._files.read(name, again)
             yield name
 
-    def _page(self, ids: Int32) -> tuple[pa.RecordBatch, list[int], list[int | None]]:
-        indptr, dropped = self._graph.indptr, self._dropped
-        lost = [None] * len(ids) if dropped is None else dropped[ids].tolist()
-        return self._items.page(ids), (indptr[ids + 1] - indptr[ids]).tolist(), lost
+    def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
+        chosen = np.array(ids, np.int32)
+        degrees = self._graph.indptr[chosen + 1] - self._graph.indptr[chosen]
+        lost = [None] * len(ids) if self._dropped is None else self._dropped[chosen].tolist()
+        return zip(degrees.tolist(), lost, *self._items.page(ids), strict=True)
 
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
         self._require_columns(names)

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from graphkin.protocol.errors import StoreError
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Field
-from graphkin.store.columns import ID, item_schema
+from graphkin.store.columns import item_schema
 from graphkin.store.embedded.database import DATABASE_ERRORS, tells_damage
 from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.legacy import LEGACY_SCHEMA, as_columns, legacy_id
@@ -69,8 +70,9 @@ class LegacyItems:
         for start in range(ids.start, ids.stop, _PAGE):
             yield _batch(self._query(sql, (start, min(start + _PAGE, ids.stop))))
 
-    def page(self, ids: Int32) -> pa.RecordBatch:
-        return self.take(ids, [ID.name, *item_schema(self._manifest).names])
+    def page(self, ids: Sequence[int]) -> list[list[Any]]:
+        rows = self.take(np.array(ids, np.int32), item_schema(self._manifest).names)
+        return [column.to_pylist() for column in rows.columns]
 
     def take(self, ids: Int32, names: Sequence[str]) -> pa.RecordBatch:
         found: dict[int, tuple[Any, ...]] = {}

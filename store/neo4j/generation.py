@@ -62,10 +62,12 @@ class Neo4jGeneration(Projectable):
             raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
         return rows
 
-    def _page(self, ids: Int32) -> tuple[pa.RecordBatch, list[int], list[int | None]]:
-        found = {row["id"]: row for row in self._read(cypher.ITEMS, ids=ids.tolist(), keys=self._stored(None))}
-        rows = [found[id] for id in ids.tolist()]
-        return self._table(rows, self._all_columns), [row["degree"] for row in rows], [row["dropped"] for row in rows]
+    def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
+        found = {row["id"]: row for row in self._read(cypher.ITEMS, ids=ids, keys=self._stored(None))}
+        rows = [found[id] for id in ids]
+        columns = self._table(rows, self._all_columns[1:]).columns
+        counts = ([row[name] for row in rows] for name in ("degree", "dropped"))
+        return zip(*counts, *(column.to_pylist() for column in columns), strict=True)
 
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
         self._require_columns(names)

@@ -18,7 +18,7 @@ from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve
-from graphkin.store.columns import ITEM_SCHEMA
+from graphkin.store.columns import ITEM_SCHEMA, titles
 from graphkin.store.columns import properties as properties_of
 from graphkin.store.identity import content_digest
 
@@ -43,8 +43,10 @@ def _finish(
     for batch in batches:
         assert batch.schema.names[:4] == ITEM_SCHEMA.names
         batch.validate(full=True)
-        own = properties_of(batch, table.property_types)
-        rows += [{**row, "properties": each} for row, each in zip(batch.to_pylist(), own, strict=True)]
+        called = titles(table.property_types)
+        for row in batch.to_pylist():
+            own = properties_of(list(called), [row[title] for title in called.values()])
+            rows.append({**row, "properties": own})
     return table, descriptors, rows
 
 
