@@ -74,11 +74,9 @@ def _random(rows: int, width: int, density: float) -> np.ndarray:
 
 def _similarity(words: np.ndarray, others: np.ndarray) -> np.ndarray:
     """(n, m) by counting with numpy; 0 where both are empty."""
-    shared = sum(
-        np.bitwise_count(a[:, None] & b[None]).astype(np.int64) for a, b in zip(words.T, others.T, strict=True)
-    )
-    sizes = np.bitwise_count(words).sum(axis=1)[:, None] + np.bitwise_count(others).sum(axis=1, dtype=np.int64)
-    return shared / np.maximum(sizes - shared, 1)
+    left, right = (np.unpackbits(each.view(np.uint8), axis=1).astype(np.float32) for each in (words, others))
+    shared = (left @ right.T).astype(np.float64)  # exact: the counts are small
+    return shared / np.maximum(left.sum(axis=1)[:, None] + right.sum(axis=1) - shared, 1)
 
 
 def _same(found: Pairs, expected: Pairs) -> bool:
@@ -114,7 +112,8 @@ def test_pairs_of_several_tasks_are_brute_force(many: np.ndarray) -> None:
     found = Pairs.concatenate(list(plan.pairs(threads=2)))
     expected = []
     for start in range(0, len(many), 500):
-        left, right = np.nonzero(_similarity(many[start : start + 500], many[start:]) >= 0.6)
+        near = np.flatnonzero(_similarity(many[start : start + 500], many[start:]) >= 0.6)  # quicker than `nonzero`
+        left, right = np.divmod(near, len(many) - start)
         expected.append(((left + start) * len(many) + right + start)[right > left])
     assert plan.tasks > 3
     assert len(found) > 100_000

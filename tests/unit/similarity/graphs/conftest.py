@@ -1,21 +1,13 @@
 """Random graphs, and what GraKeL alone says of them."""
 
-import json
 import random
-from collections.abc import Callable, Iterator, Sequence
-from itertools import count
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
 from grakel import Graph, VertexHistogram, WeisfeilerLehman
-
-from graphkin.ingest.pipeline import IngestOptions, ingest
-from graphkin.similarity.graphs.recipe import GraphRecipe, resolve_graphs
-from graphkin.store import open_store
-from graphkin.store.base import Generation, Store
 
 Content = dict[str, Any]
 """A graph as JSON: num_nodes, edges, labels."""
@@ -95,40 +87,3 @@ def grakel() -> Callable[[Sequence[Content], str, int], np.ndarray]:
 def slow_pairs() -> Callable[..., set[tuple[int, int]]]:
     """slow_pairs(contents, closeness=10): the exact candidates, by comparing all with all."""
     return _pairs
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[..., str]:
-    """write(contents, name="g.jsonl"): a file of JSON Lines, graph i called g<i> unless it has a name."""
-
-    def write(contents: Sequence[Content], name: str = "g.jsonl") -> str:
-        lines = [json.dumps({"name": f"g{number}", **content}) for number, content in enumerate(contents)]
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
-        return str(tmp_path / name)
-
-    return write
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "store", create=True) as store:
-        yield store
-
-
-_collections = count()
-
-
-@pytest.fixture
-def generation(store: Store, write: Callable[..., str]) -> Iterator[Callable[..., Generation]]:
-    """generation(contents, recipe=default, workers=1): ingested and opened."""
-    opened: list[Generation] = []
-
-    def generation(contents: Sequence[Content], recipe: GraphRecipe | None = None, workers: int = 1) -> Generation:
-        name = f"c{next(_collections)}"
-        ingest(store, name, [write(contents)], recipe or resolve_graphs(), IngestOptions(workers=workers))
-        opened.append(store.open(name))
-        return opened[-1]
-
-    yield generation
-    for one in opened:
-        one.close()
