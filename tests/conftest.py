@@ -5,7 +5,8 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -18,6 +19,8 @@ from hypothesis import settings
 from rdkit import RDConfig
 from xdist.scheduler import LoadScopeScheduling
 
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
 from graphkin.api.work.nursery import Nursery
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.readers import RECORD_SCHEMA
@@ -64,9 +67,35 @@ def require_tools() -> Callable[..., None]:
 
 @pytest.fixture(scope="session")
 def nursery() -> Iterator[Nursery]:
-    """For every server in a test's own process: to start one takes a second."""
+    """For every server over a folder in a test's own process: to start one takes a second."""
     with closing(Nursery()) as nursery:
         yield nursery
+
+
+@pytest.fixture(scope="session")
+def neo4j_nursery(start_neo4j: Callable[..., Any]) -> Iterator[Nursery]:
+    """For every server over Neo4j: it has the password."""
+    with closing(Nursery()) as nursery:
+        yield nursery
+
+
+Serve = Callable[..., AbstractContextManager[str]]
+
+
+@pytest.fixture(scope="session")
+def serve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Serve:
+    """`serve(store, sampler="gds")`: the real API over a store, with these settings and a cache of its own; its URL."""
+
+    @contextmanager
+    def serving(store: str | Path, **given: Any) -> Iterator[str]:
+        settings = Settings(store=store, cache_dir=tmp_path_factory.mktemp("cache"), **{"port": 0, **given})
+        nursery = request.getfixturevalue("nursery" if isinstance(store, Path) else "neo4j_nursery")
+        with ThreadPoolExecutor(1) as elsewhere:  # in the tests of the page, Playwright's loop runs in this thread
+            server = elsewhere.submit(Server, settings, nursery).result()
+        with server.running() as url:
+            yield url
+
+    return serving
 
 
 @pytest.fixture(scope="session")

@@ -13,9 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from graphkin.api.serve import Server
-from graphkin.api.settings import Settings
-from graphkin.api.work.nursery import Nursery
 from graphkin.cli import run
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
@@ -152,22 +149,6 @@ def publish(nci_lines: list[str], tmp_path: Path) -> Callable[[Path, int], str]:
     return published
 
 
-Serve = Callable[..., AbstractContextManager[str]]
-
-
-@pytest.fixture(scope="session")
-def serve(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Serve:
-    """Serve a store, with a positive-set cache of its own; gives the URL."""
-
-    @contextmanager
-    def serving(store: Path, port: int = 0) -> Iterator[str]:
-        settings = Settings(store=store, port=port, cache_dir=tmp_path_factory.mktemp("cache"))
-        with Server(settings, nursery).running() as url:
-            yield url
-
-    return serving
-
-
 @pytest.fixture(scope="session")
 def serve_apart() -> Callable[[Path, Path], AbstractContextManager[tuple[str, "subprocess.Popen[str]"]]]:
     """Serve a store by the real command in a process of its own, with this folder for a cache; gives the URL too."""
@@ -187,7 +168,7 @@ def serve_apart() -> Callable[[Path, Path], AbstractContextManager[tuple[str, "s
 
 
 @pytest.fixture(scope="session")
-def url(serve: Serve, store_folder: Path) -> Iterator[str]:
+def url(serve: Callable[..., AbstractContextManager[str]], store_folder: Path) -> Iterator[str]:
     """A server that all tests share."""
     with serve(store_folder) as url:
         yield url

@@ -6,7 +6,7 @@ import socketserver
 import struct
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,10 +14,8 @@ from typing import Any, Literal
 import httpx
 import pytest
 
-from graphkin.api.serve import Server
-from graphkin.api.settings import Settings
-from graphkin.api.work.nursery import Nursery
 from graphkin.store import open_store
+from tests.relay import Link, Relay
 
 COMMIT = b"\x00\x02\xb0\x12\x00\x00"  # a whole message of the Bolt protocol
 
@@ -43,24 +41,17 @@ class Strike:
         return self.when(self.seen)
 
 
-class Proxy(socketserver.ThreadingTCPServer):
+class Proxy(Relay):
     """Passes everything between clients and the server at a port, but for what is struck."""
 
-    allow_reuse_address = True
-
-    def __init__(self, port: int) -> None:
-        super().__init__(("127.0.0.1", 0), _Link)
-        self.beyond = ("127.0.0.1", port)
+    def __init__(self, url: str) -> None:
+        super().__init__(url, _Link)
         self.strikes: list[Strike] = []
-        self._links: set[_Link] = set()
-        self._reachable = True
         self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="proxy")
-        self._thread.start()
 
     @property
     def url(self) -> str:
-        return f"bolt://127.0.0.1:{self.server_address[1]}"
+        return f"bolt://127.0.0.1:{self.port}"
 
     def strike(self, when: Callable[[int], bool], **how: Any) -> Strike:
         """See `Strike`."""
@@ -72,69 +63,26 @@ class Proxy(socketserver.ThreadingTCPServer):
             hits = [strike for strike in self.strikes if strike.hits(sent)]
         return hits[0] if hits else None
 
-    def vanish(self) -> None:
-        """From now on it is as if the server were down."""
-        self._reachable = False
-        for link in list(self._links):
-            link.cut()
 
-    def come_back(self) -> None:
-        self._reachable = True
-
-    def enter(self, link: "_Link") -> None:
-        self._links.add(link)
-        if not self._reachable:
-            link.cut()
-
-    def leave(self, link: "_Link") -> None:
-        self._links.discard(link)
-
-    def close(self) -> None:
-        self.vanish()
-        self.shutdown()
-        self._thread.join()
-        self.server_close()
-
-
-class _Link(socketserver.BaseRequestHandler):
-    """One client's connection."""
-
+class _Link(Link):
     server: Proxy
+    _doomed: Strike | None = None
 
-    def handle(self) -> None:
-        self._doomed: Strike | None = None
-        with suppress(OSError), socket.create_connection(self.server.beyond) as self._server:
-            self.server.enter(self)
-            replies = threading.Thread(target=self._pass, args=(self._server, self.request, self._reply))
-            replies.start()
-            self._pass(self.request, self._server, self._request)
-            replies.join()
-        self.server.leave(self)
+    def passes_request(self, piece: bytes, server: socket.socket) -> bool:
+        strike = self.server.struck(piece)
+        if strike and strike.lost == "reply":
+            self._doomed, strike = strike, None
+        return _passes(piece, server, strike)
 
-    def _pass(self, source: socket.socket, sink: socket.socket, strike_at: Callable[[bytes], Strike | None]) -> None:
-        with suppress(OSError):
-            while data := source.recv(1 << 16):
-                if strike := strike_at(data):
-                    sink.sendall(data[: len(data) // 2])
-                    strike.then()
-                    break
-                sink.sendall(data)
-        self.cut()
+    def passes_reply(self, piece: bytes, client: socket.socket) -> bool:
+        return _passes(piece, client, self._doomed)
 
-    def _request(self, sent: bytes) -> Strike | None:
-        strike = self.server.struck(sent)
-        if strike is None or strike.lost == "request":
-            return strike
-        self._doomed = strike
-        return None
 
-    def _reply(self, _: bytes) -> Strike | None:
-        return self._doomed
-
-    def cut(self) -> None:
-        for end in (self.request, self._server):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+def _passes(piece: bytes, sink: socket.socket, strike: Strike | None) -> bool:
+    sink.sendall(piece[: len(piece) // 2] if strike else piece)
+    if strike:
+        strike.then()
+    return strike is None
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +134,7 @@ OpenProxy = Callable[[], AbstractContextManager[Proxy]]
 
 @pytest.fixture(scope="module")
 def open_proxy(server: Any) -> OpenProxy:
-    return lambda: closing(Proxy(server.port))
+    return lambda: closing(Proxy(server.url))
 
 
 @pytest.fixture
@@ -228,20 +176,12 @@ Serve = Callable[..., AbstractContextManager[httpx.Client]]
 
 
 @pytest.fixture(scope="session")
-def nursery(start_neo4j: Callable[..., Any]) -> Iterator[Nursery]:
-    """For every server here: it has the password to the database."""
-    with closing(Nursery()) as nursery:
-        yield nursery
-
-
-@pytest.fixture
-def serve(nursery: Nursery, tmp_path: Path) -> Serve:
-    """serve(url, sampler="snapshot"): a client of the real API over the store there, once it is ready."""
+def serve(serve: Callable[..., AbstractContextManager[str]]) -> Serve:
+    """serve(url, sampler="gds"): a client of the API over the store there, once it is ready."""
 
     @contextmanager
-    def serving(url: str, sampler: str = "snapshot") -> Iterator[httpx.Client]:
-        settings = Settings(store=url, sampler=sampler, port=0, cache_dir=tmp_path / "cache")
-        with Server(settings, nursery).running() as address, httpx.Client(base_url=address, timeout=120) as client:
+    def serving(url: str, **given: Any) -> Iterator[httpx.Client]:
+        with serve(url, **given) as address, httpx.Client(base_url=address, timeout=120) as client:
             while client.get("/readyz").status_code == 503:
                 pass
             yield client

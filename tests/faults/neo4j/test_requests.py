@@ -205,7 +205,7 @@ def projections(server):
 
 @pytest.mark.long
 def test_a_server_that_is_killed_and_started_again(large, server, proxy, serve, tmp_path):
-    with serve(proxy.url, "gds") as client:
+    with serve(proxy.url, sampler="gds") as client:
         before = {path: client.get(path).content for path in (NEIGHBORS, EXPORT, NEGATIVES)}
         assert projections(server) == []
         assert_drawn(draw(client))  # the first request projects
@@ -280,7 +280,7 @@ def assert_built(client):
 
 
 def test_a_projection_that_fails_is_tried_again_by_whoever_asks_next(large, server, serve):
-    with serve(server.url, "gds") as client:
+    with serve(server.url, sampler="gds") as client:
         assert_drawn(draw(client))
         (projected,) = projections(server)
         server.ask("CALL gds.graph.drop($graphName) YIELD graphName RETURN graphName", **projected)
