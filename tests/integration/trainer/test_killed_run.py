@@ -1,37 +1,36 @@
 """A training process that is killed, and another that continues."""
 
 import json
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
-
-SCRIPT = """
-import os, signal, sys
-from pathlib import Path
-import numpy as np
-from graphkin.trainer.pretraining.config import Model, PretrainConfig
-from graphkin.trainer.features.corpus import Corpus
-from benchmarks.memory import MemorySource
-from graphkin.trainer.pretraining.pretrain import pretrain
-from graphkin.trainer.feed.source import Epoch
 from dataclasses import replace
+from pathlib import Path
 
-folder, kill_at = Path(sys.argv[1]), int(sys.argv[2])
-sizes = np.full(12, 5)
-path = np.array([[0, 1, 0], [1, 2, 3], [2, 3, 0], [3, 4, 6]])
-atoms = np.random.default_rng(0).integers(3, size=(60, 2))
-corpus = Corpus.from_bonds("x", sizes, np.full(12, 4), atoms, np.tile(path, (12, 1)))
-config = replace(PretrainConfig.of("hgc-adam-fo", batch_size=4, max_steps=130), model=Model(layers=2, width=8))
-epoch = Epoch(((np.arange(12)[:, None] + [1, 2, 3]) % 12).astype(np.int32), np.empty((0, 0), np.int32))
+import numpy as np
 
-def report(told):
-    if kill_at and told.records[-1]["step"] >= kill_at:
-        os.kill(os.getpid(), signal.SIGKILL)
+from benchmarks.memory import MemorySource
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.feed.source import Epoch
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.metrics_log import Report
+from graphkin.trainer.pretraining.pretrain import pretrain
 
-pretrain(config, MemorySource(corpus, config.draws, [epoch]), folder, resume=True, checkpoint_steps=30, report=report)
-"""
+
+def train(folder: Path, kill_at: int = 0) -> None:
+    """Twelve molecules of five atoms; killed when it reports this step or a later one."""
+    path = np.array([[0, 1, 0], [1, 2, 3], [2, 3, 0], [3, 4, 6]])
+    atoms = np.random.default_rng(0).integers(3, size=(60, 2))
+    corpus = Corpus.from_bonds("x", np.full(12, 5), np.full(12, 4), atoms, np.tile(path, (12, 1)))
+    config = replace(PretrainConfig.of("hgc-adam-fo", batch_size=4, max_steps=130), model=Model(layers=2, width=8))
+    epoch = Epoch(((np.arange(12)[:, None] + [1, 2, 3]) % 12).astype(np.int32), np.empty((0, 0), np.int32))
+
+    def report(told: Report) -> None:
+        if kill_at and told.records[-1]["step"] >= kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    source = MemorySource(corpus, config.draws, [epoch])
+    pretrain(config, source, folder, resume=True, checkpoint_steps=30, report=report)
 
 
 def metrics(folder: Path) -> list[dict[str, float]]:
@@ -40,15 +39,15 @@ def metrics(folder: Path) -> list[dict[str, float]]:
 
 
 def test_a_killed_run_ends_as_one_that_was_not(tmp_path: Path) -> None:
-    def run(name: str, kill_at: int) -> int:
-        command = [sys.executable, "-c", SCRIPT, str(tmp_path / name), str(kill_at)]
-        return subprocess.run(command, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}).returncode
-
-    assert run("whole", 0) == 0
-    assert run("parts", 80) == -signal.SIGKILL
-    assert len(metrics(tmp_path / "parts")) > 60  # more than its newest checkpoint has
-    assert run("parts", 0) == 0
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    train(whole)
+    process = multiprocessing.get_context("spawn").Process(target=train, args=(parts, 80))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert len(metrics(parts)) > 60  # more than its newest checkpoint has
+    train(parts)
     for name in ("model.safetensors", "optimizer.safetensors"):
-        whole, parts = (tmp_path / each / "step-000000130" / name for each in ("whole", "parts"))
-        assert whole.read_bytes() == parts.read_bytes()
-    assert metrics(tmp_path / "whole") == metrics(tmp_path / "parts")
+        one, other = (folder / "step-000000130" / name for folder in (whole, parts))
+        assert one.read_bytes() == other.read_bytes()
+    assert metrics(whole) == metrics(parts)

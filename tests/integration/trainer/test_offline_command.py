@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -64,17 +65,14 @@ def test_the_bare_machine_is_bare(bare: dict[str, str]) -> None:
     assert ended.stdout == "['torch', 'click']\n"
 
 
-def test_offline_is_online_without_a_network_or_chemistry(url: str, tmp_path: Path, bare: dict[str, str]) -> None:
+def test_offline_is_online_without_a_network_or_chemistry(
+    graphkin: Any, url: str, tmp_path: Path, bare: dict[str, str]
+) -> None:
     """The same weights and metrics, byte for byte."""
     options = ("--strategy", "hgc-ho", "--encoder", "gcn", "--batch-size", 180, "--seed", 4)
     online = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache")
-    usual = {**os.environ, "OMP_NUM_THREADS": "1"}
-    for command in (
-        ("fetch", *online, *options, "--epochs", 2, "--output", tmp_path / "fetched"),
-        ("pretrain", *online, *options, "--epochs", 2, "--output", tmp_path / "online"),
-    ):
-        done = [sys.executable, "-m", "graphkin", *map(str, command)]
-        subprocess.run(done, check=True, capture_output=True, env=usual)
+    assert graphkin("fetch", *online, *options, "--epochs", 2, "--output", tmp_path / "fetched").code == 0
+    assert graphkin("pretrain", *online, *options, "--epochs", 2, "--output", tmp_path / "online").code == 0
     train = ("pretrain", "--offline", tmp_path / "fetched", *options, "--epochs", 2, "--output", tmp_path / "offline")
     ended = python(bare, "-m", "graphkin", *train)
     assert ended.returncode == 0, ended.stderr

@@ -1,5 +1,7 @@
 """Pairs collected, cut off, and collected on, against the cap of all of them."""
 
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,6 @@ from graphkin.store.records import Edges
 WORDS = np.random.default_rng(0).integers(1, 2**16, (20_000, 1), dtype=np.uint64)
 TIE = np.random.default_rng(1).integers(0, 2**64 - 1, len(WORDS), dtype=np.uint64)
 PLAN = JoinPlan(WORDS, 0.8)
-BLOCKS = list(PLAN.pairs())
 
 
 @pytest.fixture
@@ -31,60 +32,74 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collect, "_PERIOD", -1.0)
 
 
-def rows(edges: Edges) -> list[tuple[int, int, np.float32]]:
-    return sorted(zip(edges.source.tolist(), edges.target.tolist(), edges.similarity.tolist(), strict=True))
+@dataclass
+class Kept:
+    """Edges (E,), by source and target, and what was dropped (N,)."""
+
+    edges: Edges
+    dropped: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.edges = self.edges.take(np.lexsort((self.edges.target, self.edges.source)))
+
+    def __eq__(self, other: object) -> bool:
+        assert isinstance(other, Kept)
+        pairs = zip(vars(self.edges).values(), vars(other.edges).values(), strict=True)
+        return np.array_equal(self.dropped, other.dropped) and all(np.array_equal(a, b) for a, b in pairs)
 
 
-def expected(top_k: int) -> tuple[list[tuple[int, int, np.float32]], np.ndarray]:
+@cache
+def blocks() -> list[Pairs]:
+    return list(PLAN.pairs())
+
+
+@cache
+def expected(top_k: int) -> Kept:
     """All pairs capped at once."""
-    kept, dropped = Pairs.concatenate(BLOCKS), np.zeros(len(TIE), np.int32)
+    kept, dropped = Pairs.concatenate(blocks()), np.zeros(len(TIE), np.int32)
     if top_k:
         capped = Cap(TIE, top_k)
         capped.add(kept)
         kept, dropped = capped.finish()
-    return rows(Edges(kept.left, kept.right, kept.similarity.astype(np.float32))), dropped
+    return Kept(Edges(kept.left, kept.right, kept.similarity.astype(np.float32)), dropped)
 
 
-def finished(collected: Collector) -> tuple[list[tuple[int, int, np.float32]], np.ndarray]:
-    blocks, dropped = collected.finish()
-    return rows(Edges.concatenate(list(blocks))), dropped
+def finished(collected: Collector) -> Kept:
+    parts, dropped = collected.finish()
+    return Kept(Edges.concatenate(list(parts)), dropped)
 
 
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("top_k", [0, 3])
-@pytest.mark.parametrize("cut", range(len(BLOCKS) + 1))
+@pytest.mark.parametrize("cut", range(PLAN.tasks + 1))
 def test_what_was_cut_off_goes_on_where_it_was(workspace: Workspace, top_k: int, cut: int) -> None:
     first = collector(TIE, top_k, workspace, WORDS)
     assert first.begin == 0
-    for pairs in BLOCKS[:cut]:
+    for pairs in blocks()[:cut]:
         first.add(pairs)
     second = collector(TIE, top_k, workspace, WORDS)
     assert second.begin == cut
     for pairs in PLAN.pairs(second.begin):
         second.add(pairs)
-    edges, dropped = finished(second)
-    assert edges == expected(top_k)[0]
-    assert np.array_equal(dropped, expected(top_k)[1])
+    assert finished(second) == expected(top_k)
 
 
 @pytest.mark.parametrize("top_k", [0, 3])
 def test_nothing_is_saved_every_moment(workspace: Workspace, top_k: int) -> None:
     collected = collector(TIE, top_k, workspace, WORDS)
-    for pairs in BLOCKS:
+    for pairs in blocks():
         collected.add(pairs)
     assert list(workspace.folder.iterdir()) == []
-    edges, dropped = finished(collected)
-    assert edges == expected(top_k)[0]
-    assert np.array_equal(dropped, expected(top_k)[1])
+    assert finished(collected) == expected(top_k)
 
 
 def test_blocks_are_bounded(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collect, "_EDGES", 1000)
     capped = collector(TIE, 3, workspace, WORDS)
-    for pairs in BLOCKS:
+    for pairs in blocks():
         capped.add(pairs)
-    blocks, _ = capped.finish()
-    sizes = [len(block) for block in blocks]
+    parts, _ = capped.finish()
+    sizes = [len(part) for part in parts]
     assert len(sizes) > 5
     assert max(sizes) == 1000
 
@@ -93,17 +108,17 @@ def test_blocks_are_bounded(workspace: Workspace, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("top_k", [0, 3])
 def test_another_input_begins_anew_and_so_does_what_is_damaged(workspace: Workspace, top_k: int) -> None:
     collected = collector(TIE, top_k, workspace, WORDS)
-    for pairs in BLOCKS:
+    for pairs in blocks():
         collected.add(pairs)
     assert collector(TIE, top_k, workspace, WORDS[1:]).begin == 0
     assert collector(TIE, top_k + 1, workspace, WORDS).begin == 0
     assert collector(TIE[::-1].copy(), top_k, workspace, WORDS).begin == 0
-    assert collector(TIE, top_k, workspace, WORDS).begin == len(BLOCKS)
+    assert collector(TIE, top_k, workspace, WORDS).begin == len(blocks())
     for piece in workspace.folder.iterdir():
         content = piece.read_bytes()
         for length in (0, 1, len(content) // 2, len(content) - 10):
             piece.write_bytes(content[:length])
-            assert collector(TIE, top_k, workspace, WORDS).begin < len(BLOCKS)
+            assert collector(TIE, top_k, workspace, WORDS).begin < len(blocks())
         piece.write_bytes(content)
 
 
@@ -115,7 +130,6 @@ def test_more_pairs_than_a_file_is_meant_for_are_all_kept(workspace: Workspace, 
     collected = collector(TIE, 0, workspace, WORDS)
     for part in np.split(left, tasks):
         collected.add(Pairs(part, part + 1, np.ones(each)))
-    blocks, _ = collected.finish()
-    edges = Edges.concatenate(list(blocks))
+    edges = finished(collected).edges
     assert np.array_equal(edges.source, left)
     assert np.array_equal(edges.target, left + 1)

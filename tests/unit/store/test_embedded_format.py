@@ -172,7 +172,7 @@ def test_any_byte_that_changes_is_found(store: Store, whole: Path) -> None:
     random = np.random.default_rng(0)
     for path in sorted(whole.iterdir()):
         data = path.read_bytes()
-        places = {*random.integers(0, len(data), 40).tolist(), *random.integers(0, min(len(data), 128), 20).tolist()}
+        places = {*random.integers(0, len(data), 15).tolist(), *random.integers(0, min(len(data), 128), 10).tolist()}
         for place in places:
             changed = bytearray(data)
             changed[place] ^= int(random.integers(1, 256))

@@ -103,7 +103,7 @@ def test_no_byte_changes_what_is_listed(
     catalog = folder / "catalog.sqlite"
     data = catalog.read_bytes()
     random = np.random.default_rng(0)
-    places = [*range(100), *random.integers(100, len(data), 400).tolist()]
+    places = [*range(100), *random.integers(100, len(data), 150).tolist()]
     damaged = [data[:place] + bytes([data[place] ^ 1 << random.integers(8)]) + data[place + 1 :] for place in places]
     damaged += [data[:keep] for keep in (0, 1, 99, 100, 4095, 4096, len(data) - 4096, len(data) - 1)]
     read = 0
@@ -113,7 +113,7 @@ def test_no_byte_changes_what_is_listed(
             found = again.collections(), manifests(again, listing)
             assert found == (listing, told) or not sealed
             read += 1
-    assert 0 < read < len(damaged) - 50
+    assert 0 < read < len(damaged) - 20
 
 
 @pytest.mark.parametrize("keep", [0, 1, 100, 5000, -1])
