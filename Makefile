@@ -21,7 +21,7 @@ demo: $(VENV)/.run ## ingest real molecules, serve them, print three example que
 	$(BIN)/graphkin demo $(DEMO)
 
 unit: $(VENV)/.dev ## the tests of tests/unit alone: what to run while you edit
-	$(PYTEST) --numprocesses 2 --dist worksteal tests/unit
+	$(PYTEST) --numprocesses 2 --dist worksteal --hypothesis-profile quick -p no:schemathesis tests/unit
 
 test: test-page kernels ## every test that CI runs
 	$(PYTEST) $(SIDE_BY_SIDE)

@@ -31,6 +31,7 @@ JARS = _JAVA / "target" / "lib"
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, and torch's threads would wait for each other
 settings.register_profile("graphkin", deadline=None, derandomize=True, database=None)
+settings.register_profile("quick", settings.get_profile("graphkin"), max_examples=20)  # of `make unit`
 settings.load_profile("graphkin")
 
 

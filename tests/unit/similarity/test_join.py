@@ -72,10 +72,14 @@ def _random(rows: int, width: int, density: float) -> np.ndarray:
     return np.packbits(bits, axis=1, bitorder="little").view("<u8")
 
 
-def _similarity(words: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """(n, m) by counting with numpy; 0 where both are empty."""
-    left, right = (np.unpackbits(each.view(np.uint8), axis=1).astype(np.float32) for each in (words, others))
-    shared = (left @ right.T).astype(np.float64)  # exact: the counts are small
+def _bits_of(words: np.ndarray) -> np.ndarray:
+    """(n, 64 W) float32: 0 and 1."""
+    return np.unpackbits(words.view(np.uint8), axis=1).astype(np.float32)
+
+
+def _similarity(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """(n, m) by numpy, of `_bits_of` fingerprints; 0 where both are empty. Exact: the counts are small."""
+    shared = (left @ right.T).astype(np.float64)
     return shared / np.maximum(left.sum(axis=1)[:, None] + right.sum(axis=1) - shared, 1)
 
 
@@ -89,7 +93,7 @@ def _same(found: Pairs, expected: Pairs) -> bool:
 @pytest.mark.parametrize("density", [0.01, 0.1, 0.5, 0.95])
 def test_pairs_are_brute_force_at_any_width_and_density(width: int, density: float) -> None:
     words = _random(1100, width, density)
-    exact = np.triu(_similarity(words, words), 1)
+    exact = np.triu(_similarity(_bits_of(words), _bits_of(words)), 1)
     for threshold in THRESHOLDS:
         left, right = np.nonzero(exact >= threshold)
         found = _join(words, threshold, 2)
@@ -110,9 +114,9 @@ def many() -> np.ndarray:
 def test_pairs_of_several_tasks_are_brute_force(many: np.ndarray) -> None:
     plan = JoinPlan(many, 0.6)
     found = Pairs.concatenate(list(plan.pairs(threads=2)))
-    expected = []
-    for start in range(0, len(many), 500):
-        near = np.flatnonzero(_similarity(many[start : start + 500], many[start:]) >= 0.6)  # quicker than `nonzero`
+    bits, expected = _bits_of(many), []
+    for start in range(0, len(many), 100):
+        near = np.flatnonzero(_similarity(bits[start : start + 100], bits[start:]) >= 0.6)  # quicker than `nonzero`
         left, right = np.divmod(near, len(many) - start)
         expected.append(((left + start) * len(many) + right + start)[right > left])
     assert plan.tasks > 3
@@ -157,7 +161,8 @@ def test_new_rows_against_old_ones() -> None:
     left, right = own.order[rows], planes.order[positions]
     found = {*zip(left.tolist(), right.tolist(), strict=True)}
     assert len(found) == len(rows) > 1000
-    assert found == {*zip(*(ends.tolist() for ends in np.nonzero(_similarity(new, old) >= 0.3)), strict=True)}
+    near = np.nonzero(_similarity(_bits_of(new), _bits_of(old)) >= 0.3)
+    assert found == {*zip(*(ends.tolist() for ends in near), strict=True)}
     assert np.array_equal(shared, np.bitwise_count(new[left] & old[right]).sum(axis=1))
 
 

@@ -1,0 +1,5 @@
+"""Labelled molecules."""
+
+from tests.unit.trainer.downstream.conftest import dataset, labelled_file, split
+
+__all__ = ["dataset", "labelled_file", "split"]  # fixtures
