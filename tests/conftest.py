@@ -28,6 +28,7 @@ from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, Hierarchy
 
 _JAVA = Path(__file__).with_name("neo4j")
 JARS = _JAVA / "target" / "lib"
+PROCEDURES = [f"proc-{room}-2.13.9.jar" for room in ("catalog", "path-finding", "sysinfo")]  # those that we call
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, and torch's threads would wait for each other
 settings.register_profile("graphkin", deadline=None, derandomize=True, database=None)
@@ -139,8 +140,8 @@ class Neo4jServer:
         self._java = ("java", "-Xmx1g", *java)
         plugins = home / "plugins"
         plugins.mkdir(parents=True)
-        for jar in JARS.glob("*-2.13.9.jar"):
-            (plugins / jar.name).symlink_to(jar)
+        for name in PROCEDURES:
+            (plugins / name).symlink_to(JARS / name)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port: int = free.getsockname()[1]
         self.start()
@@ -176,6 +177,7 @@ class Neo4jServer:
         assert self._process.stdout is not None
         if not self._process.stdout.readline():
             raise RuntimeError(f"Neo4j did not start: {(self._home / 'output.txt').read_text()[-2000:]}")
+        self._driver = neo4j.GraphDatabase.driver(self.url, auth=(self.user, self.password))
 
     def kill(self) -> None:
         """As a power cut would."""
@@ -189,6 +191,7 @@ class Neo4jServer:
         self._wait()
 
     def _wait(self) -> None:
+        self._driver.close()
         self._process.wait(timeout=120)
         for stream in (self._process.stdin, self._process.stdout, self._log):
             assert stream is not None
@@ -210,9 +213,8 @@ class Neo4jServer:
             self.start()
 
     def ask(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
-        """The rows of a statement, through a connection of its own."""
-        with neo4j.GraphDatabase.driver(self.url, auth=(self.user, self.password)) as driver:
-            return [row.data() for row in driver.execute_query(statement, parameters).records]
+        """The rows of a statement, through connections that nobody else has."""
+        return [row.data() for row in self._driver.execute_query(statement, parameters).records]
 
     def clear(self) -> None:
         """Delete everything but the schema, projections too."""
@@ -237,6 +239,7 @@ def start_neo4j(
             "-XX:TieredStopAtLevel=1",
             "-XX:+UnlockDiagnosticVMOptions",
             "-XX:-BytecodeVerificationRemote",
+            "-XX:+UseSerialGC",
         )
         servers.append(Neo4jServer(home or tmp_path_factory.mktemp("neo4j"), *quick_to_start))
         return servers[-1]

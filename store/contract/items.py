@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict, NotFound
 from graphkin.store.base import Generation, Store
-from graphkin.store.contract.places import Places
+from graphkin.store.contract.hierarchies import Hierarchy
+from graphkin.store.contract.places import Places, StoreFactory
 from graphkin.store.records import REJECTION_SCHEMA
 
 
@@ -262,15 +263,17 @@ class KeepItems(Places):
     def test_without_rejections(self, published_graphs: Generation) -> None:
         assert sum(batch.num_rows for batch in published_graphs.rejections()) == 0
 
-    @pytest.fixture
-    def many(self, store: Store, hierarchy: Any) -> Iterator[Generation]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def many(cls, store_factory: StoreFactory) -> Iterator[Generation]:
         """5,000 items, 4,500 rejections, no edge."""
+        store = store_factory("many")
         rows = [
             {"smiles": f"C{id}", "inchikey": None, "names": [f"n{id % 7}", f"own{id}"], "properties": {"x": id}}
             for id in range(5000)
         ]
         rejections = [{"source": "f", "line": line, "input": "x", "reason": "y"} for line in range(4500)]
-        hierarchy(rows, {}, rejections, properties={"x": "number"}).publish(store, "many", batch=1234)
+        Hierarchy(rows, {}, rejections, properties={"x": "number"}).publish(store, "many", batch=1234)
         with store.open("many") as generation:
             yield generation
 

@@ -5,13 +5,16 @@ import socket
 import socketserver
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import httpx
+import neo4j
 import pytest
 
 from graphkin.store import open_store
@@ -123,10 +126,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings(abandoned))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick_to_collect() -> Iterator[None]:
+    """What was there before the tests is not looked through after each of them."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
 def abandoned_connections() -> Iterator[None]:
     yield
     gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def soon_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver waits a second before it tries a transaction again, then two, and so on: here a twentieth of that."""
+    monkeypatch.setattr(neo4j.GraphDatabase, "driver", partial(neo4j.GraphDatabase.driver, initial_retry_delay=0.05))
 
 
 OpenProxy = Callable[[], AbstractContextManager[Proxy]]
@@ -183,7 +201,7 @@ def serve(serve: Callable[..., AbstractContextManager[str]]) -> Serve:
     def serving(url: str, **given: Any) -> Iterator[httpx.Client]:
         with serve(url, **given) as address, httpx.Client(base_url=address, timeout=120) as client:
             while client.get("/readyz").status_code == 503:
-                pass
+                time.sleep(0.02)
             yield client
 
     return serving

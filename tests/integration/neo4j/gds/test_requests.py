@@ -10,6 +10,7 @@ import pytest
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.policy import Policy
 from graphkin.protocol.values import MAX_SEED
+from graphkin.store.neo4j import gds
 from graphkin.store.neo4j.gds import GdsSampler
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
@@ -153,7 +154,8 @@ def test_negatives_and_connecting_paths_are_those_of_snapshot(sampler, generatio
         assert found == expected
 
 
-def test_a_faint_neighbour_is_found_though_no_walk_finds_it(publish):
+def test_a_faint_neighbour_is_found_though_no_walk_finds_it(publish, monkeypatch):
+    monkeypatch.setattr(gds, "_ROUNDS", 2)
     star = {(0, 1): 1.0, (0, 2): 1e-30, (0, 3): 1.0, (0, 4): 2e-30}
     sampler = GdsSampler(publish("faint", 5, star))
     anchor, thirds = np.zeros(1, np.int32), set()

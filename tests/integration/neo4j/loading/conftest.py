@@ -76,9 +76,9 @@ def run_import(start_neo4j: Callable[..., Any], tmp_path: Path) -> Callable[[str
 
 @pytest.fixture(scope="session")
 def nci_store(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> Path:
-    """An embedded store with the collection `nci`: 1,500 records, InChIKeys, a cap that drops pairs, rejections."""
+    """An embedded store with the collection `nci`: 800 records, InChIKeys, a cap that drops pairs, rejections."""
     folder = tmp_path_factory.mktemp("nci")
-    lines = nci_file.read_text().splitlines(keepends=True)[:1500]
+    lines = nci_file.read_text().splitlines(keepends=True)[:800]
     (folder / "nci.smi").write_text("".join([*lines, "notamolecule wrong\n"]))
     with open_store(folder / "store", create=True) as store:
         ingest(store, "nci", [str(folder / "nci.smi")], resolve(top_k=5, threshold=0.3, inchikey=True))

@@ -74,7 +74,6 @@ def test_an_imported_generation_is_the_same(
     assert "--overwrite-destination" not in exported.out
     done = run_import(exported.out, tmp_path / "home")
     assert done.returncode == 0, done.stderr
-    assert "Database already exist" in run_import(exported.out, tmp_path / "home").stderr
     server = start_neo4j(tmp_path / "home")
     try:
         with open_store(stores[collection]) as source, open_store(server.url) as imported:
@@ -93,6 +92,16 @@ def test_an_imported_generation_is_the_same(
         assert sum(owned for _, owned in indexes.values()) == sum("CONSTRAINT" in text for text in schema)
     finally:
         server.kill()
+
+
+@pytest.mark.long
+def test_what_is_there_is_not_overwritten(
+    graphkin: Callable[..., Any], stores: dict[str, Path], run_import: Callable[[str, Path], Any], tmp_path: Path
+) -> None:
+    where = ("--store", stores["graphs"], "--collection", "graphs")
+    exported = graphkin("export", "neo4j-admin", *where, "--output", "the import")
+    assert run_import(exported.out, tmp_path / "home").returncode == 0
+    assert "Database already exist" in run_import(exported.out, tmp_path / "home").stderr
 
 
 def _assert_found(one: Any, other: Any) -> None:

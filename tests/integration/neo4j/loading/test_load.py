@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import pytest
 
 from graphkin.store import open_store
+from graphkin.store.neo4j import connection
 
 
 def test_there_and_back_it_is_the_same(
@@ -105,7 +107,10 @@ def test_what_is_there_is_not_copied_again(
         assert copy.collection("c").generations == (first.generation, second.generation)
 
 
-def test_nobody_is_home(graphkin: Callable[..., Any], start_neo4j: Callable[..., Any], nci_store: Path) -> None:
+def test_nobody_is_home(
+    graphkin: Callable[..., Any], start_neo4j: Callable[..., Any], nci_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connection._PATIENCE, "short", 0.0)
     outcome = graphkin("load", "--store", nci_store, "--collection", "nci", "--to", "bolt://127.0.0.1:1")
     assert outcome.code == 4
     assert "does not answer" in outcome.err

@@ -42,7 +42,7 @@ def everything(server: Any) -> list[list[dict[str, Any]]]:
     ]
 
 
-@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize("create", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_it_is_refused_and_left_as_it_is(older: Any, create: bool) -> None:
     before = everything(older)
     with pytest.raises(
