@@ -30,6 +30,12 @@ PICTURES_SHOWN = """() => [...document.images].every((image) => {
     return (image.complete && image.ariaBusy !== "true") || top > innerHeight || bottom <= 0;
 }) && document.querySelector(".canvas[aria-busy=true]") === null"""
 
+COLOURS = ["color-contrast", "link-in-text-block"]  # axe's rules of what alone differs between light and dark
+AXE_OPTIONS: dict[str, dict[str, Any]] = {
+    "light": {"resultTypes": ["violations"]},
+    "dark": {"resultTypes": ["violations"], "runOnly": COLOURS},
+}
+
 CHEMBL = Path(__file__).with_name("chembl_samples.csv")
 THRESHOLD = 0.3  # they are diverse: at the default four of five would be alone
 RECORDS = 2000
@@ -102,7 +108,7 @@ def api(store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Cl
         yield client
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(require_tools: Callable[..., None]) -> Iterator[Browser]:
     """Not for the whole session: while Playwright runs, no other test of this process can run an event loop."""
     executable = shutil.which("chromium-headless-shell")
@@ -129,7 +135,6 @@ def page(browser: Browser, api: httpx.Client) -> Iterator[Page]:
 
     context = browser.new_context(base_url=str(api.base_url), viewport={"width": 1280, "height": 860})
     context.set_default_timeout(20_000)
-    context.add_init_script(path=AXE)
     tab = context.new_page()
     tab.on("console", listen)
     tab.on("pageerror", lambda error: complaints.append(str(error)))
@@ -142,17 +147,21 @@ def page(browser: Browser, api: httpx.Client) -> Iterator[Page]:
 def look(request: pytest.FixtureRequest) -> Callable[..., None]:
     """`look(page, "state")`: keep pictures of a state, light and dark, in which axe finds nothing wrong.
 
+    Both are looked at for their colours; for all else the light one, because nothing else differs.
+
     `waiting`: a state in which the page's own pictures have not come.
     """
     ARTEFACTS.mkdir(parents=True, exist_ok=True)
 
     def looked(page: Page, state: str, waiting: bool = False) -> None:
+        if page.evaluate("typeof axe === 'undefined'"):
+            page.evaluate(f"{AXE.read_text()}; 0")
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             if not waiting:
                 page.wait_for_function(PICTURES_SHOWN)
             page.screenshot(path=ARTEFACTS / f"{state.replace(' ', '-')}-{scheme}.png")
-            found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
+            found = page.evaluate("options => axe.run(options)", AXE_OPTIONS[scheme])["violations"]
             told = [(each["id"], each["impact"], [node["html"] for node in each["nodes"]][:3]) for each in found]
             assert told == [], f"{state}, {scheme}"
         page.emulate_media(color_scheme="light")

@@ -137,7 +137,9 @@ def test_only_the_picture_chooses(page: Page) -> None:
     assert page.evaluate("getSelection().toString()").strip() == rows.nth(2).locator("td").nth(1).inner_text().strip()
 
 
-@pytest.mark.parametrize("view", ["table", "tiles", "graph"])
+@pytest.mark.parametrize(
+    "view", ["table", *(pytest.param(view, marks=pytest.mark.long) for view in ("tiles", "graph"))]
+)
 def test_a_list_is_one_stop_for_the_keyboard(page: Page, view: str, look: Look) -> None:
     page.goto(f"{ADDRESS}&view={view}")
     items = page.locator("section button.item")
@@ -225,7 +227,7 @@ def test_a_molecule_of_300_atoms_is_shown(page: Page, look: Look, shown: Callabl
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
-@pytest.mark.parametrize("view", ["table", "tiles"])
+@pytest.mark.parametrize("view", ["table", pytest.param("tiles", marks=pytest.mark.long)])
 def test_it_reads_on_a_phone(page: Page, look: Look, view: str) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     page.goto(f"{ADDRESS}&view={view}")

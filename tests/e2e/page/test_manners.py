@@ -30,7 +30,14 @@ def test_little_is_loaded_before_the_first_paint(page: Page) -> None:
     assert sum(parts.values()) < FIRST_PAINT
 
 
-@pytest.mark.parametrize("part", ["**/v1/**", "**/v1/collections/chembl", "**/structure?*", "**/neighbors?*"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "**/v1/**",
+        "**/neighbors?*",
+        *(pytest.param(part, marks=pytest.mark.long) for part in ("**/v1/collections/chembl", "**/structure?*")),
+    ],
+)
 def test_an_api_that_is_away_is_said_and_tried_again(page: Page, look: Look, part: str) -> None:
     page.route(part, lambda route: route.abort())
     page.goto(ADDRESS)

@@ -121,7 +121,9 @@ def test_the_last_that_is_pointed_at_is_shown(
     assert shown(picture) == drawn(api, neighbours[3], 300, 210)
 
 
-@pytest.mark.parametrize(("view", "size"), [("table", (108, 68)), ("tiles", (180, 130))])
+@pytest.mark.parametrize(
+    ("view", "size"), [("table", (108, 68)), pytest.param("tiles", (180, 130), marks=pytest.mark.long)]
+)
 def test_what_is_highlighted_no_longer_is_gone_at_once(
     page: Page, api: httpx.Client, neighbours: list[dict[str, Any]], view: str, size: tuple[int, int], shown: Shown
 ) -> None:
@@ -136,7 +138,7 @@ def test_what_is_highlighted_no_longer_is_gone_at_once(
     assert shown(picture) == drawn(api, neighbours[1], *size)  # it is remembered
 
 
-@pytest.mark.parametrize("view", ["table", "tiles"])
+@pytest.mark.parametrize("view", ["table", pytest.param("tiles", marks=pytest.mark.long)])
 def test_nothing_moves_when_pictures_come(page: Page, view: str, look: Look) -> None:
     held = Held(page, PICTURES)
     page.goto(f"{ADDRESS}&view={view}")
@@ -154,6 +156,8 @@ def test_few_are_asked_for_at_a_time_and_only_what_is_in_view(page: Page) -> Non
     page.goto(f"{ADDRESS}&exact=1")
     rows = page.locator("main section tbody tr")
     expect(rows).to_have_count(99)
+    while len(held.routes) < AT_ONCE:
+        page.evaluate(REST)
     page.evaluate(REST)
     assert len(held.routes) == AT_ONCE
     large = [route.request.url for route in held.routes if "width=300" in route.request.url]
@@ -170,7 +174,9 @@ def test_few_are_asked_for_at_a_time_and_only_what_is_in_view(page: Page) -> Non
     expect(middle).to_have_attribute("aria-busy", "false")
 
 
-@pytest.mark.parametrize("view", ["table", "tiles", "graph", "positives"])
+@pytest.mark.parametrize(
+    "view", ["table", "graph", *(pytest.param(view, marks=pytest.mark.long) for view in ("tiles", "positives"))]
+)
 def test_who_leaves_waits_for_no_picture(page: Page, view: str) -> None:
     held = Held(page, re.compile(r"depiction\.svg"))
     page.goto(f"{ADDRESS}&view={view}")
@@ -243,7 +249,7 @@ def test_a_server_that_stays_busy_is_not_asked_for_ever(page: Page) -> None:
     assert len(asked) == TRIES
 
 
-@pytest.mark.parametrize("phone", [False, True])
+@pytest.mark.parametrize("phone", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_pictures_that_do_not_come_are_told_and_tried_again(page: Page, phone: bool, look: Look, shown: Shown) -> None:
     if phone:
         page.set_viewport_size({"width": 390, "height": 800})

@@ -1,0 +1,1 @@
+"""A package, so that a fixture can live as long as its tests: the browser does."""
