@@ -27,6 +27,7 @@ from rdkit import RDConfig
 
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
+from graphkin.api.work.nursery import Nursery
 from graphkin.cli import run
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
