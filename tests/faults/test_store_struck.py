@@ -58,7 +58,7 @@ class Scenario:
             yield f"{kind} {at}: {plan.operations()[-1]}", ended
 
 
-@pytest.fixture(params=SCENARIOS)
+@pytest.fixture(scope="module", params=SCENARIOS)
 def scenario(request, stores, forks, saboteur, read_back):
     return Scenario(request.param, stores, forks, saboteur, read_back)
 
