@@ -58,11 +58,18 @@ class Scenario:
             yield f"{kind} {at}: {plan.operations()[-1]}", ended
 
 
+AT_EVERY_OPERATION = [  # in CI one of each operation: of the others every sync and what is published is enough
+    pytest.param(name, marks=[pytest.mark.long] * (name in ("publish the first", "delete the only one")))
+    for name in SCENARIOS
+]
+
+
 @pytest.fixture(scope="module", params=SCENARIOS)
 def scenario(request, stores, forks, saboteur, read_back):
     return Scenario(request.param, stores, forks, saboteur, read_back)
 
 
+@pytest.mark.parametrize("scenario", AT_EVERY_OPERATION, indirect=True)
 def test_killed_at_any_operation(scenario, read_back, leftovers):
     states = []
     for where, ended in scenario.strikes("any", signal.SIGKILL):
@@ -102,6 +109,7 @@ def test_interrupted_at_any_sync(scenario, read_back, leftovers):
         assert not any(name.startswith("draft") for name in leftovers(scenario.store)), where
 
 
+@pytest.mark.parametrize("scenario", AT_EVERY_OPERATION, indirect=True)
 def test_full_disk_at_any_write(scenario, read_back, leftovers):
     for where, ended in scenario.strikes("write", -errno.ENOSPC):
         state = read_back(scenario.store)
