@@ -75,7 +75,7 @@ def delete(store):
 
 def command(*arguments):
     """The exit code of `graphkin` with these arguments."""
-    return cli.run(arguments)
+    return cli.run([*arguments])
 
 
 OPERATIONS = {operation.__name__: operation for operation in (create, publish, delete, command)}

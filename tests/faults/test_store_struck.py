@@ -58,7 +58,7 @@ class Scenario:
             yield f"{kind} {at}: {plan.operations()[-1]}", ended
 
 
-AT_EVERY_OPERATION = [  # in CI one of each operation: of the others every sync and what is published is enough
+AT_EVERY_OPERATION = [  # CI strikes these where there is most to lose
     pytest.param(name, marks=[pytest.mark.long] * (name in ("publish the first", "delete the only one")))
     for name in SCENARIOS
 ]
