@@ -77,7 +77,7 @@ class ParserPool:
 
     def _executor(self, workers: int) -> ProcessPoolExecutor:
         context = get_context("forkserver")
-        context.set_forkserver_preload([__name__, self._describer.__module__])
+        context.set_forkserver_preload([__name__, self._describer.__module__, *self._describer.preload])
         given = (self._describer, self._made_with, self._workspace, self._patience)
         executor = _Processes(workers, context, initializer=_start_worker, initargs=given)
         try:

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from graphkin.similarity.kind import Content
 from graphkin.store.files import PARTIAL, disk, sweep, whole
+
+if TYPE_CHECKING:
+    from graphkin.similarity.kind import Content
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Workspace:
             self.folder.mkdir(parents=True, exist_ok=True)
             sweep(self.folder)
 
-    def piece(self, *made_from: Content) -> Path:
+    def piece(self, *made_from: "Content") -> Path:
         """Where a piece is, or will be."""
         digest = hashlib.sha256()
         for part in made_from:

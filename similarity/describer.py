@@ -3,7 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import pyarrow as pa
 
@@ -37,6 +37,8 @@ class Describer(ABC, Generic[Recipe_co]):
     schema: pa.Schema
     key: bytes
     """All that decides what `describe` returns."""
+    preload: ClassVar[Sequence[str]] = ()
+    """Modules to import, beside its own, before a process is forked for every worker."""
 
     @abstractmethod
     def __init__(self, recipe: Recipe_co, max_size: int) -> None:

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -24,6 +25,8 @@ from graphkin.api.settings import Settings
 from graphkin.api.work.nursery import Nursery
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.readers import RECORD_SCHEMA
+from graphkin.similarity.graphs.describer import GraphDescriber
+from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, Hierarchy
 
 _JAVA = Path(__file__).with_name("neo4j")
@@ -53,6 +56,15 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("user-cache")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _workers_of_either_kind(_own_cache: None) -> None:
+    """The process that workers of ingests are forked from imports what the first ingest needs: here that of both."""
+    describers = MoleculeDescriber, GraphDescriber
+    modules = [module for each in describers for module in (each.__module__, *each.preload)]
+    forkserver.set_forkserver_preload(["graphkin.ingest.pool", *modules])
+    forkserver.ensure_running()
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,8 @@
 """Errors as `application/problem+json` (RFC 9457). `protocol.problems` says which error has which status."""
 
 import logging
-import reprlib
 import uuid
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
 from math import ceil
 from typing import Any
@@ -17,11 +16,11 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graphkin.api.gate.given import refusal, shown
 from graphkin.protocol.errors import (
     BadRequest,
     Damaged,
     GraphkinError,
-    InvalidInput,
     NotFound,
     ServerFault,
     StoreBusy,
@@ -33,13 +32,9 @@ from graphkin.protocol.problems import MEDIA_TYPE, ProblemType, problem_type_of
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _NO_METHOD = ProblemType(HTTPStatus.METHOD_NOT_ALLOWED, "Method not allowed")
 _RETRY_AFTER = 5  # seconds, where the store does not know better
-_SHOWN = 200  # characters of what was given
 _TOLD = 500  # characters of a detail
-_LISTED = 3  # validation errors in one detail
 
 _log = logging.getLogger(__name__)
-_brief = reprlib.Repr()
-_brief.maxlevel, _brief.maxstring, _brief.maxother = 2, _SHOWN, _SHOWN
 
 
 def answer(error: GraphkinError, scope: Scope) -> Response:
@@ -64,22 +59,13 @@ def _problem(
         "type": kind.urn,
         "title": kind.title,
         "status": int(kind.status),
-        "detail": _shown(said.detail, _TOLD),
+        "detail": shown(said.detail, _TOLD),
         "instance": instance or quote(scope["path"]),
-        "given": _shown(said.given),
-        "expected": _shown(said.expected, _TOLD),
-        "hint": _shown(said.hint, _TOLD),
+        "given": shown(said.given),
+        "expected": shown(said.expected, _TOLD),
+        "hint": shown(said.hint, _TOLD),
     }
     return Response(to_json(body, inf_nan_mode="strings"), kind.status, headers, MEDIA_TYPE)
-
-
-def _shown(given: Any, most: int = _SHOWN) -> Any:
-    """What was given, short enough to send back and always text that can be encoded."""
-    if given is None or isinstance(given, bool | int | float):
-        return given
-    text = given if isinstance(given, str) else _brief.repr(given)
-    text = text.encode("utf-8", "replace").decode()
-    return text if len(text) <= most else text[:most] + "…"
 
 
 async def _on_graphkin_error(request: Request, error: GraphkinError) -> Response:
@@ -88,29 +74,6 @@ async def _on_graphkin_error(request: Request, error: GraphkinError) -> Response
 
 async def _on_invalid_request(request: Request, error: RequestValidationError) -> Response:
     return answer(refusal(error.errors()), request.scope)
-
-
-def refusal(errors: Sequence[Mapping[str, Any]]) -> GraphkinError:
-    """What a request is told that does not hold what it should: pydantic's errors, the place in front of each `loc`."""
-    first = errors[0]
-    if first["type"] == "json_invalid":
-        return BadRequest(f"the body is not JSON: {first['ctx']['error']}", expected="a JSON object")
-    more = f" (and {len(errors) - _LISTED} more)" if len(errors) > _LISTED else ""
-    unknown = first["type"] == "extra_forbidden"
-    return InvalidInput(
-        "; ".join(_complaint(each) for each in errors[:_LISTED]) + more,
-        given=None if first["type"] == "missing" else _shown(first["input"]),
-        expected=None if unknown else first["msg"].removeprefix("Value error, "),
-        hint="/docs lists every parameter",
-    )
-
-
-def _complaint(error: Mapping[str, Any]) -> str:
-    place, *name = (str(part) for part in error["loc"])
-    where = ".".join(name) or place
-    if error["type"] == "extra_forbidden":
-        return f"{where}: unknown parameter"
-    return f"{where}: {error['msg'].removeprefix('Value error, ')}"
 
 
 async def _on_http_exception(request: Request, error: HTTPException) -> Response:

@@ -4,7 +4,8 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.gate.body import as_body, received, validated
+from graphkin.api.gate.body import as_body, received
+from graphkin.api.gate.given import validated
 from graphkin.api.gate.openapi import parameters, problems
 from graphkin.api.gate.reply import JSON, similar_items
 from graphkin.api.reading import Reading, open_reading

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from graphkin.api.gate.body import parsed
+from graphkin.api.gate.given import parsed
 from graphkin.protocol.requests import SearchBody
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_named
@@ -20,7 +20,7 @@ def read(kind: str, recipe: dict[str, Any], **structure: str | None) -> dict[str
 def read_search(kind: str, recipe: dict[str, Any], body: str) -> dict[str, Any]:
     """The body of a search, whose bytes are the first 256 characters: its query, packed, and what else it says.
 
-    Raises as `read` and `api.gate.body.parsed` do.
+    Raises as `read` and `api.gate.given.parsed` do.
     """
     asked = parsed(SearchBody, body.encode("latin-1"))
     graph = None if asked.graph is None else asked.graph.model_dump_json(exclude_none=True)

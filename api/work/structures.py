@@ -54,7 +54,7 @@ class Structures:
 
     async def read_search(self, generation: Generation, body: bytes) -> Search:
         """The body of a search, all of it: one of 2 MB takes its time too. Raises as `read` does, and as
-        `api.gate.body.parsed`."""
+        `api.gate.given.parsed`."""
         said = await self._ask(generation, "read_search", body=body.decode("latin-1"))
         return Search(unpacked(said["query"]), said["min_similarity"], said["limit"])
 

@@ -41,6 +41,8 @@ class GraphDescriber(Describer[GraphRecipe]):
         ]
     )
 
+    preload = ("graphkin.similarity.graphs.loaded",)
+
     def __init__(self, recipe: GraphRecipe, max_nodes: int) -> None:
         self._recipe = recipe
         self._max_nodes = max_nodes

@@ -1,5 +1,6 @@
 """Stores, commands and the saboteur that strikes them."""
 
+import io
 import json
 import os
 import shutil
@@ -8,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from graphkin.cli import run
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 
@@ -85,16 +87,16 @@ class Ended:
 
 
 class Forks:
-    """`forks.py` running: store operations on prepared molecules, in milliseconds each."""
+    """`forks.py` running: operations of the store, and commands, that need import nothing."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def __call__(self, operation: str, store: Path, *, batch: int = 1, plan: Plan | None = None) -> Ended:
+    def __call__(self, operation: str, *arguments: Any, plan: Plan | None = None) -> Ended:
         assert self._process.stdin
         assert self._process.stdout
-        request = {"operation": operation, "store": str(store), "batch": batch, "sabotage": plan and str(plan)}
-        print(json.dumps(request), file=self._process.stdin, flush=True)
+        request = {"operation": operation, "arguments": arguments, "sabotage": plan and str(plan)}
+        print(json.dumps(request, default=str), file=self._process.stdin, flush=True)
         answer = json.loads(self._process.stdout.readline())
         return Ended(answer, {}) if isinstance(answer, int) else Ended(int(self._process.stdout.readline()), answer)
 
@@ -166,12 +168,18 @@ def leftovers() -> Callable[[Path], set[str]]:
 
 
 class Command:
-    """The real `graphkin` command."""
+    """The `graphkin` command."""
+
+    def here(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """The finished command, run in this process, which has imported all that it needs."""
+        with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as errors:
+            code = run([*map(str, arguments)])
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), errors.getvalue())
 
     def run(
         self, *arguments: str | Path, within: Sequence[str] = (), plan: Plan | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """The finished command. `within`: a command that runs it."""
+        """The finished command, a process of its own. `within`: a command that runs it."""
         return subprocess.run(
             [*within, COMMAND, *arguments],
             capture_output=True,
@@ -284,14 +292,15 @@ def undisturbed(
     graphkin: Command,
     molecules: tuple[Path, Path],
     saboteur: Saboteur,
+    forks: Forks,
     read_back: Callable[[Path], State],
 ) -> Undisturbed:
     folder = tmp_path_factory.mktemp("undisturbed")
     store, copy = folder / "first", folder / "second"
-    graphkin.ingest(molecules[0], store).check_returncode()
+    graphkin.here(*graphkin.ingesting(molecules[0], store)).check_returncode()
     shutil.copytree(store, copy)
     plan = saboteur.plan(copy)
-    graphkin.ingest(molecules[1], copy, plan=plan).check_returncode()
+    assert forks("command", *graphkin.ingesting(molecules[1], copy), plan=plan).said == {"result": 0}
     second = read_back(copy)
     sizes = [file.stat().st_size for file in copy.glob(f"collections/*/{second.current}/*")]
     return Undisturbed(store, read_back(store), second, plan.operations(), sizes)

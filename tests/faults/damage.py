@@ -27,6 +27,7 @@ from rdkit import RDConfig
 
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
+from graphkin.api.work.nursery import Nursery
 from graphkin.cli import run
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
@@ -109,10 +110,10 @@ def told(reply):
     return reply.status_code, json.dumps(body).encode()
 
 
-async def answers(store, damaged=None):
+async def answers(nursery, store, damaged=None):
     """What a server of this store answers, and whether it says in the end that the file `damaged` is."""
     with tempfile.TemporaryDirectory() as cache:
-        app = create_app(Settings(store=store, cache_dir=cache))
+        app = create_app(Settings(store=store, cache_dir=cache), nursery)
         async with app.router.lifespan_context(app) as state:
 
             async def served(scope, receive, send):
@@ -146,11 +147,11 @@ def judged(reply, expected, damaged):
     return f"WRONG: {reply.status_code} {reply.request.method} {reply.request.url.path}: {reply.content[:200]!r}"
 
 
-def trial(store, name, expected):
+def trial(nursery, store, name, expected):
     """In a fork: how the requests were answered, whether the damage was shown in the end, and what `verify` says."""
     result: dict[str, Any] = {}
     try:
-        replies, shown = asyncio.run(answers(store, None if name == CATALOG else name))
+        replies, shown = asyncio.run(answers(nursery, store, None if name == CATALOG else name))
         result["replies"] = Counter(judged(*pair, name) for pair in zip(replies, expected, strict=True))
         result["shown"] = shown
     except StoreFormat as error:
@@ -173,14 +174,14 @@ def struck(file, random):
     return f"byte {place} of {len(data)}: {data[place]} to {flipped}"
 
 
-def in_a_fork(store, name, expected, folder):
+def in_a_fork(folder, *struck):
     """The trial's result, how its process ended, and what it wrote to standard error."""
     said, complained = folder / "said", folder / "complained"
     fork = os.fork()
     if not fork:
         try:
             os.dup2(os.open(complained, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
-            said.write_text(json.dumps(trial(store, name, expected)))
+            said.write_text(json.dumps(trial(*struck)))
             os._exit(0)
         except BaseException:
             import traceback
@@ -206,7 +207,8 @@ def campaign(folder, trials, seed):
     """Whether all trials went right."""
     store = publish(folder)
     compile_kernels()
-    expected = [told(reply) for reply in asyncio.run(answers(store))[0]]
+    nursery = Nursery()  # one for all trials: it reads nothing itself
+    expected = [told(reply) for reply in asyncio.run(answers(nursery, store))[0]]
     assert {status for status, _ in expected} == {200}
     files = [store / CATALOG, *sorted(store.glob("collections/*/*/*"))]
     random = np.random.default_rng(seed)
@@ -217,11 +219,12 @@ def campaign(folder, trials, seed):
         shutil.copytree(store, copy, copy_function=os.link)
         how = struck(copy / file.relative_to(store), random)
         whose = "the store" if file.name == CATALOG else file.parts[-3]
-        ended = in_a_fork(copy, file.name, expected, folder)
+        ended = in_a_fork(folder, nursery, copy, file.name, expected)
         result = {"trial": number, "of": whose, "file": file.name, "damage": how, **ended}
         outcomes.append(right(result))
         print(json.dumps({**result, "right": outcomes[-1]}), flush=True)
         shutil.rmtree(copy)
+    nursery.close()
     return all(outcomes)
 
 

@@ -1,4 +1,4 @@
-"""Operations of the embedded store, each in a fork of this process that `saboteur.c` may strike.
+"""Operations of the embedded store, and whole commands, each in a fork of this process that `saboteur.c` may strike.
 
 Standard input: one JSON request a line. Standard output: for each what the operation said, if it lived, then how the
 fork ended as `os.waitstatus_to_exitcode` gives it. A fork starts in milliseconds, so every operation can be struck.
@@ -13,16 +13,20 @@ import tempfile
 import numpy as np
 import pyarrow as pa
 
+from graphkin import cli
+from graphkin.ingest import pipeline
 from graphkin.protocol.errors import GraphkinError
 from graphkin.protocol.manifest import Counts, Histogram, Provenance
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.columns import ITEM_SCHEMA
 from graphkin.store.records import REJECTION_SCHEMA, Edges
 
 COLLECTION = "molecules"
+IMPORTED = pipeline, resolve  # what `graphkin ingest molecules` would else import in every fork
 
 
-def create(store, batch):
+def create(store):
     open_store(store, create=True).close()
 
 
@@ -63,33 +67,40 @@ def _provenance(size, edges):
     )
 
 
-def delete(store, batch):
+def delete(store):
     """Delete the current generation."""
     with open_store(store) as opened:
         opened.delete(COLLECTION, opened.collection(COLLECTION).current)
 
 
-OPERATIONS = {operation.__name__: operation for operation in (create, publish, delete)}
+def command(*arguments):
+    """The exit code of `graphkin` with these arguments."""
+    return cli.run([*arguments])
 
 
-def run(operation, store, batch, sabotage):
+OPERATIONS = {operation.__name__: operation for operation in (create, publish, delete, command)}
+
+
+def run(answers, operation, arguments, sabotage):
     if sabotage is not None:
         ctypes.CDLL(None).sabotage(sabotage.encode())
     try:
-        said = {"generation": OPERATIONS[operation](store, batch)}
+        said = {"result": OPERATIONS[operation](*arguments)}
     except GraphkinError as error:
         said = {"error": type(error).__name__}
     except KeyboardInterrupt:
         said = {"error": "interrupted"}
-    print(json.dumps(said), flush=True)
+    print(json.dumps(said), file=answers, flush=True)
     os._exit(0)
 
 
+answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what commands print is no answer
 with tempfile.TemporaryDirectory() as folder:  # so that forks need neither import nor compile anything
     publish(folder, 1)
 for line in sys.stdin:
     fork = os.fork()
     if not fork:
-        run(**json.loads(line))
+        run(answers, **json.loads(line))
     _, status = os.waitpid(fork, 0)
-    print(os.waitstatus_to_exitcode(status), flush=True)
+    print(os.waitstatus_to_exitcode(status), file=answers, flush=True)

@@ -12,14 +12,14 @@ STRATA = 10
     "stratum",
     [pytest.param(n, marks=[] if n in (0, STRATA // 2, STRATA - 1) else pytest.mark.long) for n in range(STRATA)],
 )
-def test_ingest_killed(stratum, undisturbed, graphkin, molecules, saboteur, tmp_path, read_back, leftovers):
+def test_ingest_killed(stratum, undisturbed, graphkin, forks, molecules, saboteur, tmp_path, read_back, leftovers):
     store = tmp_path / "store"
     shutil.copytree(undisturbed.store, store)
     last = len(undisturbed.operations) - 1
     plan = saboteur.plan(store, at=1 + stratum * last // (STRATA - 1))
-    assert graphkin.ingest(molecules[1], store, plan=plan).returncode == -signal.SIGKILL
+    assert forks("command", *graphkin.ingesting(molecules[1], store), plan=plan).status == -signal.SIGKILL
     assert read_back(store) in (undisturbed.first, undisturbed.second), plan.operations()[-1]
-    graphkin.ingest(molecules[1], store).check_returncode()
+    graphkin.here(*graphkin.ingesting(molecules[1], store)).check_returncode()
     assert read_back(store) == undisturbed.second
     assert not leftovers(store)
 
@@ -30,7 +30,7 @@ def test_ingest_killed_at_the_rename(undisturbed, graphkin, molecules, saboteur,
     plan = saboteur.plan(store, kind="rename", at=1)
     assert graphkin.ingest(molecules[1], store, plan=plan).returncode == -signal.SIGKILL
     assert read_back(store) == undisturbed.first
-    graphkin.ingest(molecules[1], store).check_returncode()
+    graphkin.here(*graphkin.ingesting(molecules[1], store)).check_returncode()
     assert read_back(store) == undisturbed.second
     assert not leftovers(store)
 
@@ -43,9 +43,9 @@ def test_delete_killed_after_its_commit(undisturbed, graphkin, molecules, sabote
     assert graphkin.run(*delete, plan=plan).returncode == -signal.SIGKILL
     assert read_back(store) is None
     assert leftovers(store) == {gone}
-    again = graphkin.run(*delete)
+    again = graphkin.here(*delete)
     assert again.returncode == 3
     assert "was deleted at" in again.stderr
-    graphkin.ingest(molecules[0], store).check_returncode()
+    graphkin.here(*graphkin.ingesting(molecules[0], store)).check_returncode()
     assert read_back(store) == undisturbed.first
     assert not leftovers(store)

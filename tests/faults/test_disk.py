@@ -75,21 +75,21 @@ def test_full_disk(share, disk, undisturbed, graphkin, molecules, read_back, lef
     assert read_back(store) == undisturbed.first
     assert not leftovers(store)
     disk.relax()
-    graphkin.ingest(molecules[1], store).check_returncode()
+    graphkin.here(*graphkin.ingesting(molecules[1], store)).check_returncode()
     assert read_back(store) == undisturbed.second
 
 
 def test_below_a_file(tmp_path, graphkin, molecules):
     file = tmp_path / "file"
     file.write_text("not a folder")
-    assert_refused(graphkin.ingest(molecules[0], file / "store"), "Not a directory")
+    assert_refused(graphkin.here(*graphkin.ingesting(molecules[0], file / "store")), "Not a directory")
     assert file.read_text() == "not a folder"
 
 
 def test_rejections_that_cannot_be_saved(tmp_path, graphkin):
     file = tmp_path / "garbage.smi"
     file.write_text("no molecule\n")
-    process = graphkin.run(*graphkin.ingesting(file, tmp_path / "store"), "--rejections-file", file / "below")
+    process = graphkin.here(*graphkin.ingesting(file, tmp_path / "store"), "--rejections-file", file / "below")
     assert process.returncode == 2
     assert "1 of 1 records (100.0%) were rejected" in process.stderr
     assert f"could not be saved in {file / 'below'} (Not a directory)" in process.stderr
@@ -124,16 +124,16 @@ def test_read_only_store(tmp_path, undisturbed, graphkin, molecules, obedient, r
     graphkin.run("verify", "--store", store, "--sample", "10", within=obedient).check_returncode()
     permit(store, writing=True)
     assert read_back(store) == undisturbed.first
-    graphkin.ingest(molecules[1], store).check_returncode()
+    graphkin.here(*graphkin.ingesting(molecules[1], store)).check_returncode()
     assert read_back(store) == undisturbed.second
 
 
 def test_read_only_store_with_a_commit_to_roll_back(tmp_path, forks, saboteur, graphkin, obedient, read_back):
     store = tmp_path / "store"
-    forks("publish", store)
+    forks("publish", store, 1)
     published = read_back(store)
     plan = saboteur.plan(store, kind="unlink", at=6)  # five spools, then the journal of the catalog
-    assert forks("publish", store, batch=2, plan=plan).status == -signal.SIGKILL
+    assert forks("publish", store, 2, plan=plan).status == -signal.SIGKILL
     assert plan.operations()[-1] == ("unlink", store / "catalog.sqlite-journal")
     permit(store, writing=False)
     assert_refused(graphkin.run("verify", "--store", store, within=obedient), "readonly database")

@@ -61,7 +61,7 @@ def test_no_worker_outlives_a_killed_ingest(store, records, graphkin, undisturbe
 def test_a_second_ingest_is_told_who_is_busy(store, molecules, records, graphkin, undisturbed, read_back):
     with graphkin.waiting(store, records) as session:
         session.said("compile")
-        second = graphkin.ingest(molecules[0], store)
+        second = graphkin.here(*graphkin.ingesting(molecules[0], store))
         assert second.returncode == 4
         assert "another process is writing collection 'nci'" in second.stderr
         assert "Traceback" not in second.stderr

@@ -3,7 +3,6 @@
 import json
 import os
 import select
-import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import count
@@ -13,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from graphkin.cli import run
 from tests.fuzz.files import File, every_file, files
-from tests.fuzz.process import COMMAND, PRIVATE, Watched
+from tests.fuzz.process import PRIVATE, Watched
 
 LONGEST = 5.0  # seconds
 PATIENCE = 20.0  # seconds until an ingest counts as one that never ends
@@ -108,11 +108,14 @@ def test_file(ingester: Ingester, case: File, tmp_path: Path) -> None:
         ("bomb/graph_labels-64-MB", 2),
     ],
 )
-def test_the_command_line_says_the_same(id: str, code: int, tmp_path: Path) -> None:
+def test_the_command_line_says_the_same(
+    id: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     (case,) = (case for case in every_file() if case.id == id)
-    place = ("--store", tmp_path / "store", "--collection", "c", "--max-rejected", "1", "--workers", "1")
-    command: list[str | Path] = [COMMAND, "ingest", case.kind, case.write(tmp_path), *place]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
-    assert ended.returncode == code, ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert ended.stdout.startswith("published c generation") if code == 0 else "error: " in ended.stderr
+    monkeypatch.chdir(tmp_path)
+    place = ("--store", "store", "--collection", "c", "--max-rejected", "1", "--workers", "1")
+    ended = run(["ingest", case.kind, str(case.write(tmp_path)), *place])
+    said = capfd.readouterr()
+    assert ended == code, said.err
+    assert "Traceback" not in said.err
+    assert said.out.startswith("published c generation") if code == 0 else "error: " in said.err

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from graphkin.api.settings import Settings
+from graphkin.store.neo4j import connection
 from graphkin.store.neo4j.connection import PASSWORD, USER
 
 ROOT = Path(__file__).parents[2]
@@ -112,6 +113,7 @@ def test_the_commands_get_as_far_as_the_database(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
+    monkeypatch.setitem(connection._PATIENCE, "short", 0)
     described = services[service]
     for name in (USER, PASSWORD):
         monkeypatch.setenv(name, described["environment"][name])

@@ -50,9 +50,21 @@ def run(folder: Path, *command: object) -> str:
     return done.stdout
 
 
-def graphkin(folder: Path, command: str, *arguments: object) -> str:
+COMMANDS = """
+import json, sys
+from graphkin.cli import run
+
+for command in json.loads(sys.argv[1]):
+    assert run(command) == 0
+    print("\\0", end="", flush=True)
+"""
+
+
+def graphkin(folder: Path, *commands: str) -> list[str]:
+    """What each of the commands says, one after the other in a process that has the toy package."""
     place = ("--store", "store", "--collection", "words")
-    return run(folder, sys.executable, "-m", "graphkin", *command.split(), *place, *arguments)
+    told = json.dumps([[*command.split(), *place] for command in commands])
+    return run(folder, sys.executable, "-c", COMMANDS, told).split("\0")[:-1]
 
 
 @pytest.fixture(scope="module")
@@ -102,18 +114,26 @@ def test_its_hierarchy_is_that_of_brute_force(folder: Path) -> None:
 
 
 def test_commands_search_check_and_export_it(folder: Path) -> None:
-    hits = json.loads(graphkin(folder, "search", "fright", "--json"))["hits"]
+    searched, verified, recalled, exported, told = graphkin(
+        folder,
+        "search fright --json",
+        "verify --json",
+        "recall --json",
+        "export items --format csv --output -",
+        "info --rejections",
+    )
+    hits = json.loads(searched)["hits"]
     expected = sorted(((similarity("fright", word), -id) for id, word in enumerate(WORDS)), reverse=True)
     expected = [(same, id) for same, id in expected if same][:10]
     assert [(hit["item"]["id"], hit["similarity"]) for hit in hits] == [
         (-id, pytest.approx(same)) for same, id in expected
     ]
-    (checked,) = json.loads(graphkin(folder, "verify", "--json"))
+    (checked,) = json.loads(verified)
     assert checked["problems"] == []
-    assert json.loads(graphkin(folder, "recall", "--json"))["recall"] == 1
-    rows = list(csv.DictReader(io.StringIO(graphkin(folder, "export items", "--format", "csv", "--output", "-"))))
+    assert json.loads(recalled)["recall"] == 1
+    rows = list(csv.DictReader(io.StringIO(exported)))
     assert [(row["structure"], row["letters"]) for row in rows] == [(word, str(len(word))) for word in WORDS]
-    assert "4711" in graphkin(folder, "info", "--rejections")
+    assert "4711" in told
 
 
 def test_it_is_served(url: str) -> None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,19 @@ def place(request: pytest.FixtureRequest) -> str:
         return str(request.getfixturevalue("own_folder"))
     loaded: Callable[[], str] = request.getfixturevalue("loaded")
     return loaded()
+
+
+@pytest.fixture(params=["embedded", "neo4j"])
+def empty_place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """One that holds nothing."""
+    if request.param == "embedded":
+        place = str(tmp_path / "empty")
+    else:
+        server = request.getfixturevalue("spare_neo4j")
+        server.clear()
+        place = server.url
+    open_store(place, create=True).close()
+    return place
 
 
 def test_what_is_published_or_deleted_while_serving_is_seen_within_a_second(
@@ -67,9 +81,11 @@ def test_what_is_published_or_deleted_while_serving_is_seen_within_a_second(
         assert names == ["fresh", "graphs", "hard", "keyed", "social"]
 
 
-def test_more_generations_than_stay_open_can_be_read_at_once(place: str, serve: Callable, publish: Publish) -> None:
-    generations = [publish(place, "grown", ["C" * (n + 1), "O"]) for n in range(12)]
-    with serve(place) as client, ThreadPoolExecutor(6) as threads:
+def test_more_generations_than_stay_open_can_be_read_at_once(
+    empty_place: str, serve: Callable, publish: Publish
+) -> None:
+    generations = [publish(empty_place, "grown", ["C" * (n + 1), "O"]) for n in range(12)]
+    with serve(empty_place) as client, ThreadPoolExecutor(6) as threads:
 
         def smiles(n: int) -> tuple[str, str]:
             query = {"generation": generations[n]}

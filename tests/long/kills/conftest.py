@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from graphkin.protocol.errors import NotFound
-from tests.faults.conftest import State, graphkin, molecules, read_back, saboteur, undisturbed
+from tests.faults.conftest import State, forks, graphkin, molecules, read_back, saboteur, undisturbed
 from tests.integration.conftest import serve_apart
 
-__all__ = ["graphkin", "molecules", "read_back", "saboteur", "serve_apart", "undisturbed"]  # fixtures
+__all__ = ["forks", "graphkin", "molecules", "read_back", "saboteur", "serve_apart", "undisturbed"]  # fixtures
 
 SEED = os.environ.get("KILLS_SEED", "0")
 
