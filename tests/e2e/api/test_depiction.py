@@ -64,11 +64,10 @@ def test_the_search_for_what_is_shared_ends_and_holds_up_nobody(client: httpx.Cl
     asking = threading.Thread(target=lambda: replies.append(client.get(url, params={"highlight": 1})))
     begin = time.monotonic()
     asking.start()
-    slowest = 0.0
+    answered = 0
     while asking.is_alive():
-        sent = time.monotonic()
         assert client.get(f"{URL}/5/neighbors").status_code == 200
-        slowest = max(slowest, time.monotonic() - sent)
+        answered += 1
     assert "as far as could be told in 2 s" in drawing(replies[0]).findtext(f"{SVG}desc", "")
     assert time.monotonic() - begin < 8
-    assert slowest < 1
+    assert answered > 10  # a server held up answers one, before or after those 2 s
