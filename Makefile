@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest -W error
 SIDE_BY_SIDE := --numprocesses 2 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test test-page kernels page lint format bench results graph-results check-long docs screenshot clean
+.PHONY: help demo unit test test-page test-python kernels server page lint format bench results graph-results node-results check-long docs screenshot clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -24,6 +24,9 @@ unit: $(VENV)/.dev ## the tests of tests/unit alone: what to run while you edit
 	$(PYTEST) --numprocesses 2 --dist worksteal --hypothesis-profile quick -p no:schemathesis tests/unit
 
 test: test-page kernels ## every test that CI runs
+	$(MAKE) test-python
+
+test-python: $(VENV)/.dev ## all of them but for the page's own
 	$(PYTEST) $(SIDE_BY_SIDE)
 
 test-page: page $(UI)/node_modules/.package-lock.json ## types and units of the page; its stories are in tests/e2e/page
@@ -32,6 +35,9 @@ test-page: page $(UI)/node_modules/.package-lock.json ## types and units of the 
 
 kernels: $(VENV)/.dev ## compile once what every process of the tests would else compile for itself
 	$(BIN)/graphkin demo --once > /dev/null
+
+server: ## the Neo4j server of the tests, downloaded and compiled; they do it else
+	mvn --quiet --batch-mode --file tests/neo4j/pom.xml compile
 
 page: $(VENV)/.dev ## the page, unless it was built from these very sources
 	$(BIN)/python hatch_build.py
@@ -57,6 +63,9 @@ results: $(VENV)/.dev ## what pre-training is worth downstream: hours, and it go
 
 graph-results: $(VENV)/.dev ## the same of social graphs: hours, and it goes on where it was stopped
 	$(BIN)/python -m benchmarks.graph_results $(RESULTS)
+
+node-results: $(VENV)/.dev ## the same of nodes of big graphs: hours, and it goes on where it was stopped
+	$(BIN)/python -m benchmarks.node_results $(RESULTS)
 
 lint: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## format, lint, types, who may import whom, what is made by `make docs`
 	$(BIN)/ruff format --check .
