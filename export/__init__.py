@@ -11,10 +11,11 @@ import numpy as np
 from graphkin.export.table import Comparison, ItemTable
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.store.base import Generation, id_range, rounded
-from graphkin.store.records import EDGE_SCHEMA, Int32
+from graphkin.store.records import EDGE_SCHEMA, LINK_SCHEMA, Int32
 
 ItemFormat = Literal["csv", "parquet", "sdf", "arrow"]
 EdgeFormat = Literal["csv", "parquet", "graphml", "arrow"]
+LinkFormat = Literal["csv", "parquet", "arrow"]
 
 _TABULAR = {
     "csv": "text/csv; charset=utf-8",
@@ -24,6 +25,7 @@ _TABULAR = {
 MEDIA_TYPES = {
     "items": {**_TABULAR, "sdf": "chemical/x-mdl-sdfile"},
     "edges": {**_TABULAR, "graphml": "application/graphml+xml"},
+    "links": _TABULAR,
 }
 """what -> format -> media type: the combinations that are offered."""
 
@@ -125,6 +127,32 @@ def export_edges(
         return edges.csv_lines(selected)
     write = columnar.parquet if format == "parquet" else columnar.arrow
     return write(EDGE_SCHEMA, edges.batches(selected))
+
+
+def export_links(
+    generation: Generation, format: LinkFormat, ids: Int32 | None = None, start: int = 0, stop: int | None = None
+) -> Iterator[bytes]:
+    """The links of the big graph whose nodes the items are, source < target, ordered by source then target.
+
+    With `ids` only those with both ends among them; with `start` and `stop` those with start ≤ source < stop. Raises
+    `Conflict` where the items are no such nodes, `InvalidInput` for a format that is not offered and for a range beyond
+    the items, and `NotFound` for an id out of range.
+    """
+    media_type("links", format)
+    _require(generation, ids)
+    sources, found = id_range(generation, start, stop), generation.links()
+    if found is None:
+        raise Conflict(
+            f"the items of collection {generation.collection!r} are no nodes of a big graph",
+            given=f"{generation.manifest.kind}, links",
+            expected="a collection made by `graphkin ingest nodes`",
+        )
+    from graphkin.export import columnar, links
+
+    batches = links.batches(found, sources, ids)
+    if format == "csv":
+        return links.csv_lines(batches)
+    return (columnar.parquet if format == "parquet" else columnar.arrow)(LINK_SCHEMA, batches)
 
 
 def _require(generation: Generation, ids: Int32 | None) -> None:

@@ -21,14 +21,17 @@ from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.progress import Progress
 from graphkin.ingest.readers import ReadOptions, Source, open_source
+from graphkin.ingest.readers.networks import open_network
 from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Counts, Histogram, Manifest, Provenance
 from graphkin.similarity.kind import Descriptors, Kind
 from graphkin.similarity.kinds import kind_of_recipe
+from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store import csr
 from graphkin.store.base import Draft, Store
+from graphkin.store.identity import links_digest
 from graphkin.store.records import REJECTION_SCHEMA, Edges
 
 _FINGERPRINT_BLOCK = 65_536
@@ -42,6 +45,7 @@ class IngestOptions:
     read: ReadOptions = field(default_factory=ReadOptions)
     max_size: int | None = None
     max_rejected: float = 0.1  # share of records
+    labels: Sequence[str] = ()  # files with labels of nodes, for each file with a big graph
     workers: int = os.cpu_count() or 1
     rejections_file: Path | None = None  # where the rejections of a run that failed by them are left
 
@@ -105,7 +109,7 @@ def ingest(
     clock = _Clock(progress or Progress())
     kind = kind_of_recipe(recipe)
     with ExitStack() as stack:
-        sources = [stack.enter_context(closing(open_source(file, kind.files, options.read))) for file in files]
+        sources = [stack.enter_context(closing(source)) for source in _open(files, kind, recipe, options)]
         draft = stack.enter_context(store.draft(collection, kind.name))
         with clock.stage("compile"):
             _compile_kernels(kind.specimen(recipe), recipe.top_k)
@@ -115,6 +119,8 @@ def ingest(
         with clock.stage("items"):
             descriptors, items = table.finish(partial(kind.descriptors, recipe=recipe))
             _write_items(items, descriptors, draft)
+            if descriptors.links is not None:
+                draft.write_links(descriptors.links)
         with clock.stage("index"):
             draft.write_index(descriptors.index())
         with clock.stage("join", len(descriptors), kind.plural) as advance:
@@ -134,7 +140,7 @@ def ingest(
             recipe=recipe.model_dump(mode="json"),
             versions={**kind.versions(recipe), **_versions()},
             libraries=sorted(kind.versions(recipe)),
-            inputs=[source.digest() for source in sources],
+            inputs=[read for source in sources for read in source.inputs()],
             counts=Counts(
                 read=table.read,
                 kept=len(descriptors),
@@ -145,12 +151,26 @@ def ingest(
             dropped=int(dropped.sum(dtype=np.int64)) // 2,
             properties=dict(table.property_types),
             written=table.written,
+            links=None if descriptors.links is None else links_digest(descriptors.links),
             histograms=tally.histograms(),
             times=clock.times,
         )
         manifest = draft.publish(provenance)
         workspace.remove()
         return manifest
+
+
+def _open(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> Iterator[Source]:
+    if not isinstance(recipe, NodeRecipe):
+        return (open_source(file, kind.files, options.read) for file in files)
+    labels: Sequence[str | None] = options.labels or [None] * len(files)
+    if len(labels) != len(files):
+        raise InvalidInput(
+            "labels are given for each file or for none",
+            given=f"{len(files)} files, {len(labels)} of labels",
+            expected="one --labels for each file, in the same order",
+        )
+    return (open_network(file, recipe, options.read, beside) for file, beside in zip(files, labels, strict=True))
 
 
 def _parse(

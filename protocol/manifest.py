@@ -45,6 +45,7 @@ class Provenance(Frozen):
     edges: int
     dropped: int | None  # pairs ≥ τ that the cap did not keep; null where the join could not count them
     properties: dict[str, Literal["number", "text"]]
+    links: str | None = None  # the SHA-256 of the big graph whose nodes the items are
     written: list[str] = Field(default=[])  # numbers that are kept as the source wrote them, too
     histograms: dict[Literal["degree", "similarity"], Histogram]
     times: dict[str, float]  # seconds, stage by stage

@@ -263,11 +263,12 @@ class NegativesQuery(GenerationQuery):
 
 class GraphBody(Body):
     """A graph: its edges as pairs of node numbers from 0, how many nodes it has (by default as many as the edges name),
-    and, where the recipe compares them, the labels of all nodes."""
+    where the recipe compares them the labels of all nodes, and in a collection of nodes the centre."""
 
     edges: Annotated[list[Annotated[list[NodeNumber], Field(min_length=2, max_length=2)]], Field(fail_fast=True)]
     num_nodes: int | None = None
     labels: list[int] | list[str] | None = None
+    centre: int | None = None
 
 
 class SearchBody(Body):
@@ -308,10 +309,11 @@ class ExportFields(Frozen):
 
 
 class ExportQuery(ExportFields, GenerationQuery):
-    """The whole hierarchy: items as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow.
+    """The whole hierarchy: items as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow; and of nodes
+    the links of the big graph that they are of, as csv, parquet or arrow.
 
-    In a range of ids lie the items that have them, and the edges whose lower end does, so that ranges one after the
-    other hold each edge once; GraphML has no ranges.
+    In a range of ids lie the items that have them, and the edges and links whose lower end does, so that ranges one
+    after the other hold each once; GraphML has no ranges.
     """
 
     what: Annotated[Exported, Field(examples=["edges"])]
@@ -331,7 +333,7 @@ class ExportQuery(ExportFields, GenerationQuery):
 
 
 class ExportBody(ExportFields, Body):
-    """A selection of items, or of the edges with both ends among them."""
+    """A selection of items, or of the edges or links with both ends among them."""
 
     ids: Annotated[list[Id], Field(min_length=1, max_length=MAX_EXPORTED, fail_fast=True, examples=[[0, 1, 2]])]
     what: Annotated[Exported, Field(examples=["items"])]

@@ -9,7 +9,7 @@ PolicyName = Literal["first_order", "random_walk", "second_order"]
 Rank = Literal["top", "count", "exp"]
 Pad = Literal["resample", "self"]
 
-Exported = Literal["items", "edges"]
+Exported = Literal["items", "edges", "links"]
 Format = Literal["csv", "parquet", "sdf", "graphml", "arrow"]
 
 MAX_SEED = 2**53 - 1

@@ -14,7 +14,7 @@ from graphkin.similarity.hits import Hits
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import AnyRecipe
 from graphkin.store.base import Generation
-from graphkin.store.records import Edges, Float64, Int32, Int64, UInt64
+from graphkin.store.records import Edges, Float64, Int32, Int64, Links, UInt64
 
 Advance: TypeAlias = Callable[[int], object]
 Content: TypeAlias = Any  # bytes, or an array or Arrow buffer of them
@@ -24,6 +24,8 @@ class Descriptors(ABC):
     """What candidate rules and similarities need of every item, by id. `tie` (N,) ranks equals by their content."""
 
     tie: UInt64
+    links: Links | None = None
+    """Of the big graph whose nodes the items are, if they are nodes."""
 
     def __len__(self) -> int:
         return len(self.tie)

@@ -10,6 +10,7 @@ from graphkin.protocol.errors import Conflict
 from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.molecules.kind import MoleculeKind
+from graphkin.similarity.nodes.kind import NodeKind
 from graphkin.similarity.recipe import AnyRecipe, Recipe
 from graphkin.store.base import Generation
 
@@ -48,5 +49,6 @@ def recipe_of(generation: Generation) -> Recipe:
 
 register(MoleculeKind())
 register(GraphKind())
+register(NodeKind())
 for entry in entry_points(group="graphkin.kinds"):
     register(entry.load()())

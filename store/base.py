@@ -21,7 +21,7 @@ from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.protocol.values import Kind
 from graphkin.store.columns import ID, item_schema, numbers, properties, titles
 from graphkin.store.identity import BlockTree, generation_id
-from graphkin.store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, UInt64
+from graphkin.store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, Links, UInt64
 from graphkin.store.sampling.base import Engine, Sampler
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
@@ -167,8 +167,8 @@ class Store(ABC):
 class Draft(ABC):
     """A generation being written, invisible to readers. Leaving the `with` block unpublished discards it.
 
-    The order is: items and rejections in any interleaving, then fingerprints, index, edges, dropped and forest, then
-    publish. All but items may be left out; dropped is then read back as null, the others as empty.
+    The order is: items and rejections in any interleaving, then fingerprints, links, index, edges, dropped and forest,
+    then publish. All but items may be left out; dropped and links are then read back as None, the others as empty.
     Arrays handed over are copied or written before the call returns. Not thread-safe.
 
     `workspace`, a local folder that may not exist yet, is for what the next draft of the collection can use if this
@@ -200,6 +200,10 @@ class Draft(ABC):
     @abstractmethod
     def write_forest(self, forest: Edges) -> None:
         """The maximum spanning forest of the edges, most similar first (single linkage at every threshold)."""
+
+    @abstractmethod
+    def write_links(self, links: Links) -> None:
+        """The big graph whose nodes the items are. Not called where they are none; `Provenance.links` is its digest."""
 
     @abstractmethod
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -411,6 +415,10 @@ class Generation(ABC):
     @abstractmethod
     def forest(self) -> Edges:
         """The stored maximum spanning forest, most similar first."""
+
+    @abstractmethod
+    def links(self) -> Links | None:
+        """The big graph whose nodes the items are (memory-mapped where the store can); None where they are none."""
 
     @abstractmethod
     def fingerprints(self) -> Fingerprints:

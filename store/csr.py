@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from graphkin.store.kernels import kernel
-from graphkin.store.records import Edges, Float32, Graph, Int32, Int64
+from graphkin.store.records import Edges, Float32, Graph, Int32, Int64, Links
 
 _EDGE_BLOCK = 1 << 20
 
@@ -34,6 +34,24 @@ def _fill(source: Int32, target: Int32, weight: Float32, indptr: Int64, indices:
         order = np.argsort(indices[begin:end])
         indices[begin:end] = indices[begin:end][order]
         similarity[begin:end] = similarity[begin:end][order]
+
+
+def links(source: Int32, target: Int32, nodes: int) -> Links:
+    """The symmetric CSR of edges source < target, ordered by source, then target, none twice."""
+    indptr = np.zeros(nodes + 1, np.int64)
+    np.cumsum(np.bincount(source, minlength=nodes) + np.bincount(target, minlength=nodes), out=indptr[1:])
+    indices = np.empty(indptr[-1], np.int32)
+    _fill_links(source, target, indptr, indices)
+    return Links(indptr, indices)
+
+
+@kernel
+def _fill_links(source: Int32, target: Int32, indptr: Int64, indices: Int32) -> None:
+    place = indptr[:-1].copy()
+    for edge in range(len(source)):  # a row's lower neighbours come before its higher ones, both ascending
+        for row, column in ((source[edge], target[edge]), (target[edge], source[edge])):
+            indices[place[row]] = column
+            place[row] += 1
 
 
 def flaw(graph: Graph) -> tuple[str, str] | None:
@@ -69,6 +87,18 @@ def _flaw(indptr: Int64, indices: Int32, similarity: Float32) -> int:
                 return _SIMILARITY
             last = column
     return _NONE
+
+
+def links_flaw(links: Links) -> tuple[str, str] | None:
+    """As `flaw`, of a big graph."""
+    indptr, indices = links.indptr, links.indices
+    if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
+        return "indptr", "it does not rise from 0 to the number of neighbours"
+    owner = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    inside = (indices >= 0) & (indices < len(indptr) - 1) & (indices != owner)
+    if not inside.all() or ((indices[1:] <= indices[:-1]) & (owner[1:] == owner[:-1])).any():
+        return "indices", "its rows are not sorted neighbours"
+    return None
 
 
 def forest_flaw(forest: Edges, nodes: int) -> tuple[str, str] | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.manifest import Provenance
 from graphkin.store.columns import texts
-from graphkin.store.records import UInt64
+from graphkin.store.records import Links, UInt64
 
 BLOCK = 4096
 """Items in one block of the tree."""
@@ -60,14 +60,22 @@ class BlockTree:
 
 def generation_id(provenance: Provenance, blocks: Sequence[bytes]) -> str:
     """64 hexadecimal digits: the SHA-256 of the recipe, the versions of the libraries that describe and compare, the
-    types of the properties, and the blocks of the item table."""
+    types of the properties, the blocks of the item table, and the big graph that the items are nodes of, if any."""
     content = {
         "recipe": provenance.recipe,
         "libraries": {name: provenance.versions[name] for name in provenance.libraries},
         "properties": provenance.properties,
         "items": hashlib.sha256(b"".join(blocks)).hexdigest(),
+        **({} if provenance.links is None else {"links": provenance.links}),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def links_digest(links: Links) -> str:
+    """64 hexadecimal digits that stand for a big graph."""
+    digest = hashlib.sha256(links.indptr.astype("<i8").tobytes())
+    digest.update(links.indices.astype("<i4").tobytes())
+    return digest.hexdigest()
 
 
 def _digest(parts: Sequence[pa.RecordBatch]) -> bytes:

@@ -26,6 +26,9 @@ REJECTION_SCHEMA = pa.schema(
 EDGE_SCHEMA = pa.schema([("source", pa.int32()), ("target", pa.int32()), ("similarity", pa.float32())])
 """Undirected edges, each stored once with source < target."""
 
+LINK_SCHEMA = pa.schema([("source", pa.int32()), ("target", pa.int32())])
+"""Links of a big graph among items, likewise."""
+
 
 class Item(TypedDict):
     """One item as every reader of the store sees it. `dropped`: pairs ≥ τ lost to the cap, null if not countable."""
@@ -61,6 +64,17 @@ class Graph:
     def degrees(self) -> Int64:
         """(N,) number of neighbours of each item."""
         return np.diff(self.indptr)
+
+
+@dataclass(frozen=True)
+class Links:
+    """A big graph whose nodes are items, in CSR form: symmetric, rows sorted, no self-loops, none twice.
+
+    indptr (N+1,) int64; indices (2E,) int32.
+    """
+
+    indptr: Int64
+    indices: Int32
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ def copy_generation(source: Generation, target: Store, stage: Stage = silent) ->
         if not _holds(target, source):
             _copy_rejections(source, draft, stage)
             _copy_fingerprints(source, draft, stage)
+            _copy_links_and_index(source, draft, stage)
             _copy_edges(source, draft, stage)
         return draft.publish(Provenance(**source.manifest.model_dump(include=set(Provenance.model_fields))))
 
@@ -83,10 +84,18 @@ def _copy_fingerprints(source: Generation, draft: Draft, stage: Stage) -> None:
             block = words[start : start + _BLOCK]
             draft.append_fingerprints(block)
             advance(len(block))
-    draft.write_index(source.index())
     dropped = dropped_by_item(source)
     if dropped is not None:
         draft.write_dropped(dropped)
+
+
+def _copy_links_and_index(source: Generation, draft: Draft, stage: Stage) -> None:
+    links = source.links()
+    if links is not None:
+        with stage("links", len(links.indices) // 2, "links") as advance:
+            draft.write_links(links)
+            advance(len(links.indices) // 2)
+    draft.write_index(source.index())
 
 
 def _copy_edges(source: Generation, draft: Draft, stage: Stage) -> None:

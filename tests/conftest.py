@@ -27,7 +27,7 @@ from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.readers import RECORD_SCHEMA
 from graphkin.similarity.graphs.describer import GraphDescriber
 from graphkin.similarity.molecules.describer import MoleculeDescriber
-from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, Hierarchy
+from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, NODES, Hierarchy
 
 _JAVA = Path(__file__).with_name("neo4j")
 JARS = _JAVA / "target" / "lib"
@@ -137,6 +137,11 @@ def molecules() -> Hierarchy:
 @pytest.fixture(scope="session")
 def graphs() -> Hierarchy:
     return GRAPHS
+
+
+@pytest.fixture(scope="session")
+def nodes() -> Hierarchy:
+    return NODES
 
 
 class Neo4jServer:

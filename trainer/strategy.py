@@ -7,11 +7,17 @@ from typing import Any, Literal
 
 from graphkin.protocol.values import Pad, PolicyName, Rank
 
-Strategy = Literal["hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho"]
+Strategy = Literal["hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho", "gcc"]
 Preset = Literal["default", "paper", "rc"]
 Encoder = Literal["gin", "gcn", "sage"]
 
-STRATEGIES: tuple[Strategy, ...] = ("hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho")
+STRATEGIES: tuple[Strategy, ...] = ("hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho", "gcc")
+LEARNED_BY: Mapping[str, tuple[Strategy, ...]] = {
+    "molecule": ("hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho"),
+    "graph": ("hgc-fo", "hgc-ho"),
+    "node": ("hgc-fo", "hgc-ho", "gcc"),
+}
+"""The strategies that items of each kind are learned from by: only atoms can be masked, only nodes have a big graph."""
 PRESETS: tuple[Preset, ...] = ("default", "paper", "rc")
 ENCODERS: tuple[Encoder, ...] = ("gin", "gcn", "sage")
 
@@ -42,25 +48,42 @@ class Policy:
 
 
 @dataclass(frozen=True)
+class Walks:
+    """How the subgraph around a node of a big graph is drawn: by random walks with restart (method.md A5, C).
+
+    restart    probability that a walk ends before a step, above 0 and below 1.
+    fewest     walks from a node at least: it has round(degree · e / (e - 1) / restart) of them.
+    max_nodes  the subgraph is induced on the first so many nodes that they visit, the node itself being one.
+    """
+
+    restart: float = 0.8
+    fewest: int = 64
+    max_nodes: int = 256
+
+
+@dataclass(frozen=True)
 class Draws:
     """What is drawn in each epoch.
 
     policy      of the positives; None: no positives.
-    negatives   shared negatives of a batch; 0: none, the other anchors' positives serve.
+    negatives   shared negatives of a batch; 0: none, the other anchors' positives serve, or a queue.
     batch_size  anchors of a batch; it says how many batches of shared negatives an epoch has.
     seed        of all draws, 0 to 2^53 - 1.
+    walks       of subgraphs around an anchor, each of which is another's positive; None: none.
     """
 
     policy: Policy | None
     negatives: int = 0
     batch_size: int = 256
     seed: int = 0
+    walks: Walks | None = None
 
     @classmethod
     def of(
         cls,
         strategy: Strategy,
         *,
+        kind: str = "molecule",
         preset: Preset = "default",
         encoder: Encoder = "gin",
         batch_size: int = 256,
@@ -70,15 +93,18 @@ class Draws:
 
         First order: 3 positives. High order: 5 of 5 walks of 2 edges, for GCN and GraphSAGE without AdaM of 7 walks
         of 4; 255 shared negatives. `paper` takes the most visited; `rc` ends walks with probability 0.2 a step and
-        pads short lists with the anchor.
+        pads short lists with the anchor. Nodes have one positive, and no shared negatives. GCC walks on the big graph.
         """
+        if strategy == "gcc":
+            return cls(None, 0, batch_size, seed, Walks())
         if strategy in ("adam", "rdm"):
             return cls(None, 0, batch_size, seed)
+        single = kind == "node"
         if strategy in ("hgc-fo", "hgc-adam-fo"):
-            return cls(_preset(Policy("first_order", k=3), preset), 0, batch_size, seed)
+            return cls(_preset(Policy("first_order", k=1 if single else 3), preset), 0, batch_size, seed)
         far = strategy == "hgc-ho" and encoder != "gin"
-        walk = Policy("random_walk", k=5, length=4 if far else 2, walks=7 if far else 5)
-        return cls(_preset(walk, preset), 255, batch_size, seed)
+        walk = Policy("random_walk", k=1 if single else 5, length=4 if far else 2, walks=7 if far else 5)
+        return cls(_preset(walk, preset), 0 if single else 255, batch_size, seed)
 
     def batches(self, size: int) -> int:
         """Batches of shared negatives in an epoch over `size` items; 0 where there are none."""
@@ -90,8 +116,12 @@ class Draws:
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> "Draws":
         """What `as_json` gave. Raises `TypeError` for anything else."""
-        policy = said["policy"]
-        return cls(**{**said, "policy": None if policy is None else Policy(**policy)})
+        policy, walks = said["policy"], said.get("walks")
+        parts = {
+            "policy": None if policy is None else Policy(**policy),
+            "walks": None if walks is None else Walks(**walks),
+        }
+        return cls(**{**said, **parts})
 
 
 def _preset(policy: Policy, preset: Preset) -> Policy:

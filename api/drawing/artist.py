@@ -4,7 +4,7 @@ from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.values import Kind
 
-_MOLECULE, _DRAWN = "molecule", ("molecule", "graph")  # kinds
+_MOLECULE, _DRAWN = "molecule", ("molecule", "graph", "node")  # kinds
 _PATIENCE = 4.0  # seconds
 _SHARED_SUBSTRUCTURE = 2.0  # seconds
 _GRACE = 0.5  # seconds for RDKit to keep that limit itself, and to say what it had found by then

@@ -9,12 +9,12 @@ import networkx as nx
 MOST_NODES, MOST_EDGES = 150, 600  # drawn
 
 _MARGIN = 0.06  # of the smaller side
-_INK, _NODE = "#4a5568", "#2b6cb0"
+_INK, _NODE, _CENTRE = "#4a5568", "#2b6cb0", "#c05621"
 _BARS = 12
 
 
 def draw_graph(structure: str, title: str, width: int, height: int) -> str:
-    """An SVG of `width` x `height` pixels of a graph as the item table keeps it."""
+    """An SVG of `width` x `height` pixels of a graph as the item table keeps it, its centre standing out."""
     content = json.loads(structure)
     graph = nx.empty_graph(content["num_nodes"])
     graph.add_edges_from(content["edges"])
@@ -28,13 +28,13 @@ def draw_graph(structure: str, title: str, width: int, height: int) -> str:
     SubElement(svg, "desc").text = counts
     SubElement(svg, "rect", width="100%", height="100%", fill="#ffffff")
     if graph.number_of_nodes() <= MOST_NODES and graph.number_of_edges() <= MOST_EDGES:
-        _draw_nodes(svg, graph, width, height)
+        _draw_nodes(svg, graph, content.get("centre"), width, height)
     else:
         _summarise(svg, graph, counts, width, height)
     return f'<?xml version="1.0" encoding="iso-8859-1"?>\n{tostring(svg, encoding="us-ascii").decode()}'
 
 
-def _draw_nodes(svg: Element, graph: nx.Graph, width: int, height: int) -> None:
+def _draw_nodes(svg: Element, graph: nx.Graph, centre: int | None, width: int, height: int) -> None:
     """By Fruchterman and Reingold's layout, the same for the same graph."""
     margin = _MARGIN * min(width, height) + 2
     scale = width / 2 - margin, height / 2 - margin
@@ -50,6 +50,10 @@ def _draw_nodes(svg: Element, graph: nx.Graph, width: int, height: int) -> None:
     points = SubElement(svg, "g", fill=_NODE)
     for x, y in place.values():
         SubElement(points, "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radius:.1f}")
+    if centre is not None:
+        x, y = place[centre]
+        ring = {"fill": _CENTRE, "stroke": "#ffffff", "stroke-width": f"{radius / 3:.1f}"}
+        SubElement(svg, "circle", ring, cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{1.7 * radius:.1f}")
 
 
 def _summarise(svg: Element, graph: nx.Graph, counts: str, width: int, height: int) -> None:

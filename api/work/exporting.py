@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from graphkin.api.work.reading import unpacked
-from graphkin.export import EdgeFormat, ItemFormat, export_edges, export_items
+from graphkin.export import EdgeFormat, ItemFormat, LinkFormat, export_edges, export_items, export_links
 from graphkin.export.table import Comparison
 from graphkin.protocol.values import Exported
 from graphkin.similarity.kinds import kind_of
@@ -34,10 +34,13 @@ def export(
     opened = _opened(store, collection, generation)
     comparison = None if compared_with is None else _comparison(opened, compared_with)
     chosen = None if ids is None else np.array(ids, np.int32)
-    if what == "items":
-        yield from export_items(opened, cast(ItemFormat, format), chosen, comparison, columns, start, stop)
-    else:
-        yield from export_edges(opened, cast(EdgeFormat, format), min_similarity, chosen, comparison, start, stop)
+    match what:
+        case "items":
+            yield from export_items(opened, cast(ItemFormat, format), chosen, comparison, columns, start, stop)
+        case "edges":
+            yield from export_edges(opened, cast(EdgeFormat, format), min_similarity, chosen, comparison, start, stop)
+        case "links":
+            yield from export_links(opened, cast(LinkFormat, format), chosen, start, stop)
 
 
 @lru_cache(maxsize=2)

@@ -103,8 +103,8 @@ class Collection:
     ) -> SearchReply:
         """The items most similar to a structure, given as exactly one of five: the whole collection, exactly.
 
-        graph has `edges` (pairs of node numbers from 0), and `num_nodes` and `labels` where they say more; structure is
-        text as items of the collection's kind are first of all written.
+        graph has `edges` (pairs of node numbers from 0), and `num_nodes`, `labels` and `centre` where they say more;
+        structure is text as items of the collection's kind are first of all written.
         min_similarity is in (0, 1], and with it `total` is counted; limit is at most 1,000.
         """
         query = {"smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph, "structure": structure}
@@ -280,11 +280,12 @@ class Collection:
         min_similarity: float | None = None,
         query_smiles: str | None = None,
     ) -> None:
-        """Write items, as csv, parquet, sdf or arrow, or edges, as csv, parquet, graphml or arrow, into a binary file.
+        """Write items, as csv, parquet, sdf or arrow, edges, as csv, parquet, graphml or arrow, or links, as csv,
+        parquet or arrow, into a binary file.
 
-        All of them; or items `start` to `stop` - 1, by all columns or some, or the edges with their lower end there; or
-        the items with these ids (at most 10,000), with their similarity to query_smiles if it is given, or the edges
-        with both ends among them. Edges can be limited to those of at least min_similarity.
+        All of them; or items `start` to `stop` - 1, by all columns or some, or edges or links with their lower end
+        there; or the items with these ids (at most 10,000), with their similarity to query_smiles if it is given, or
+        edges or links with both ends among them. Edges can be limited to those of at least min_similarity.
         If the connection breaks, what was written is written again, so that `file` must be seekable.
         """
         part = {"columns": columns, "start": start, "stop": stop, "ids": ids, "query_smiles": query_smiles}
@@ -301,4 +302,12 @@ class Collection:
         By source, then target; those with start ≤ source < stop. Sent again from the first if the connection breaks.
         """
         query = {"what": "edges", "format": "arrow", "min_similarity": min_similarity, "start": start, "stop": stop}
+        return self._reading.table("export", query)
+
+    def links(self, *, start: int = 0, stop: int | None = None) -> pa.Table:
+        """The links of the big graph whose nodes the items are: source < target int32, by source, then target.
+
+        Those with start ≤ source < stop. Raises `Conflict` for items of another kind. Sent as `edges` are.
+        """
+        query = {"what": "links", "format": "arrow", "start": start, "stop": stop}
         return self._reading.table("export", query)

@@ -1,4 +1,4 @@
-"""`graphkin export`: take edges, items or a whole generation home."""
+"""`graphkin export`: take edges, items, links or a whole generation home."""
 
 import shlex
 from pathlib import Path
@@ -27,7 +27,7 @@ def _range(command: Command) -> Command:
 
 @click.group()
 def export() -> None:
-    """Write a generation, or its edges or items, to files.
+    """Write a generation, or its edges, items or links, to files.
 
     They appear whole or not at all.
     """
@@ -64,6 +64,37 @@ def edges(
     with open_store(store_location) as store, store.open(collection, generation) as opened:
         require_stored_threshold(opened, min_similarity)
         blocks = export_edges(opened, format, min_similarity, start=start, stop=stop)
+        with whole_file(output) as file:
+            file.writelines(blocks)
+
+
+@export.command()
+@options.reading
+@click.option(
+    "--format",
+    "format",
+    required=True,
+    type=click.Choice(["csv", "parquet", "arrow"]),
+    help="Format of the file.",
+)
+@_output
+@_range
+def links(
+    store_location: str,
+    collection: str,
+    generation: str | None,
+    format: Any,
+    output: Path,
+    start: int,
+    stop: int | None,
+) -> None:
+    """Write the links of the big graph whose nodes the items are, in a range those with their lower id in it."""
+    from graphkin.export import export_links
+    from graphkin.output import whole_file
+    from graphkin.store import open_store
+
+    with open_store(store_location) as store, store.open(collection, generation) as opened:
+        blocks = export_links(opened, format, start=start, stop=stop)
         with whole_file(output) as file:
             file.writelines(blocks)
 

@@ -19,7 +19,9 @@ from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 @click.option("--strategy", type=click.Choice(STRATEGIES), required=True, help="What is to be trained.")
 @click.option("--preset", type=click.Choice(PRESETS), default="default", help="How positives are drawn.")
 @click.option("--encoder", type=click.Choice(ENCODERS), default="gin", help="What hgc-ho draws depends on it.")
-@click.option("--batch-size", type=click.IntRange(2), help="Smallest batch to train with.  [default: 256; graphs: 32]")
+@click.option(
+    "--batch-size", type=click.IntRange(2), help="Smallest batch to train with.  [default: 256; graphs, nodes: 32]"
+)
 @click.option("--epochs", type=click.IntRange(0), required=True, help="Epochs to train for.")
 @click.option("--seed", type=click.IntRange(0, MAX_SEED), default=0, help="Seed of the draws.")
 @click.option(
@@ -47,7 +49,7 @@ def fetch(
 
     with Graphkin(url) as server:
         kind = server.collection(collection, generation).kind
-    draws = PretrainConfig.of(kind=kind, model=Model(encoder), **trained).draws
+    draws = PretrainConfig.of(kind=kind, model=Model.of(kind, encoder), **trained).draws
     parallel, cache = partial(features, workers=os.cpu_count() or 1), default_cache(cache_dir)
     with (
         whole_folder(output) as folder,

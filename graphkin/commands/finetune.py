@@ -1,8 +1,9 @@
-"""`graphkin finetune`: what an encoder is worth on labelled molecules or graphs."""
+"""`graphkin finetune`: what an encoder is worth on labelled molecules, graphs or nodes."""
 
 import csv
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from graphkin.trainer.strategy import ENCODERS
 
 if TYPE_CHECKING:
     from graphkin.trainer.downstream.dataset import Dataset
+    from graphkin.trainer.downstream.labelled import Labelled
 
 _DATASETS = ("bace", "bbbp", "clintox", "hiv", "sider", "tox21", "toxcast")
 _EPILOG = """\b
@@ -19,10 +21,13 @@ Examples:
   graphkin finetune --dataset bace --csv bace.csv.gz --checkpoint runs/hgc --output bace.json
   graphkin finetune --csv mine.csv --targets toxic --checkpoint none --encoder gin --output mine.json
   graphkin finetune --task graphs --tu IMDB-BINARY.zip --checkpoint runs/hgc --output imdb.json
+  graphkin finetune --task nodes --edges usa.edgelist --labels usa.txt --checkpoint runs/hgc --output usa.json
 """
 
 
-def _seeds(context: click.Context, parameter: click.Parameter, text: str) -> list[int]:  # noqa: ARG001
+def _seeds(context: click.Context, parameter: click.Parameter, text: str | None) -> list[int] | None:  # noqa: ARG001
+    if text is None:
+        return None
     seeds = text.split(",")
     if not all(seed.strip().isdecimal() for seed in seeds) or len({*map(int, seeds)}) < len(seeds):
         raise click.BadParameter("not a list of different whole numbers such as 0,1,2")
@@ -39,9 +44,9 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
 @click.command(epilog=_EPILOG)
 @click.option(
     "--task",
-    type=click.Choice(("molecules", "graphs")),
+    type=click.Choice(("molecules", "graphs", "nodes")),
     default="molecules",
-    help="What is classified: molecules of --csv, or attribute-less graphs of --tu.",
+    help="What is classified: molecules of --csv, attribute-less graphs of --tu, or nodes of the graph of --edges.",
 )
 @click.option(
     "--csv",
@@ -55,6 +60,18 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Labelled graphs: zip or folder in the layout of the TU collection.",
+)
+@click.option(
+    "--edges",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="One big graph: `source target [weight]` on each line, or a .csv of source,target; plain or .gz.",
+)
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Labels of its nodes: `node label` on each line, or a .csv; the other nodes are context.",
 )
 @click.option(
     "--dataset",
@@ -81,11 +98,14 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
     help="Folder of `graphkin pretrain`, or none to start from random weights.",
 )
 @click.option("--encoder", type=click.Choice(ENCODERS), show_default="gin", help="Only with --checkpoint none.")
-@click.option("--seeds", metavar="N,N", default="0,1,2", callback=_seeds, help="One run each.")
+@click.option(
+    "--frozen", is_flag=True, help="Do not train the encoder: logistic regression on its embeddings; graphs and nodes."
+)
+@click.option("--seeds", metavar="N,N", show_default="0,1,2; nodes: 0", callback=_seeds, help="One run each, or ten.")
 @click.option("--epochs", type=click.IntRange(1), default=100, help="Passes over the training part.")
-@click.option("--lr", "learning_rate", type=float, default=1e-3, help="Adam's learning rate.")
-@click.option("--batch-size", type=click.IntRange(2), default=32, help="Molecules or graphs a step.")
-@click.option("--dropout", type=float, default=0.5, help="After each layer of the encoder.")
+@click.option("--lr", "learning_rate", type=float, show_default="0.001; nodes: 0.005", help="Adam's learning rate.")
+@click.option("--batch-size", type=click.IntRange(2), default=32, help="Molecules, graphs or nodes a step.")
+@click.option("--dropout", type=float, show_default="0.5; nodes: 0", help="After each layer of the encoder.")
 @click.option("--pooling", type=click.Choice(("mean", "sum")), default="mean", help="From nodes to graphs.")
 @click.option(
     "--tune",
@@ -107,12 +127,15 @@ def finetune(
     task: str,
     file: Path | None,
     tu: Path | None,
+    edges: Path | None,
+    labels: Path | None,
     dataset: str | None,
     smiles_column: str | None,
     targets: list[str] | None,
     checkpoint: str,
     encoder: Any,
-    seeds: list[int],
+    frozen: bool,
+    seeds: list[int] | None,
     trials: int,
     device: str,
     output: Path,
@@ -122,32 +145,51 @@ def finetune(
 
     Molecules are split 8:1:1 by scaffold, and scored by ROC-AUC, averaged over the tasks that have both classes there.
     Graphs are split 9:1 into train and test, and train 8:1 into train and validation, by class, and scored by accuracy.
-    The test score is of the epoch that is best on validation.
+    The test score is of the epoch that is best on validation. Nodes are classified by the subgraphs that random walks
+    find around them, ten times, each with another tenth for test, by class; the score is the accuracy after the last
+    epoch.
     """
-    of_molecules, of_graphs = (file, dataset, smiles_column, targets), (tu,)
-    own, foreign = (of_molecules, of_graphs) if task == "molecules" else (of_graphs, of_molecules)
-    if own[0] is None or any(each is not None for each in foreign):
-        raise click.UsageError("give --csv with its options for molecules, or --task graphs and --tu for graphs")
+    _require_data(task, molecules=(file, dataset, smiles_column, targets), graphs=(tu,), nodes=(edges, labels))
     if checkpoint != "none" and encoder is not None:
         raise click.UsageError("--encoder is only for --checkpoint none: a checkpoint says itself what it is")
 
     from graphkin.progress import terminal_progress
-    from graphkin.trainer.downstream.finetune import FinetuneOptions, Start
+    from graphkin.trainer.downstream.finetune import NODES, FinetuneOptions, Start
+    from graphkin.trainer.downstream.nodes import read_nodes
     from graphkin.trainer.downstream.study import Study, table
     from graphkin.trainer.downstream.tu import read_tu
     from graphkin.trainer.model.device import chosen_device
     from graphkin.trainer.pretraining.config import Model
 
     chosen_device(device)
-    chosen = FinetuneOptions(**options)
-    start = Start(Model(encoder or "gin")) if checkpoint == "none" else Start.of(Path(checkpoint))
+    usual = NODES if task == "nodes" else FinetuneOptions()
+    chosen = replace(usual, **{name: value for name, value in options.items() if value is not None})
+    model = Model.of(task.removesuffix("s"), encoder or "gin")
+    start = Start(model) if checkpoint == "none" else Start.of(Path(checkpoint))
+    data: Labelled
     if tu is not None:
-        graphs = read_tu(tu)
-        study = Study(graphs, graphs.name, start, chosen, trials, device)
+        data = graphs = read_tu(tu)
+        name: str | None = graphs.name
+    elif edges is not None and labels is not None:
+        data = nodes = read_nodes(edges, labels)
+        name = nodes.name
     else:
         assert file is not None
-        study = Study(_molecules(file, dataset, smiles_column, targets), dataset, start, chosen, trials, device)
-    click.echo(table(study.run(seeds, output, terminal_progress().stage)))
+        data, name = _molecules(file, dataset, smiles_column, targets), dataset
+    study = Study(data, name, start, chosen, trials, device, frozen)
+    wanted = seeds or ([0] if task == "nodes" else [0, 1, 2])
+    click.echo(table(study.run(wanted, output, terminal_progress().stage)))
+
+
+def _require_data(task: str, **given: tuple[object, ...]) -> None:
+    """That the files of this task are given, and nothing of another."""
+    needed = given[task][:1] if task == "molecules" else given[task]
+    foreign = [each for other, options in given.items() if other != task for each in options]
+    if None in needed or any(each is not None for each in foreign):
+        raise click.UsageError(
+            "give --csv with its options for molecules, or --task graphs and --tu for graphs, or --task nodes, --edges "
+            "and --labels for nodes"
+        )
 
 
 def _molecules(file: Path, dataset: str | None, smiles_column: str | None, targets: Sequence[str] | None) -> "Dataset":

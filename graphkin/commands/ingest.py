@@ -160,11 +160,95 @@ def graphs(preset: str, max_nodes: int, format: str | None, running: dict[str, A
     _ingest(resolve_graphs(preset, **recipe_options), ReadOptions(format=format), max_nodes, **running)
 
 
+@ingest.command()
+@click.option(
+    "--labels",
+    "label_files",
+    multiple=True,
+    metavar="FILE",
+    help="Labels of nodes: `node label` on each line, or a table (.csv, .tsv); once for each FILE, in order.",
+)
+@click.option(
+    "--similarity",
+    "kernel",
+    type=click.Choice(["wl", "proximity"]),
+    help="wl: of the subgraphs around two nodes, by the Weisfeiler-Lehman kernel; proximity: 1 / (1 + distance).  "
+    "[default: wl]",
+)
+@click.option("--restart", type=float, help="Probability that a walk ends before a step.  [default: 0.8]")
+@click.option(
+    "--walks",
+    metavar="paper|N",
+    help="Walks from a node; paper: max(64, round(degree · e/(e-1) / restart)).  [default: paper]",
+)
+@click.option("--max-nodes", type=int, help="A subgraph is of the first so many nodes visited.  [default: 256]")
+@click.option("--seed", type=int, help="Of the walks.  [default: 0]")
+@click.option("--iterations", type=int, help="Refinements of the Weisfeiler-Lehman kernel.  [default: 3]")
+@click.option(
+    "--initial",
+    "labels",
+    type=click.Choice(["degree", "uniform", "centre"]),
+    help="What the kernel begins with: degrees within the subgraph, nothing, or which node is its centre.  "
+    "[default: degree]",
+)
+@click.option(
+    "--candidates",
+    type=click.Choice(["exact", "window"]),
+    help="Pairs to compare: all with subgraphs of similar size, or at most 70 a node of these.  [default: exact]",
+)
+@click.option(
+    "--closeness",
+    type=int,
+    metavar="N",
+    help="Similar size: numbers of nodes and of edges differ by at most 1/N.  [default: 10]",
+)
+@click.option("--radius", type=int, help="Greatest distance that proximity looks at.  [default: 2]")
+@click.option("--threshold", type=float, help="Smallest similarity, inclusive; 0: any above 0.  [default: 0]")
+@click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
+@_running
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["edgelist", "csv", "tsv", "graphml", "mtx", "npz"]),
+    help='Format of the input; needed for standard input ("-").  [default: by file name]',
+)
+@click.option("--source-column", metavar="COLUMN", help="Column of a table with one end.  [default: source]")
+@click.option("--target-column", metavar="COLUMN", help="Column of a table with the other.  [default: target]")
+@click.option("--label-column", metavar="COLUMN", help="Column of a table with labels.  [default: label]")
+def nodes(
+    label_files: tuple[str, ...],
+    walks: str | None,
+    format: str | None,
+    source_column: str | None,
+    target_column: str | None,
+    label_column: str | None,
+    running: dict[str, Any],
+    **recipe_options: Any,
+) -> None:
+    """Ingest the nodes of big graphs from FILE... and publish a generation of the collection.
+
+    Each FILE is one big graph, or several in GraphML: edge lists (.edgelist .edges .txt, `source target [weight]`),
+    tables (.csv .tsv), GraphML, Matrix Market (.mtx), compressed sparse rows (.npz); each also gzipped; "-" is standard
+    input. A node is compared by the subgraph that random walks with restart find around it. Directions and weights do
+    not count; self-loops and repeated edges are dropped; isolated nodes, and lines that are no edge, are rejected with
+    a reason and kept: see `graphkin info --rejections`.
+    """
+    from graphkin.ingest.readers import ReadOptions
+    from graphkin.similarity.nodes.recipe import resolve_nodes
+
+    read = ReadOptions(
+        format=format, source_column=source_column, target_column=target_column, label_column=label_column
+    )
+    recipe = resolve_nodes(walks=int(walks) if walks and walks.isdigit() else walks, **recipe_options)
+    _ingest(recipe, read, None, labels=label_files, **running)
+
+
 def _ingest(
     recipe: "Recipe",
     read: "ReadOptions",
-    max_size: int,
+    max_size: int | None,
     *,
+    labels: tuple[str, ...] = (),
     files: tuple[str, ...],
     store_location: str,
     collection: str,
@@ -181,6 +265,7 @@ def _ingest(
     options_ = IngestOptions(
         read=read,
         max_size=max_size,
+        labels=labels,
         max_rejected=max_rejected,
         rejections_file=rejections_file or Path(f"{collection}.rejections.csv"),
         **({"workers": workers} if workers else {}),

@@ -34,14 +34,19 @@ batch normalisation and AdaM's choice are those of all of them together.
     help="Folder that `graphkin fetch` wrote, instead of a server.",
 )
 @click.option("--strategy", type=click.Choice(STRATEGIES), required=True, help="What is learned from.")
-@click.option("--encoder", type=click.Choice(ENCODERS), default="gin", help="Kind of encoder, 5 layers of width 300.")
+@click.option(
+    "--encoder", type=click.Choice(ENCODERS), default="gin", help="Kind of encoder, 5 layers of width 300; nodes: 64."
+)
 @click.option("--preset", type=click.Choice(PRESETS), default="default", help="Ours, the paper's or its authors' code.")
-@click.option("--batch-size", type=click.IntRange(2), help="Anchors a step.  [default: 256; graphs: 32]")
+@click.option("--batch-size", type=click.IntRange(2), help="Anchors a step.  [default: 256; graphs, nodes: 32]")
 @click.option("--epochs", type=click.IntRange(1), help="Passes over the anchors.  [default: as published]")
 @click.option("--max-steps", type=click.IntRange(1), help="Steps to train for, however many epochs that takes.")
 @click.option("--limit", type=click.IntRange(2), help="Anchors an epoch has at most: the first in its order.")
 @click.option("--seed", type=click.IntRange(0, MAX_SEED), default=0, help="Seed of everything that is random.")
 @click.option("--mask-neighbors", is_flag=True, help="Neighbours of an anchor are not its negatives.")
+@click.option(
+    "--queue", type=click.IntRange(2), help="Negatives that nodes are told apart from.  [default: 256; GCC: 16384]"
+)
 @click.option("--bf16", is_flag=True, help="Autocast to bfloat16; losses stay in float32.")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Where to train.")
 @click.option("--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder of the run.")
@@ -76,7 +81,7 @@ def pretrain(
     if resume and generation is None:
         generation = _begun_with(output, collection)
     kind = _kind(offline, url, collection, generation)
-    config = PretrainConfig.of(kind=kind, model=Model(encoder), **training)
+    config = PretrainConfig.of(kind=kind, model=Model.of(kind, encoder), **training)
     with launched(device) as (ranks, place):
         try:
             with (

@@ -4,4 +4,12 @@ from graphkin.ingest.readers.formats import EXTENSIONS, open_source
 from graphkin.ingest.readers.records import MAX_RECORD, RECORD_SCHEMA
 from graphkin.ingest.readers.source import STDIN, ReadOptions, Source
 
-__all__ = ["EXTENSIONS", "MAX_RECORD", "RECORD_SCHEMA", "STDIN", "ReadOptions", "Source", "open_source"]
+__all__ = [
+    "EXTENSIONS",
+    "MAX_RECORD",
+    "RECORD_SCHEMA",
+    "STDIN",
+    "ReadOptions",
+    "Source",
+    "open_source",
+]

@@ -3,11 +3,18 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from graphkin.ingest.readers.records import Record
 from graphkin.protocol.errors import InvalidInput
 
 MAX_COLUMNS = 10_000
+
+Options: TypeAlias = tuple[str, str]
+"""What chooses the column of the structure, and that of the name."""
+
+OPTIONS: Options = ("--smiles-column", "--name-column")
+
 _TOLD = 500  # characters of names in an error
 
 
@@ -21,8 +28,11 @@ class Columns:
     properties: tuple[tuple[int, str], ...]
 
     @classmethod
-    def resolve(cls, source: str, header: Sequence[str], structure: str, name: str | None) -> "Columns":
+    def resolve(
+        cls, source: str, header: Sequence[str], structure: str, name: str | None, options: Options = OPTIONS
+    ) -> "Columns":
         """Find the asked-for columns, the name's by default "id" if there is one: the exact name, else in any case.
+        `options` of the command line choose others.
 
         A column without a name is called after its position, from "column 1". Raises `InvalidInput` naming the columns
         for one that is missing or ambiguous, for two columns of one name, and for more than `MAX_COLUMNS`.
@@ -33,10 +43,10 @@ class Columns:
         title, times = Counter(names).most_common(1)[0] if names else ("", 0)
         if times > 1:
             raise InvalidInput(f"{source} has several columns named {_told(title)!r}", expected="distinct column names")
-        structure_at = _required(source, names, structure, "--smiles-column")
+        structure_at = _required(source, names, structure, options[0])
         if name is not None:
-            name_at: int | None = _required(source, names, name, "--name-column")
-        elif (name_at := _find(source, names, "id", "--name-column")) == structure_at:
+            name_at: int | None = _required(source, names, name, options[1])
+        elif (name_at := _find(source, names, "id", options[1])) == structure_at:
             name_at = None
         others = tuple((at, title) for at, title in enumerate(names) if at not in (structure_at, name_at))
         return cls(names, structure_at, name_at, others)

@@ -2,10 +2,10 @@
 
 import csv
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
-from graphkin.ingest.readers.columns import Columns
+from graphkin.ingest.readers.columns import OPTIONS, Columns, Options
 from graphkin.ingest.readers.lines import Line
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulted
 from graphkin.protocol.errors import InvalidInput
@@ -13,11 +13,21 @@ from graphkin.protocol.errors import InvalidInput
 _Row: TypeAlias = tuple[list[Line], list[str], str | None]
 """(the physical lines, the cells, why the row is rejected)"""
 
+Delimiter: TypeAlias = Literal[",", "\t"]
+
+DELIMITERS: Mapping[str | None, Delimiter] = {"csv": ",", "tsv": "\t"}
+"""By format."""
+
 _LONGEST = MAX_RECORD + len("\r\n")
 
 
 def read_delimited(
-    source: str, lines: Iterator[Line], delimiter: Literal[",", "\t"], structure: str, name: str | None
+    source: str,
+    lines: Iterator[Line],
+    delimiter: Delimiter,
+    structure: str,
+    name: str | None,
+    options: Options = OPTIONS,
 ) -> Iterator[Record]:
     """Every row is a record, a blank line too. The header is read at once; `source` names the file in its errors.
 
@@ -29,7 +39,7 @@ def read_delimited(
     _, header, fault = next(rows)
     if fault is not None:
         raise InvalidInput(f"the header of {source} {fault}", expected="a line that names the columns")
-    return _records(rows, Columns.resolve(source, header, structure, name))
+    return _records(rows, Columns.resolve(source, header, structure, name, options))
 
 
 def _records(rows: Iterator[_Row], columns: Columns) -> Iterator[Record]:

@@ -7,7 +7,7 @@ from typing import IO, BinaryIO
 
 import pyarrow as pa
 
-from graphkin.ingest.readers.delimited import read_delimited
+from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
 from graphkin.ingest.readers.jsonl import read_jsonl
 from graphkin.ingest.readers.lines import read_lines
 from graphkin.ingest.readers.parquet import ParquetRecords
@@ -40,7 +40,8 @@ MAX_GRAPH = 16_000_000
 """Bytes of the longest line of JSON that is read."""
 
 _TU = "tu"
-_WHOLE = ("parquet", "graphml")  # held whole while they are read
+WHOLE = ("parquet", "graphml", "npz")
+"""Formats that are held whole while they are read."""
 
 
 def open_source(path: str, writings: Mapping[str, str], options: ReadOptions, stdin: BinaryIO | None = None) -> Source:
@@ -51,7 +52,7 @@ def open_source(path: str, writings: Mapping[str, str], options: ReadOptions, st
     not of the format it should be, and for columns that are missing.
     """
     folder = path != STDIN and _TU in writings and Path(path).is_dir()
-    format = _told(path, options.format or (_TU if folder else None), writings)
+    format = told(path, options.format or (_TU if folder else None), writings, EXTENSIONS)
     if format == _TU and path == STDIN:
         raise InvalidInput("a collection in TUDataset's layout is a folder or a zip archive", given=path)
     if format != _TU and folder:
@@ -67,13 +68,13 @@ def open_source(path: str, writings: Mapping[str, str], options: ReadOptions, st
         return Source(path, writings[format], bytes_total, read, raw, resources.pop_all())
 
 
-def _told(path: str, given: str | None, formats: Mapping[str, str]) -> str:
+def told(path: str, given: str | None, formats: Mapping[str, str], by_extension: Mapping[str, str]) -> str:
     """The format given, or that of the file's extension. Raises `InvalidInput`."""
     known = ", ".join(formats)
     if given is None and path == STDIN:
         raise InvalidInput("standard input needs a format", hint=f"add --format with one of {known}")
-    extensions = {extension: format for extension, format in EXTENSIONS.items() if format in formats}
-    format = given or extensions.get(Path(path.lower().removesuffix(".gz")).suffix)
+    extensions = {extension: format for extension, format in by_extension.items() if format in formats}
+    format = given or extensions.get(extension(path))
     if format is None:
         raise InvalidInput(
             f"the name of {path} does not tell its format",
@@ -85,6 +86,11 @@ def _told(path: str, given: str | None, formats: Mapping[str, str]) -> str:
     return format
 
 
+def extension(path: str) -> str:
+    """In lower case, that before .gz."""
+    return Path(path.lower().removesuffix(".gz")).suffix
+
+
 def _batches(
     path: str,
     format: str,
@@ -94,7 +100,7 @@ def _batches(
     name_column: str | None,
     resources: ExitStack,
 ) -> Iterator[pa.RecordBatch]:
-    stream, gzipped = inflate(path, raw, "at least one record", whole=format in _WHOLE)
+    stream, gzipped = inflate(path, raw, "at least one record", whole=format in WHOLE)
     if format != "parquet":
         return batches(_records(path, format, stream, column, name_column))
     seekable = bytes_total is not None and not gzipped
@@ -125,4 +131,4 @@ def _records(path: str, format: str, stream: IO[bytes], column: str, name_column
             from graphkin.ingest.readers.graphml import read_graphml  # NetworkX takes its time to be imported
 
             return read_graphml(path, stream)
-    return read_delimited(path, read_lines(stream), "," if format == "csv" else "\t", column, name_column)
+    return read_delimited(path, read_lines(stream), DELIMITERS[format], column, name_column)

@@ -24,6 +24,23 @@ def read_graphml(path: str, stream: IO[bytes]) -> Iterator[Record]:
 
     Raises `InvalidInput` for a file that is no XML.
     """
+    for line, element, graph in _graphs(path, stream):
+        if isinstance(graph, Exception):
+            yield faulted(line, element.get("id") or "", f"no valid GraphML: {graph}")
+        else:
+            yield _record(line, graph, element.get("id"))
+
+
+def read_graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
+    """The line of every <graph>, and what NetworkX makes of it. Raises `InvalidInput` for one that is malformed too."""
+    for line, _, graph in _graphs(path, stream):
+        if isinstance(graph, Exception):
+            raise InvalidInput(f"{path}, line {line}: no valid GraphML: {graph}") from graph
+        yield line, graph
+
+
+def _graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any, Any]]:
+    """Line, element and graph, or what was raised where that was made."""
     data = stream.read()
     starts = [found.start() for found in _GRAPH.finditer(data)]
     lines = [1 + passed for passed in accumulate(data.count(b"\n", *part) for part in pairwise([0, *starts]))]
@@ -36,9 +53,10 @@ def read_graphml(path: str, stream: IO[bytes]) -> Iterator[Record]:
         lines = [1] * len(elements)  # a <graph> in a comment: their places cannot be told
     for line, element in zip(lines, elements, strict=True):
         try:
-            yield _record(line, reader.graph(element), element.get("id"))
+            graph = reader.graph(element)
         except _MALFORMED as error:
-            yield faulted(line, element.get("id") or "", f"no valid GraphML: {error}")
+            graph = error
+        yield line, element, graph
 
 
 class _Reader(GraphMLReader):  # type: ignore[misc]

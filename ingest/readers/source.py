@@ -4,7 +4,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +24,16 @@ class ReadOptions:
     """How to read sources. `format` None: by extension. The columns apply to the formats that have them.
 
     `structure_column` None: as its writing is called, such as "smiles". `name_column` None: "id" if there
-    is one; in SD files the title line.
+    is one; in SD files the title line. `source_column`, `target_column` and `label_column`: of big graphs and their
+    labels, by default called so.
     """
 
     format: str | None = None
     structure_column: str | None = None
     name_column: str | None = None
+    source_column: str | None = None
+    target_column: str | None = None
+    label_column: str | None = None
 
 
 class Source:
@@ -47,6 +51,7 @@ class Source:
         batches: Iterator[pa.RecordBatch],
         raw: Raw,
         resources: ExitStack,
+        also: Sequence[tuple[str, Raw]] = (),
     ) -> None:
         self.name = name
         self.writing = writing
@@ -54,6 +59,7 @@ class Source:
         self._batches = batches
         self._raw = raw
         self._resources = resources
+        self._also = also
 
     @property
     def bytes_read(self) -> int:
@@ -68,6 +74,10 @@ class Source:
     def digest(self) -> Input:
         """The size and SHA-256 of the bytes as stored; complete only after the iteration has finished."""
         return self._raw.digest(self.name)
+
+    def inputs(self) -> list[Input]:
+        """Its digest, and those of the files that were read beside it."""
+        return [self.digest(), *(raw.digest(name) for name, raw in self._also)]
 
     def close(self) -> None:
         """Stop reading early. Harmless after the iteration."""

@@ -5,7 +5,7 @@ from importlib.metadata import version
 import pyarrow as pa
 
 from graphkin.similarity.describer import Describer, Rejected
-from graphkin.similarity.graphs.recipe import GraphRecipe
+from graphkin.similarity.graphs.recipe import GraphRecipe, StructureRecipe
 from graphkin.similarity.graphs.structure import MAX_NODES, Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.store.identity import content_digest
@@ -13,16 +13,16 @@ from graphkin.store.identity import content_digest
 _DECIDING = {"schema_version", "labels", "iterations", "tie_seed"}
 
 
-def read_structure(text: str, recipe: GraphRecipe, max_nodes: int = MAX_NODES) -> Structure:
+def read_structure(text: str, recipe: StructureRecipe, max_nodes: int = MAX_NODES) -> Structure:
     """As `Structure.read`, with the labels that the recipe compares. Raises `Rejected`."""
-    structure = Structure.read(text, max_nodes)
+    structure = Structure.read(text, max_nodes, centred=recipe.centred)
     if recipe.labels == "given" and structure.labels is None:
         raise Rejected("its nodes have no labels, which the recipe compares")
     return structure
 
 
 class GraphDescriber(Describer[GraphRecipe]):
-    """`digest` is a seeded hash of structure and name: graphs of one shape with different names are different items.
+    """`digest` is a seeded hash of structure and name.
 
     `subtree` and `count` are the features of the Weisfeiler-Lehman kernel. Those of a whole collection, and its
     structures, may be more than offsets of 32 bits can tell.
@@ -60,5 +60,10 @@ class GraphDescriber(Describer[GraphRecipe]):
             structure.repeated,
             features.subtree,
             features.count,
-            content_digest(f"{name or ''}\0{written}", self._recipe.tie_seed),
+            graph_digest(self._recipe, written, name),
         )
+
+
+def graph_digest(recipe: GraphRecipe, structure: str, name: str | None) -> bytes:
+    """Which graph it is: graphs of one shape with different names are different items."""
+    return content_digest(f"{name or ''}\0{structure}", recipe.tie_seed)

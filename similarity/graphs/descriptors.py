@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphkin.similarity.columns import fixed_width, lists
 from graphkin.similarity.graphs.index import SubtreeIndex
-from graphkin.similarity.graphs.recipe import GraphRecipe
+from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.graphs.reference import Reference
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
@@ -30,7 +30,7 @@ _EDGES_OF_EDGELESS = 5
 class GraphDescriptors(Descriptors):
     """Features of N graphs; nodes, edges (N,); tie (N,); structures: their texts."""
 
-    recipe: GraphRecipe
+    recipe: StructureRecipe
     features: Features
     nodes: Int32
     edges: Int32
@@ -38,7 +38,7 @@ class GraphDescriptors(Descriptors):
     structures: Sequence[str]
 
     @classmethod
-    def of(cls, items: pa.Table, recipe: GraphRecipe) -> Self:
+    def of(cls, items: pa.Table, recipe: StructureRecipe) -> Self:
         """Of graphs as their describer describes them."""
         lengths, subtree = lists(items["subtree"])
         return cls(

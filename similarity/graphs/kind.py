@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from graphkin.similarity.graphs.describer import GraphDescriber
+from graphkin.similarity.graphs.describer import GraphDescriber, graph_digest
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
 from graphkin.similarity.graphs.recipe import GraphRecipe
-from graphkin.similarity.graphs.recomputed import descriptors_of, recomputed_similarities
+from graphkin.similarity.graphs.recomputed import descriptors_of, recomputed_similarities, wrong_sizes
 from graphkin.similarity.graphs.search import GraphSearch, read_graph
 from graphkin.similarity.graphs.structure import MAX_NODES, Structure
 from graphkin.similarity.graphs.wl import Features
@@ -34,7 +34,9 @@ class GraphKind(Kind[GraphRecipe]):
         return GraphDescriptors.of(items, recipe)
 
     def descriptors_of(self, generation: Generation, recipe: GraphRecipe) -> GraphDescriptors:
-        return descriptors_of(generation, recipe)
+        return descriptors_of(
+            generation, recipe, lambda row: graph_digest(recipe, row["structure"], next(iter(row["names"]), None))
+        )
 
     def specimen(self, recipe: GraphRecipe) -> GraphDescriptors:
         edge = Structure(2, np.array([[0, 1]]), labels=[0, 0])
@@ -50,16 +52,10 @@ class GraphKind(Kind[GraphRecipe]):
         return read_graph(recipe, text)
 
     def search(self, generation: Generation) -> GraphSearch:
-        return GraphSearch(generation)
+        return GraphSearch(generation, self.recipe(generation.manifest.recipe))
 
     def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
-        ids = np.sort(random.choice(generation.size, min(sample, generation.size), replace=False)).astype(np.int32)
-        wrong = []
-        for item, text in zip(generation.items(ids), generation.structures(ids), strict=True):
-            structure, told = Structure.read(text), item["properties"]
-            if (structure.nodes, len(structure.edges)) != (told.get("nodes"), told.get("edges")):
-                wrong.append(f"item {item['id']}: its numbers of nodes and edges are not those of its structure")
-        return wrong
+        return wrong_sizes(generation, sample, random)
 
     def recomputed(self, generation: Generation, edges: Edges) -> Float64:
         return recomputed_similarities(generation, self.recipe(generation.manifest.recipe), edges)

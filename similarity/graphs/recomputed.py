@@ -1,44 +1,62 @@
-"""Stored graphs described and compared again, from their structures."""
+"""Stored structures described and compared again."""
 
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from graphkin.similarity.graphs.describer import GraphDescriber
+from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
-from graphkin.similarity.graphs.recipe import GraphRecipe
+from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.graphs.reference import Reference
-from graphkin.similarity.graphs.structure import MAX_NODES, Structure
+from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.store.base import Generation
+from graphkin.store.identity import tie_of
 from graphkin.store.records import Edges, Float64
 
 _BLOCK = 1000  # edges: GraKeL computes all pairs of their ends
 
 
-def descriptors_of(generation: Generation, recipe: GraphRecipe) -> GraphDescriptors:
-    """All items, by the describer that the ingest has."""
-    describer = GraphDescriber(recipe, MAX_NODES)
-    parts = []
-    for batch in generation.scan():
-        columns = (batch[column].to_pylist() for column in ("structure", "names"))
-        rows = (
-            describer.describe(text, "graph", next(iter(names), None)) for text, names in zip(*columns, strict=True)
-        )
-        parts.append(pa.record_batch([*zip(*rows, strict=True)], schema=describer.schema))
-    return GraphDescriptors.of(pa.Table.from_batches(parts), recipe)
+def features_of(generation: Generation, recipe: StructureRecipe) -> Features:
+    """Of all items, by the kernel that the ingest has."""
+    batches = (batch.column(0).to_pylist() for batch in generation.columns([generation.manifest.structure]))
+    return Features.concatenate(
+        [Features.of([read_structure(text, recipe) for text in texts], recipe) for texts in batches]
+    )
 
 
-def recomputed_similarities(generation: Generation, recipe: GraphRecipe, edges: Edges) -> Float64:
+def descriptors_of(
+    generation: Generation, recipe: StructureRecipe, digest: Callable[[Mapping[str, Any]], bytes]
+) -> GraphDescriptors:
+    """Of all items, as the ingest had them. `digest` is told a row of the item table, and gives its describer's."""
+    nodes, edges = (generation.column(name).astype(np.int32) for name in ("nodes", "edges"))
+    digests = b"".join(digest(row) for batch in generation.scan() for row in batch.to_pylist())
+    structures = [] if recipe.kernel == "wl" else [*generation.structures()]
+    return GraphDescriptors(recipe, features_of(generation, recipe), nodes, edges, tie_of(digests), structures)
+
+
+def recomputed_similarities(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:
     """(E,) by GraKeL where it is installed, else by our own kernel."""
     blocks = [edges.take(slice(start, start + _BLOCK)) for start in range(0, len(edges), _BLOCK)]
     return np.concatenate([np.empty(0), *(_recomputed(generation, recipe, block) for block in blocks)])
 
 
-def _recomputed(generation: Generation, recipe: GraphRecipe, edges: Edges) -> Float64:
+def _recomputed(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:
     ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
-    structures = [Structure.read(text) for text in generation.structures(ids)]
+    structures = [read_structure(text, recipe) for text in generation.structures(ids)]
     compare = Reference(structures, recipe) if find_spec("grakel") else Features.of(structures, recipe)
     a, b = np.split(position.astype(np.int32), 2)
     return compare.similarities(a, b)
+
+
+def wrong_sizes(generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+    """Which of `sample` random items have other numbers of nodes and edges than their structure."""
+    ids = np.sort(random.choice(generation.size, min(sample, generation.size), replace=False)).astype(np.int32)
+    wrong = []
+    for item, text in zip(generation.items(ids), generation.structures(ids), strict=True):
+        structure, told = Structure.read(text), item["properties"]
+        if (structure.nodes, len(structure.edges)) != (told.get("nodes"), told.get("edges")):
+            wrong.append(f"item {item['id']}: its numbers of nodes and edges are not those of its structure")
+    return wrong

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.similarity.graphs.recipe import GraphRecipe
+from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.store.records import Float64, Int32
 
@@ -21,7 +21,7 @@ class Reference:
     Raises `InvalidInput` where GraKeL is not installed, and for more graphs than it can take.
     """
 
-    def __init__(self, structures: Sequence[Structure], recipe: GraphRecipe) -> None:
+    def __init__(self, structures: Sequence[Structure], recipe: StructureRecipe) -> None:
         if len(structures) > _MOST:
             raise InvalidInput(
                 "GraKeL compares all graphs with all at once, and these are too many",
@@ -42,7 +42,7 @@ class Reference:
             return np.nan_to_num(np.asarray(self._kernel.fit_transform(self._graphs), np.float64))
 
 
-def _kernel(recipe: GraphRecipe) -> Any:
+def _kernel(recipe: StructureRecipe) -> Any:
     try:
         from grakel import GraphletSampling, ShortestPath, VertexHistogram, WeisfeilerLehman
     except ImportError as error:
@@ -63,7 +63,7 @@ def _kernel(recipe: GraphRecipe) -> Any:
             return WeisfeilerLehman(n_iter=recipe.iterations, base_graph_kernel=VertexHistogram, normalize=True)
 
 
-def _graph(structure: Structure, recipe: GraphRecipe) -> Any:
+def _graph(structure: Structure, recipe: StructureRecipe) -> Any:
     """Weights of neighbours by node: unlike a list of edges, that has room for nodes without any."""
     from grakel import Graph
 
@@ -80,4 +80,8 @@ def _graph(structure: Structure, recipe: GraphRecipe) -> Any:
             labels = range(structure.nodes)
         case "given":
             labels = structure.labels or ()
+        case "centre":
+            labels = [int(node == structure.centre) for node in range(structure.nodes)]
+        case _:
+            raise ValueError(f"no such labels: {recipe.labels}")
     return Graph(neighbors, node_labels=dict(enumerate(labels)))

@@ -1,14 +1,15 @@
 """Ad-hoc search: any graph against every graph of a collection, exactly."""
 
+from importlib.metadata import version
+
 import numpy as np
 
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.similarity.describer import Rejected
-from graphkin.similarity.graphs.describer import GraphDescriber, read_structure
+from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.index import SubtreeIndex
-from graphkin.similarity.graphs.recipe import GraphRecipe
-from graphkin.similarity.graphs.recomputed import descriptors_of
-from graphkin.similarity.graphs.structure import MAX_NODES
+from graphkin.similarity.graphs.recipe import StructureRecipe
+from graphkin.similarity.graphs.recomputed import features_of
 from graphkin.similarity.graphs.wl import Features, normalised
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Query, Search
@@ -22,9 +23,9 @@ _SEARCHED = ("wl", "grakel")  # kernels with the same numbers
 class GraphSearch(Search):
     """Raises `Conflict` for hierarchies of other kernels than Weisfeiler-Lehman's."""
 
-    def __init__(self, generation: Generation) -> None:
+    def __init__(self, generation: Generation, recipe: StructureRecipe) -> None:
         self._generation = generation
-        self._recipe = GraphRecipe.model_validate(generation.manifest.recipe)
+        self._recipe = recipe
         if self._recipe.kernel not in _SEARCHED:
             raise Conflict(
                 "this collection cannot be searched",
@@ -38,10 +39,10 @@ class GraphSearch(Search):
             return index.fit(generation.size)
 
         def described() -> SubtreeIndex:
-            return SubtreeIndex.of(descriptors_of(generation, self._recipe).features)
+            return SubtreeIndex.of(features_of(generation, self._recipe))
 
         stored = stored_index(generation, SubtreeIndex, fits)
-        made_by = GraphDescriber(self._recipe, MAX_NODES).key.decode()
+        made_by = f"{self._recipe.model_dump_json(include={'labels', 'iterations'})} {version('graphkin')}"
         return stored or cached_index(generation, made_by, SubtreeIndex, fits, described)
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
@@ -68,12 +69,14 @@ class GraphSearch(Search):
         return read_graph(self._recipe, text)
 
 
-def read_graph(recipe: GraphRecipe, text: str) -> Query:
-    """A graph as JSON. Raises `InvalidInput` with the reason."""
+def read_graph(recipe: StructureRecipe, text: str) -> Query:
+    """A graph as JSON, with its centre where the recipe has such. Raises `InvalidInput` with the reason."""
     try:
         structure = read_structure(text, recipe)
     except Rejected as reason:
         given = text[:200].encode(errors="backslashreplace").decode()
-        raise InvalidInput(f"not a graph: {reason}", given=given, expected='{"edges": [[0, 1], ...]}') from reason
+        centre = ', "centre": 0' if recipe.centred else ""
+        expected = f'{{"edges": [[0, 1], ...]{centre}}}'
+        raise InvalidInput(f"not a graph: {reason}", given=given, expected=expected) from reason
     features = Features.of([structure], recipe)
     return Query(structure.text, (features.indptr, features.subtree, features.count))

@@ -18,7 +18,8 @@ MAX_NODES = 100_000
 class Structure:
     """One simple undirected graph. edges (E, 2): u < v, ascending; labels: one text or integer a node, or None.
 
-    loops, repeated: edges that were dropped because they join a node to itself, or are there already.
+    loops, repeated: edges that were dropped because they join a node to itself, or are there already. centre: the node
+    that it is the surroundings of, if it is that of one.
     """
 
     nodes: int
@@ -26,10 +27,12 @@ class Structure:
     labels: Sequence[str] | Sequence[int] | None = None
     loops: int = 0
     repeated: int = 0
+    centre: int | None = None
 
     @classmethod
-    def read(cls, text: str, max_nodes: int = MAX_NODES) -> Self:
-        """Read `{"num_nodes": N, "edges": [[u, v], ...], "labels": [...]}`; nodes count from 0, other keys are skipped.
+    def read(cls, text: str, max_nodes: int = MAX_NODES, *, centred: bool = False) -> Self:
+        """Read `{"num_nodes": N, "edges": [[u, v], ...], "labels": [...]}`; nodes count from 0, other keys are skipped,
+        but for `"centre": v` where there must be one.
 
         Without `num_nodes` the last node is the largest of the edges. Raises `Rejected`.
         """
@@ -40,14 +43,19 @@ class Structure:
             raise Rejected(f"num_nodes is {json.dumps(nodes)[:50]}, not from 1 to {max_nodes:,}")
         if len(wrong := listed[(listed < 0).any(axis=1) | (listed >= nodes).any(axis=1)]):
             raise Rejected(f"edge {wrong[0].tolist()} leaves the nodes 0 to {nodes - 1}")
-        return cls._simple(nodes, listed, _labels(content.get("labels"), nodes))
+        labels, centre = _labels(content.get("labels"), nodes), content.get("centre") if centred else None
+        if centred and not (type(centre) is int and 0 <= centre < nodes):
+            raise Rejected(f'"centre" is {json.dumps(centre)[:50]}, no node from 0 to {nodes - 1}')
+        return cls._simple(nodes, listed, labels, centre)
 
     @classmethod
-    def _simple(cls, nodes: int, listed: Int64, labels: Sequence[str] | Sequence[int] | None) -> Self:
+    def _simple(
+        cls, nodes: int, listed: Int64, labels: Sequence[str] | Sequence[int] | None, centre: int | None
+    ) -> Self:
         proper = listed[listed[:, 0] != listed[:, 1]]
         once = np.unique(proper.min(axis=1, initial=nodes) * nodes + proper.max(axis=1, initial=0))
         edges = np.stack(np.divmod(once, nodes), axis=1)
-        return cls(nodes, edges, labels, len(listed) - len(proper), len(proper) - len(edges))
+        return cls(nodes, edges, labels, len(listed) - len(proper), len(proper) - len(edges), centre)
 
     @property
     def text(self) -> str:
@@ -55,6 +63,8 @@ class Structure:
         content: dict[str, Any] = {"num_nodes": self.nodes, "edges": self.edges.tolist()}
         if self.labels is not None:
             content["labels"] = self.labels
+        if self.centre is not None:
+            content["centre"] = self.centre
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
 
 

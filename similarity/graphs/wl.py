@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from graphkin.similarity.graphs.recipe import GraphRecipe
+from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.graphs.structure import Graphs, Structure
 from graphkin.store.kernels import inlined, kernel
 from graphkin.store.records import Float64, Int32, Int64, UInt64
@@ -35,14 +35,22 @@ class Features:
         return len(self.indptr) - 1
 
     @classmethod
-    def of(cls, structures: Sequence[Structure], recipe: GraphRecipe) -> Self:
+    def of(cls, structures: Sequence[Structure], recipe: StructureRecipe) -> Self:
         """The subtrees of levels 0 to `recipe.iterations`. Initial labels: degree; uniform, all alike; index, the
-        number in the graph, for parity with the authors' code; or given, those of the graphs."""
+        number in the graph, for parity with the authors' code; given, those of the graphs; or centre, all alike but for
+        that one."""
         graphs = Graphs.of(structures)
         levels = np.empty((recipe.iterations + 1, int(graphs.node_offsets[-1])), np.uint64)
         levels[0] = _initial(graphs, structures, recipe)
         _refine(levels, graphs.indptr, graphs.neighbors)
         return cls(*_histograms(levels, graphs.node_offsets))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Features"]) -> Self:
+        """The rows of all parts, one part after the other. There is at least one part."""
+        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+        columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("subtree", "count"))
+        return cls(np.append(0, np.cumsum(lengths)), *columns)
 
     @cached_property
     def square(self) -> Float64:
@@ -69,7 +77,7 @@ def normalised(product: Float64, square: Float64, other: Float64) -> Float64:
     return np.minimum(product / np.sqrt(square * other), 1.0)
 
 
-def _initial(graphs: Graphs, structures: Sequence[Structure], recipe: GraphRecipe) -> UInt64:
+def _initial(graphs: Graphs, structures: Sequence[Structure], recipe: StructureRecipe) -> UInt64:
     match recipe.labels:
         case "degree":
             labels = np.diff(graphs.indptr)
@@ -79,6 +87,11 @@ def _initial(graphs: Graphs, structures: Sequence[Structure], recipe: GraphRecip
             labels = np.concatenate([np.arange(structure.nodes) for structure in structures])
         case "given":
             labels = np.concatenate([_numbers(structure.labels or ()) for structure in structures])
+        case "centre":
+            labels = np.zeros(int(graphs.node_offsets[-1]), np.int64)
+            labels[graphs.node_offsets[:-1] + [structure.centre for structure in structures]] = 1
+        case _:
+            raise ValueError(f"no such labels: {recipe.labels}")
     return labels.astype(np.int64).view(np.uint64)
 
 

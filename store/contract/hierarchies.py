@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from graphkin.protocol.manifest import Counts, Histogram, Input, Manifest, Provenance
 from graphkin.protocol.values import Kind
+from graphkin.store import csr
 from graphkin.store.base import Draft, Store
 from graphkin.store.columns import item_schema, titles
-from graphkin.store.records import REJECTION_SCHEMA, Edges, UInt64
+from graphkin.store.identity import links_digest
+from graphkin.store.records import REJECTION_SCHEMA, Edges, Links, UInt64
 
 Pairs = Mapping[tuple[int, int], float]
 
@@ -21,7 +23,8 @@ Pairs = Mapping[tuple[int, int], float]
 class Hierarchy:
     """Everything a draft is told: item rows, similar pairs (a < b), rejections.
 
-    `written`: how the source wrote the numbers of a property, as a format.
+    `written`: how the source wrote the numbers of a property, as a format. `linked`: pairs (a < b) that are linked in
+    the big graph whose nodes the items are, if they are, ascending.
     """
 
     rows: Sequence[Mapping[str, Any]]
@@ -33,11 +36,12 @@ class Hierarchy:
     written: Mapping[str, str] = field(default_factory=dict)
     recipe: Mapping[str, Any] = field(default_factory=lambda: {"threshold": 0.4})
     rdkit: str | None = "2026.09.1"
+    linked: Sequence[tuple[int, int]] | None = None
 
     @property
     def words(self) -> UInt64:
-        """Made-up fingerprints of two words, all different, the first of an item empty; graphs have none."""
-        if self.kind == "graph":
+        """Made-up fingerprints of two words, all different, the first of an item empty; only molecules have any."""
+        if self.kind != "molecule":
             return np.empty((len(self.rows), 0), np.uint64)
         ids = np.arange(len(self.rows), dtype=np.uint64)
         return np.stack([ids, ids * np.uint64(0x9E3779B97F4A7C15)], axis=1)
@@ -54,6 +58,13 @@ class Hierarchy:
             for name, value in own.items()
         }
         return {title: values.get(name) for name, title in titles(self.properties).items()}
+
+    @property
+    def links(self) -> Links | None:
+        if self.linked is None:
+            return None
+        source, target = np.array(self.linked, np.int32).reshape(-1, 2).T
+        return csr.links(source, target, len(self.rows))
 
     @property
     def edges(self) -> Edges:
@@ -91,6 +102,7 @@ class Hierarchy:
             edges=len(self.pairs),
             dropped=None if self.dropped is None else sum(self.dropped) // 2,
             properties=dict(self.properties),
+            links=None if self.links is None else links_digest(self.links),
             written=[*self.written],
             histograms={"degree": self._degrees, "similarity": Histogram(edges=[0.4, 1.0], counts=[len(self.pairs)])},
             times={"all": seconds},
@@ -105,6 +117,8 @@ class Hierarchy:
             draft.append_rejections(rejections.slice(start, batch))
         for start in range(0, len(self.words), batch):
             draft.append_fingerprints(self.words[start : start + batch])
+        if self.links is not None:
+            draft.write_links(self.links)
         edges = self.edges
         for start in range(0, len(edges), batch):
             part = slice(start, start + batch)
@@ -179,3 +193,13 @@ GRAPHS = Hierarchy(
     rdkit=None,
     properties={"size": "number"},
 )
+
+NODES = Hierarchy(
+    rows=[_row(None, name, structure='{"num_nodes":2,"edges":[[0,1]],"centre":0}', degree=2) for name in "abcde"],
+    pairs={(0, 4): 0.5, (1, 2): 1.0},
+    kind="node",
+    rdkit=None,
+    properties={"degree": "number"},
+    linked=[(0, 1), (0, 4), (1, 2), (2, 3), (3, 4)],
+)
+"""The nodes of a ring of five."""

@@ -238,6 +238,27 @@ class KeepItems(Places):
         assert published_graphs.fingerprints().popcounts.tolist() == [0, 0, 0]
         assert published_graphs.check() == []
 
+    def test_the_big_graph_that_nodes_are_of_is_kept(self, store: Store, nodes: Any, graphs: Any) -> None:
+        manifest = nodes.publish(store, "nodes")
+        with store.open("nodes") as generation:
+            links = generation.links()
+            assert links is not None
+            assert f"{links.indptr.dtype}, {links.indices.dtype}" == "int64, int32"
+            assert links.indptr.tolist() == [0, 2, 4, 6, 8, 10]
+            assert links.indices.tolist() == [1, 4, 0, 2, 1, 3, 2, 4, 0, 3]
+            assert generation.neighbors(0).ids.tolist() == [4]  # similar, whatever is linked
+            assert generation.check() == []
+        graphs.publish(store, "graphs")
+        with store.open("graphs") as generation:
+            assert generation.links() is None
+        others = replace(nodes, linked=nodes.linked[1:])
+        assert others.publish(store, "nodes").generation != manifest.generation
+        store.delete("nodes", manifest.generation)
+        with store.open("nodes") as generation:
+            links = generation.links()
+            assert links is not None
+            assert links.indptr.tolist() == [0, 1, 2, 4, 6, 8]
+
     def test_a_large_structure(self, store: Store, hierarchy: Any) -> None:
         large = json.dumps({"num_nodes": 100_000, "edges": [[node, node + 1] for node in range(99_999)]})
         rows = [{"structure": large, "names": ["large"]}] * 2

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from graphkin.store.base import Generation, Store
-from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, Hierarchy
+from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, NODES, Hierarchy
 
 StoreFactory = Callable[[str], Store]
 
@@ -56,6 +56,10 @@ class Places:
     @pytest.fixture
     def graphs(self) -> Hierarchy:
         return GRAPHS
+
+    @pytest.fixture
+    def nodes(self) -> Hierarchy:
+        return NODES
 
     @pytest.fixture
     def hierarchy(self) -> type[Hierarchy]:

@@ -21,7 +21,7 @@ from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.items import ItemWriter
 from graphkin.store.files import ArrayWriter, disk, settle, sha256_at, write_array
 from graphkin.store.identity import BlockTree, generation_id
-from graphkin.store.records import Edges, Int32, UInt64
+from graphkin.store.records import Edges, Int32, Links, UInt64
 
 COLLECTIONS = "collections"
 INDEX = "index."
@@ -99,6 +99,10 @@ class EmbeddedDraft(Draft):
     def write_forest(self, forest: Edges) -> None:
         for part in ("source", "target", "similarity"):
             self._write(f"forest.{part}.npy", getattr(forest, part))
+
+    def write_links(self, links: Links) -> None:
+        self._write("links.indptr.npy", links.indptr)
+        self._write("links.indices.npy", links.indices)
 
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         for name, array in arrays.items():

@@ -19,12 +19,14 @@ from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.embedded.items import ItemReader
 from graphkin.store.embedded.legacy import LegacyItems
 from graphkin.store.files import map_array
-from graphkin.store.records import Edges, Fingerprints, Graph, Int32
+from graphkin.store.identity import links_digest
+from graphkin.store.records import Edges, Fingerprints, Graph, Int32, Links
 
 _GRAPH = ("indptr.npy", "indices.npy", "similarity.npy")
 _FINGERPRINTS = ("fingerprints.npy", "popcounts.npy")
 _FOREST = ("forest.source.npy", "forest.target.npy", "forest.similarity.npy")
 _DROPPED = "dropped.npy"
+_LINKS = ("links.indptr.npy", "links.indices.npy")
 
 
 class EmbeddedGeneration(Generation):
@@ -61,7 +63,8 @@ class EmbeddedGeneration(Generation):
 
     def _require_layout(self) -> None:
         """Raises `StoreDamaged` unless all files are there and every array has its type and shape."""
-        for name in (*self._items.files, *_GRAPH, *_FINGERPRINTS, *_FOREST):
+        links = () if self.manifest.links is None else _LINKS
+        for name in (*self._items.files, *_GRAPH, *_FINGERPRINTS, *_FOREST, *links):
             if name not in self.manifest.files:
                 raise self._files.damaged(name, "the manifest does not name it")
         for name, (dtype, *shape) in self._layout().items():
@@ -70,9 +73,11 @@ class EmbeddedGeneration(Generation):
                 raise self._files.damaged(name, f"{array.dtype} {array.shape} does not fit the manifest")
 
     def _layout(self) -> dict[str, tuple[Any, ...]]:
-        """Type and shape by file. Only the forest tells how long it is, and the fingerprints how wide they are."""
+        """Type and shape by file. Only forest and links tell how long they are, and the fingerprints how wide."""
         items, ends = self.size, 2 * self.manifest.edges
         words, joined = self._arrays["fingerprints.npy"], self._arrays["forest.source.npy"].size
+        indptr, indices = _LINKS
+        linked = self._arrays[indices].size if indices in self._arrays else 0
         return {
             "indptr.npy": (np.int64, items + 1),
             "indices.npy": (np.int32, ends),
@@ -83,6 +88,8 @@ class EmbeddedGeneration(Generation):
             "forest.target.npy": (np.int32, joined),
             "forest.similarity.npy": (np.float32, joined),
             _DROPPED: (np.int32, items),
+            indptr: (np.int64, items + 1),
+            indices: (np.int32, linked),
         }
 
     def _checked(self, *names: str) -> list[NDArray[Any]]:
@@ -117,6 +124,14 @@ class EmbeddedGeneration(Generation):
         if (dropped < 0).any():
             raise self._files.damaged(_DROPPED, "it holds negative counts")
         return dropped
+
+    @cached_property
+    def _links(self) -> Links:
+        links = Links(*self._checked(*_LINKS))
+        flaw = csr.links_flaw(links)
+        if flaw is not None:
+            raise self._files.damaged(f"links.{flaw[0]}.npy", flaw[1])
+        return links
 
     @cached_property
     def _index(self) -> dict[str, NDArray[Any]]:
@@ -190,6 +205,9 @@ class EmbeddedGeneration(Generation):
     def forest(self) -> Edges:
         return self._forest
 
+    def links(self) -> Links | None:
+        return None if self.manifest.links is None else self._links
+
     def fingerprints(self) -> Fingerprints:
         return self._fingerprints
 
@@ -208,6 +226,9 @@ class EmbeddedGeneration(Generation):
     def _disagreements(self) -> list[str]:
         """What files that are as they were written say that cannot be."""
         _ = self._graph, self._forest, self._dropped
+        links = self.links()
+        if links is not None and links_digest(links) != self.manifest.links:
+            return [f"{_LINKS[1]}: its digest differs from the manifest's"]
         if self.identity() != self.id:
             return [f"{self._items.files[0]}: the content hash of its items differs from the generation id"]
         return []

@@ -33,6 +33,7 @@ _ITEM = ":ID(Item),graph,id:long,smiles,structure,digest,inchikey,names:string[]
 _NAME = "graph,digest,id:long"
 _REJECTION = "graph,n:long,source,line:long,input,reason"
 _EDGE = ":START_ID(Item),:END_ID(Item),similarity:double"
+_LINK = ":START_ID(Item),:END_ID(Item)"
 
 _TYPES = {
     "string": pa.string(),
@@ -65,6 +66,12 @@ def write_import(generation: Generation, folder: Path, stage: Stage = silent) ->
             advance(len(edges))
     with files.relationships("SPANS", _EDGE) as write:
         write(_ends(generation.forest()))
+    links = generation.links()
+    if links is not None:
+        with files.relationships("LINKED", _LINK) as write:
+            owner = np.repeat(np.arange(generation.size, dtype=np.int32), np.diff(links.indptr))
+            once = owner < links.indices
+            write([owner[once], links.indices[once]])
     return [
         *("neo4j-admin", "database", "import", "full", "neo4j", "--id-type=integer", "--multiline-fields=true"),
         f"--array-delimiter=U+{ord(delimiter):04X}",

@@ -132,15 +132,15 @@ UNWIND $rows AS row MATCH (i:{label} {{graph: $graph}}) WHERE id(i) = row[0] SET
 SET_DROPPED = """
 UNWIND $rows AS row MATCH (i:{label} {{graph: $graph}}) WHERE id(i) = row[0] SET i.dropped = row[1]
 """
-CREATE_EDGES, CREATE_FOREST = (
+CREATE_EDGES, CREATE_FOREST, CREATE_LINKS = (
     """
 UNWIND $rows AS row
 MATCH (a:{label} {{graph: $graph}}) WHERE id(a) = row[0]
 WITH a, row UNWIND range(0, size(row[1]) - 1) AS k
 MATCH (b:{label} {{graph: $graph}}) WHERE id(b) = row[1][k]
-CREATE (a)-[:TYPE {{similarity: row[2][k]}}]->(b)
+CREATE (a)-[:TYPE]->(b)
 """.replace("TYPE", type)
-    for type in ("SIMILAR", "SPANS")
+    for type in ("SIMILAR {{similarity: row[2][k]}}", "SPANS {{similarity: row[2][k]}}", "LINKED")
 )
 
 PUBLISH = f"""
@@ -178,7 +178,7 @@ FOREACH (_ IN CASE WHEN newest IS NULL THEN [1] ELSE [] END | DETACH DELETE c)
 RETURN g.graph AS graph
 """
 DELETE_RELATIONSHIPS = """
-MATCH (i:{label} {{graph: $graph}})-[r:SIMILAR|SPANS]->() WHERE i.id IS NOT NULL
+MATCH (i:{label} {{graph: $graph}})-[r:SIMILAR|SPANS|LINKED]->() WHERE i.id IS NOT NULL
 WITH r LIMIT $limit DELETE r RETURN count(*) AS deleted
 """
 DELETE_NODES = """
@@ -241,6 +241,10 @@ RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) A
 FOREST = """
 MATCH (a:{label})-[r:SPANS]->(b) WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop
 RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity
+"""
+LINKS = """
+MATCH (a:{label})-[:LINKED]->(b) WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop
+RETURN collect(a.id) AS source, collect(b.id) AS target
 """
 FINGERPRINTS = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop

@@ -24,7 +24,7 @@ from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
 from graphkin.store.neo4j.items import Keys
 from graphkin.store.neo4j.removal import remove
-from graphkin.store.records import Edges, Int32, Int64, UInt64, shortest
+from graphkin.store.records import Edges, Int32, Int64, Links, UInt64, shortest
 
 _LEASE = 60.0  # seconds without a sign of life after which a writer counts as dead
 _ROWS = 5_000
@@ -72,6 +72,12 @@ class Neo4jDraft(Draft):
         nodes = self._nodes[self._with_fingerprint :][: len(words)]
         self._write_parts(cypher.SET_FINGERPRINTS, list(zip(nodes.tolist(), words.view("i8").tolist(), strict=True)))
         self._with_fingerprint += len(words)
+
+    def write_links(self, links: Links) -> None:
+        owner = np.repeat(np.arange(self._items, dtype=np.int32), np.diff(links.indptr))
+        once = owner < links.indices
+        source, target = owner[once], links.indices[once]
+        self._write_edges(cypher.CREATE_LINKS, Edges(source, target, np.ones(len(source), np.float32)))
 
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Not kept: it can be made again of the fingerprints."""

@@ -14,6 +14,7 @@ from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr, traverse
 from graphkin.store.base import Field, Neighbors, Path, Subgraph, rounded
 from graphkin.store.columns import item_schema
+from graphkin.store.identity import links_digest
 from graphkin.store.legacy import LEGACY_SCHEMA, as_columns, legacy_id
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
@@ -28,11 +29,13 @@ from graphkin.store.records import (
     Float32,
     Graph,
     Int32,
+    Links,
     shortest,
 )
 from graphkin.store.sampling.base import Engine, Sampler
 
 _PAGE = 4096  # items
+_ENDS = ("source", "target")
 _EDGE_PAGE = 20_000  # items whose edges are read at once
 
 
@@ -54,6 +57,7 @@ class Neo4jGeneration(Projectable):
         self._graph: Graph | None = None
         self._fingerprints: Fingerprints | None = None
         self._forest: Edges | None = None
+        self._links: Links | None = None
 
     def _read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
         statements = (statement.format(label=self._label), cypher.LIVING)
@@ -166,6 +170,18 @@ class Neo4jGeneration(Projectable):
                 self._forest = joined.take(order)
             return self._forest
 
+    def links(self) -> Links | None:
+        if self.manifest.links is None:
+            return None
+        with self._lock:
+            if self._links is None:
+                starts = range(0, self.size, _EDGE_PAGE)
+                rows = [self._read(cypher.LINKS, start=start, stop=start + _EDGE_PAGE)[0] for start in starts]
+                source, target = (np.array([id for row in rows for id in row[end]], np.int32) for end in _ENDS)
+                order = np.lexsort((target, source))
+                self._links = csr.links(source[order], target[order], self.size)
+            return self._links
+
     def fingerprints(self) -> Fingerprints:
         with self._lock:
             if self._fingerprints is None:
@@ -203,6 +219,9 @@ class Neo4jGeneration(Projectable):
         stored = sum(len(edges) for edges in self.edges())
         if stored != self.manifest.edges:
             problems.append(f"{stored} edges are stored, the manifest says {self.manifest.edges}")
+        links = self.links()
+        if links is not None and links_digest(links) != self.manifest.links:
+            problems.append("the links among its items differ from those of the manifest")
         return problems
 
     def close(self) -> None:

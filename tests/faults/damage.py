@@ -34,10 +34,11 @@ from graphkin.ingest.pipeline import IngestOptions
 from graphkin.protocol.errors import StoreFormat
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
+from graphkin.similarity.nodes.recipe import resolve_nodes
 from graphkin.similarity.warmup import compile_kernels
 from graphkin.store import open_store
 
-MOLECULES, GRAPHS = 250, 60
+MOLECULES, GRAPHS, NODES = 250, 60, 60
 PATIENCE = 60  # seconds for what is built, or found, in the background
 CATALOG = "catalog.sqlite"
 
@@ -54,12 +55,22 @@ def publish(folder):
         for name, recipe in (("molecules", resolve()), ("graphs", resolve_graphs(top_k=10))):
             file = next(file for file in files if file.startswith(name))
             pipeline.ingest(store, name, [str(folder / file)], recipe, IngestOptions(workers=1))
+        nodes = nx.gnm_random_graph(NODES, 3 * NODES, seed=0)
+        nx.write_edgelist(nodes, folder / "nodes.edgelist", data=False)
+        pipeline.ingest(store, "nodes", [str(folder / "nodes.edgelist")], resolve_nodes(), IngestOptions(workers=1))
     return folder / "store"
 
 
 def requests():
     """(method, path, query or body) of every route that reads what is stored."""
     yield "GET", "/v1/collections", None
+    nodes = "/v1/collections/nodes"
+    yield "GET", f"{nodes}/items/17/neighbors", None
+    yield "GET", f"{nodes}/positives/epochs/3", {"policy": "random_walk"}
+    yield "GET", f"{nodes}/components", None
+    yield "GET", f"{nodes}/export", {"what": "items", "format": "csv"}
+    yield "GET", f"{nodes}/export", {"what": "links", "format": "arrow"}
+    yield "POST", f"{nodes}/search", {"graph": {"edges": [[0, 1], [1, 2]], "centre": 1}}
     for name, query in (("molecules", {"smiles": "CCO"}), ("graphs", {"graph": {"edges": [[0, 1], [1, 2]]}})):
         base = f"/v1/collections/{name}"
         yield "GET", base, None

@@ -3,7 +3,10 @@
 import shutil
 import signal
 
+import networkx as nx
 import pytest
+
+from graphkin.store import open_store
 
 STRATA = 10
 
@@ -32,6 +35,29 @@ def test_ingest_killed_at_the_rename(undisturbed, graphkin, molecules, saboteur,
     assert read_back(store) == undisturbed.first
     graphkin.here(*graphkin.ingesting(molecules[1], store)).check_returncode()
     assert read_back(store) == undisturbed.second
+    assert not leftovers(store)
+
+
+@pytest.mark.parametrize(
+    "at", [20, pytest.param(60, marks=pytest.mark.long), pytest.param(100, marks=pytest.mark.long)]
+)
+def test_ingest_of_nodes_killed(at, forks, saboteur, tmp_path, leftovers):
+    store, club = tmp_path / "store", nx.karate_club_graph()
+    (tmp_path / "club.edgelist").write_text("".join(f"{u} {v}\n" for u, v in club.edges))
+    command = ("ingest", "nodes", str(tmp_path / "club.edgelist"), "--collection", "club", "--workers", "1", "--store")
+    plan = saboteur.plan(store, at=at)
+    assert forks("command", *command, str(store), plan=plan).status == -signal.SIGKILL, plan.operations()[-1]
+    for folder in (store, tmp_path / "whole"):
+        assert forks("command", *command, str(folder)).said == {"result": 0}
+    found = []
+    for folder in (store, tmp_path / "whole"):
+        with open_store(folder) as opened, opened.open("club") as generation:
+            assert generation.check() == []
+            links = generation.links()
+            assert links is not None
+            assert len(links.indices) == 2 * club.number_of_edges()
+            found.append(generation.id)
+    assert found[0] == found[1]
     assert not leftovers(store)
 
 

@@ -12,6 +12,7 @@ from tests.fuzz.molblocks import molblocks
 from tests.fuzz.tables import tables
 
 _GRAPHS = {".zip", ".jsonl", ".graphml"}
+_NODES = {".edgelist", ".edges", ".mtx", ".npz"}
 _GZIPPED = 8  # one of so many is also read gzipped
 _BLOCKS = 24  # molblocks in one SD file
 
@@ -28,8 +29,10 @@ class File:
     @property
     def kind(self) -> str:
         """What `graphkin ingest` is told that it holds."""
-        graphs = isinstance(self.content, dict) or Path(self.name.removesuffix(".gz")).suffix in _GRAPHS
-        return "graphs" if graphs else "molecules"
+        suffix = Path(self.name.removesuffix(".gz")).suffix
+        if suffix in _NODES:
+            return "nodes"
+        return "graphs" if isinstance(self.content, dict) or suffix in _GRAPHS else "molecules"
 
     def write(self, folder: Path) -> Path:
         """Into that folder; gives its path."""

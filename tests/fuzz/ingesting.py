@@ -7,6 +7,7 @@ import json
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,18 @@ from graphkin.ingest.readers import ReadOptions
 from graphkin.protocol.errors import GraphkinError
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
+from graphkin.similarity.nodes.recipe import resolve_nodes
+from graphkin.similarity.recipe import Recipe
 from graphkin.store import open_store
 from graphkin.store.base import Store
+
+_RECIPES: dict[str, Callable[[], Recipe]] = {"molecules": resolve, "graphs": resolve_graphs, "nodes": resolve_nodes}
+_FIRST = {
+    "molecules": ("warm.smi", "C\n"),
+    "graphs": ("warm.jsonl", '{"edges":[[0,1]]}\n'),
+    "nodes": ("warm.edgelist", "a b\n"),
+}
+"""The name of a file and what is in it."""
 
 
 def main() -> None:
@@ -36,14 +47,14 @@ def main() -> None:
 
 def _warm_up(store: Store, folder: Path, kind: str) -> None:
     """What only the first ingest does takes no other's time."""
-    name, text = {"molecules": ("warm.smi", "C\n"), "graphs": ("warm.jsonl", '{"edges":[[0,1]]}\n')}[kind]
+    name, text = _FIRST[kind]
     file = folder.with_name(name)
     file.write_text(text)
     _outcome(store, str(file), kind, "warm", {})
 
 
 def _outcome(store: Store, file: str, kind: str, collection: str, read: dict[str, Any]) -> dict[str, Any]:
-    recipe = resolve() if kind == "molecules" else resolve_graphs()
+    recipe = _RECIPES[kind]()
     options = IngestOptions(read=ReadOptions(**read), max_rejected=1, workers=1)
     try:
         manifest = ingest(store, collection, [file], recipe, options)

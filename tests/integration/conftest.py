@@ -121,12 +121,12 @@ def nci_lines(nci_file: Path) -> list[str]:
 
 @pytest.fixture(scope="session")
 def store_folder(nci_lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Collections nci (400 molecules), many (140,000 graphs) and dots (10 nodes)."""
+    """Collections nci (400 molecules), many (140,000 graphs) and dots (10 items of a foreign kind)."""
     folder = tmp_path_factory.mktemp("trainer")
     with open_store(folder / "store", create=True) as store:
         publish_molecules(store, "nci", nci_lines, folder)
         publish_ring(store, "many", MANY)
-        publish_ring(store, "dots", 10, "node")
+        publish_ring(store, "dots", 10, "dot")
     return folder / "store"
 
 

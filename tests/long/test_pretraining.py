@@ -23,8 +23,8 @@ from graphkin.trainer.model.norm import frozen_statistics
 from graphkin.trainer.pretraining.checkpoint import read_model
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.hgc import unit
+from graphkin.trainer.pretraining.joint import JointObjective
 from graphkin.trainer.pretraining.masking import choose, uniform
-from graphkin.trainer.pretraining.objective import Objective
 from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.pretraining.pretrain import pretrain
 from graphkin.trainer.strategy import Strategy
@@ -44,8 +44,8 @@ class Trained(NamedTuple):
     """
 
     records: list[dict[str, float]]
-    before: Objective
-    after: Objective
+    before: JointObjective
+    after: JointObjective
     assembler: Assembler
     held_out: np.ndarray
 
@@ -84,7 +84,7 @@ def trained(strategy: Strategy, folder: Path, url: str) -> Trained:
         corpus, plan = source.corpus(), Plan(config, 0, source.epoch(0))
     records = [json.loads(line) for line in (folder / strategy / "metrics.jsonl").read_text().splitlines()]
     torch.manual_seed(0)
-    before, after = Objective(config), Objective(config)
+    before, after = JointObjective(config), JointObjective(config)
     after.load_state_dict(read_model(folder / strategy))
     return Trained(records, before, after, Assembler(corpus), held_out(plan))
 
@@ -97,13 +97,13 @@ def held_out(plan: Plan) -> np.ndarray:
     return unseen[: HELD_OUT * BATCH].reshape(HELD_OUT, BATCH, -1)
 
 
-def mean_retrieval(objective: Objective, run: Trained) -> float:
+def mean_retrieval(objective: JointObjective, run: Trained) -> float:
     pairs = [[embedded(objective, run.assembler.batch(ids)) for ids in batch.T] for batch in run.held_out]
     return float(torch.stack([retrieval(*pair) for pair in pairs]).mean())
 
 
 @torch.no_grad()
-def embedded(objective: Objective, batch: Batch) -> torch.Tensor:
+def embedded(objective: JointObjective, batch: Batch) -> torch.Tensor:
     """Normalised by the statistics of the batch: an encoder that was never trained has no others."""
     with frozen_statistics(objective):
         return unit(graph_mean(objective.train().encoder(batch), batch))

@@ -1,11 +1,11 @@
-"""Fine-tuning an encoder on labelled graphs (method.md E1, E2): a linear head, both trained, the best epoch reported.
+"""Fine-tuning an encoder on labelled graphs (method.md E1 to E3): a linear head, both trained, the best epoch reported.
 
 A run is a function of its options, the data, the seed and the machine, as in `pretrain`.
 """
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
@@ -22,9 +22,10 @@ from graphkin.trainer.errors import Diverged
 from graphkin.trainer.model.aggregation import graph_sum
 from graphkin.trainer.model.batch import Assembler, Batch
 from graphkin.trainer.model.encoders import Encoder, graph_mean
-from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
+from graphkin.trainer.pretraining.schedule import learning_rate
 
 Pooling = Literal["mean", "sum"]
 POOLINGS: tuple[Pooling, ...] = ("mean", "sum")
@@ -35,6 +36,8 @@ class FinetuneOptions:
     """How an encoder is fine-tuned. The defaults are the published settings of the baselines.
 
     dropout     after every layer of the encoder.   head_scale  learning rate of the head over the encoder's.
+    warmup      share of the steps in which the rate rises from 0, before it falls to 0; None: it is constant.
+    clip        the norm that gradients are cut to; None: not at all.
     """
 
     epochs: int = 100
@@ -43,6 +46,8 @@ class FinetuneOptions:
     dropout: float = 0.5
     head_scale: float = 1.0
     pooling: Pooling = "mean"
+    warmup: float | None = None
+    clip: float | None = None
 
     def __post_init__(self) -> None:
         for what, given, holds, expected in (
@@ -52,9 +57,25 @@ class FinetuneOptions:
             ("dropout", self.dropout, 0 <= self.dropout < 1, "0 or more and below 1"),
             ("scale of the head's rate", self.head_scale, self.head_scale > 0, "above 0"),
             ("pooling", self.pooling, self.pooling in POOLINGS, ", ".join(POOLINGS)),
+            ("share of warm-up steps", self.warmup, self.warmup is None or 0 <= self.warmup <= 1, "0 to 1, or none"),
+            ("norm to clip to", self.clip, self.clip is None or self.clip > 0, "above 0, or none"),
         ):
             if not holds:
                 raise InvalidInput(f"not a possible {what}", given=given, expected=expected)
+
+    def as_json(self) -> dict[str, Any]:
+        """Without what is not done."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def schedule(self) -> Optimization:
+        """Of the encoder's rate."""
+        if self.warmup is None:
+            return Optimization(self.learning_rate, schedule="constant")
+        return Optimization(self.learning_rate, warmup=self.warmup)
+
+
+NODES = FinetuneOptions(learning_rate=5e-3, dropout=0.0, warmup=0.1, clip=1.0)
+"""The published settings for nodes (method.md E3), whose dropout is not told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,19 +117,20 @@ class Classifier(nn.Module):
 
 @dataclass(frozen=True)
 class Curve:
-    """A score after every epoch, on validation and on test."""
+    """A score after every epoch, on test, and on validation where there is one."""
 
     valid: list[float]
     test: list[float]
 
     @property
     def best_epoch(self) -> int:
-        """From 1: the first of those that are best on validation."""
-        return 1 + int(np.argmax(self.valid))
+        """From 1: the first of those that are best on validation; without one, the last."""
+        return 1 + int(np.argmax(self.valid)) if self.valid else len(self.test)
 
     @property
-    def best_valid(self) -> float:
-        return self.valid[self.best_epoch - 1]
+    def best_valid(self) -> float | None:
+        """None without validation."""
+        return self.valid[self.best_epoch - 1] if self.valid else None
 
     @property
     def score(self) -> float:
@@ -153,10 +175,11 @@ def finetune(
     finetuner = _Finetuner(start, data, options, seed, device)
     for epoch in range(options.epochs):
         loss.append(finetuner.epoch(epoch, split.train))
-        scores = finetuner.scores(split.valid), finetuner.scores(split.test)
-        for curve, valid, test in zip(curves.values(), *scores, strict=True):
-            curve.valid.append(valid)
+        for curve, test in zip(curves.values(), finetuner.scores(split.test), strict=True):
             curve.test.append(test)
+        if len(split.valid):
+            for curve, valid in zip(curves.values(), finetuner.scores(split.valid), strict=True):
+                curve.valid.append(valid)
         advance(1)
     return FinetuneRun(seed, loss, curves, perf_counter() - begun)
 
@@ -171,30 +194,35 @@ class _Finetuner:
         self._seed = seed
         torch.manual_seed(seed)
         self._classifier = Classifier(start.encoder(), data.outputs, options).to(device)
-        rate = options.learning_rate
-        groups: list[dict[str, Any]] = [
-            {"params": self._classifier.encoder.parameters()},
-            {"params": self._classifier.head.parameters(), "lr": rate * options.head_scale},
-        ]
-        self._optimizer = torch.optim.Adam(groups, lr=rate, fused=True)
+        self._schedule = options.schedule()
+        parts = self._classifier.encoder, self._classifier.head
+        groups = [{"params": list(part.parameters())} for part in parts]
+        self._optimizer = torch.optim.Adam(groups, lr=options.learning_rate, fused=True)
         if self._assembler.device.type == "cuda":
             torch.set_float32_matmul_precision("high")  # TF32
 
     def epoch(self, epoch: int, rows: Rows) -> float:
         """One pass over `rows` in random order; the mean loss of its steps."""
         order = np.random.default_rng((self._seed, epoch)).permutation(rows)
-        batches = np.split(order, range(self._options.batch_size, len(order), self._options.batch_size))
+        parts = np.split(order, range(self._options.batch_size, len(order), self._options.batch_size))
+        batches = [part for part in parts if len(part) > 1]
         self._classifier.train()
-        losses = [self._step(batch) for batch in batches if len(batch) > 1]
+        losses = [self._step(batch, epoch * len(batches) + at, len(batches)) for at, batch in enumerate(batches)]
         mean = float(torch.stack(losses).mean())
         if not np.isfinite(mean):
             raise self._diverged(f"the loss is {mean} in epoch {epoch + 1}")
         return mean
 
-    def _step(self, rows: Rows) -> Tensor:
+    def _step(self, rows: Rows, step: int, epoch_steps: int) -> Tensor:
+        options = self._options
         loss = self._data.loss(self._classifier(self._assembler.batch(rows)), rows)
         self._optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        if options.clip is not None:
+            torch.nn.utils.clip_grad_norm_(self._classifier.parameters(), options.clip)
+        rate = learning_rate(self._schedule, step, options.epochs * epoch_steps, epoch_steps, options.batch_size)
+        encoder, head = self._optimizer.param_groups
+        encoder["lr"], head["lr"] = rate, rate * options.head_scale
         self._optimizer.step()
         return loss.detach()
 

@@ -1,9 +1,12 @@
-"""What fine-tuning asks of labelled graphs: the port that `dataset.py` and `tu.py` implement."""
+"""What fine-tuning asks of labelled graphs: the port that `dataset.py`, `tu.py` and `nodes.py` implement."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -32,9 +35,16 @@ class Labelled(ABC):
     def split(self) -> Split:
         """The published one. Raises `InvalidInput` where it cannot be made."""
 
+    def splits(self) -> Sequence[Split]:
+        """Those that a study goes through, the published one first. By default it alone."""
+        return [self.split()]
+
     @abstractmethod
     def require_scorable(self, split: Split) -> None:
-        """Raises `InvalidInput` if there is nothing to train on, or nothing to score in valid or test."""
+        """Raises `InvalidInput` if there is nothing to train on, or nothing to score in valid or test.
+
+        A split without validation has an empty part: then the last epoch counts.
+        """
 
     @abstractmethod
     def loss(self, logits: Tensor, rows: Rows) -> Tensor:
@@ -47,3 +57,16 @@ class Labelled(ABC):
     @abstractmethod
     def summary(self, split: Split) -> dict[str, Any]:
         """What a document of results is to say of them, as JSON; with a `note` to who reads the scores."""
+
+
+class Classified(Labelled):
+    """Graphs of one class each.
+
+    labels  (N,) int64  positions among the classes
+    """
+
+    labels: NDArray[np.int64]
+
+    def loss(self, logits: Tensor, rows: Rows) -> Tensor:
+        """Cross-entropy."""
+        return F.cross_entropy(logits, torch.from_numpy(self.labels[rows]).to(logits.device))

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from rdkit import rdBase
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.finetune import FinetuneOptions, FinetuneRun, Start, finetune
+from graphkin.trainer.downstream.frozen import frozen
 from graphkin.trainer.downstream.labelled import Labelled
 from graphkin.trainer.downstream.published import published
 from graphkin.trainer.downstream.split import Split
@@ -35,6 +37,7 @@ class Study:
 
     name    of a published set, None for one's own.
     trials  of population-based tuning before the seeds, starting from `options`; 0: none.
+    frozen  the encoder stays as it is: `frozen` in the place of `finetune`.
     """
 
     data: Labelled
@@ -43,28 +46,35 @@ class Study:
     options: FinetuneOptions
     trials: int = 0
     device: str = "cpu"
+    frozen: bool = False
 
     def run(self, seeds: Sequence[int], path: Path, stage: Stage) -> Document:
-        """Fine-tune once for each seed on the published split, and write the document to `path`, whole, after each.
+        """Fine-tune once for each seed on each split, and write the document to `path`, whole, after each.
 
-        What `path` has already, trials and seeds, of the same study by the same versions on as many threads, is kept
+        What `path` has already, trials and runs, of the same study by the same versions on as many threads, is kept
         and not done again; anything else there is replaced. Tuning uses the first seed.
 
         The document: `setting` and `versions`, all that the scores depend on; `tuning`, the trials in order; `options`,
-        those used; `runs`, for each seed the seconds, the losses, and of every metric the curves, the best epoch (from
-        1) and its scores; `summary`, of every metric the mean test score and its standard deviation (n - 1; null for
-        one seed); `published`.
+        those used; `runs`, for each seed (and `fold`, where there are several splits) the seconds, the losses, and of
+        every metric the curves, the best epoch (from 1) and its scores; `summary`, of every metric the mean test score
+        and its standard deviation (n - 1; null for one run); `first_fold`, the same of the first of several splits;
+        `published`.
 
-        Raises as `finetune` and `tune`, and `InvalidInput` for no seeds or a path that cannot be written.
+        Raises as `finetune`, `frozen` and `tune`, and `InvalidInput` for no seeds or a path that cannot be written.
         """
         if not seeds:
             raise InvalidInput("no seeds", expected="one or more")
-        split = self.data.split()
-        self.data.require_scorable(split)
-        document = self._continued(path, self._setting(split, seeds[0]))
+        splits = self.data.splits()
+        for split in splits:
+            self.data.require_scorable(split)
+        self._require_tunable(splits[0])
+        document = self._continued(path, self._setting(splits, seeds[0]))
+        train = frozen if self.frozen else finetune
 
-        def fine_tuned(options: FinetuneOptions, seed: int, advance: Callable[[int], object]) -> FinetuneRun:
-            return finetune(self.start, self.data, split, options, seed, self.device, advance)
+        def fine_tuned(
+            options: FinetuneOptions, seed: int, advance: Callable[[int], object], fold: int = 0
+        ) -> FinetuneRun:
+            return train(self.start, self.data, splits[fold], options, seed, self.device, advance)
 
         _write(document, path)
         options = self.options
@@ -73,19 +83,33 @@ class Study:
                 options = self._tuned(
                     document, path, lambda tried: fine_tuned(tried, seeds[0], advance).main.best_valid, seeds[0]
                 )
-        document["options"] = asdict(options)
-        done, document["runs"] = {run["seed"]: run for run in document["runs"]}, []
-        for seed in seeds:
-            if seed not in done:
-                with stage(f"seed {seed}", options.epochs, "epochs") as advance:
-                    done[seed] = _described(fine_tuned(options, seed, advance))
-            document["runs"].append(done[seed])
+        document["options"] = options.as_json()
+        done, document["runs"] = {_place(run): run for run in document["runs"]}, []
+        several, epochs = len(splits) > 1, 1 if self.frozen else options.epochs
+        for seed, fold in product(seeds, range(len(splits))):
+            if (seed, fold) not in done:
+                with stage(f"seed {seed}, fold {fold}" if several else f"seed {seed}", epochs, "epochs") as advance:
+                    run = _described(fine_tuned(options, seed, advance, fold))
+                done[seed, fold] = {"fold": fold, **run} if several else run
+            document["runs"].append(done[seed, fold])
             document["summary"] = _summary(document["runs"], self.data.metrics)
+            if several:
+                first = [run for run in document["runs"] if run["fold"] == 0]
+                document["first_fold"] = _summary(first, self.data.metrics)
             _write(document, path)
         return document
 
-    def _setting(self, split: Split, seed: int) -> Document:
+    def _require_tunable(self, split: Split) -> None:
+        if self.trials and (self.frozen or not len(split.valid)):
+            raise InvalidInput(
+                "nothing can be tuned on validation",
+                given="an encoder that stays as it is" if self.frozen else f"{self.data.noun}, all for train or test",
+                hint="leave --tune out",
+            )
+
+    def _setting(self, splits: Sequence[Split], seed: int) -> Document:
         """All that the scores depend on, but for the seeds."""
+        split = splits[0]
         data, start = self.data, self.start
         return {
             "dataset": self.name,
@@ -96,10 +120,12 @@ class Study:
             "model": asdict(start.model),
             "pretraining": start.pretraining.as_json() if start.pretraining else None,
             "weights_sha256": _digest(start),
-            "options": asdict(self.options),
+            "options": self.options.as_json(),
             "tuning": {"trials": self.trials, "seed": seed} if self.trials else None,
             "device": self.device,
             "threads": torch.get_num_threads(),
+            **({"folds": len(splits)} if len(splits) > 1 else {}),
+            **({"frozen": True} if self.frozen else {}),
         }
 
     def _continued(self, path: Path, setting: Document) -> Document:
@@ -131,7 +157,7 @@ class Study:
         return same
 
     def _tuned(
-        self, document: Document, path: Path, score: Callable[[FinetuneOptions], float], seed: int
+        self, document: Document, path: Path, score: Callable[[FinetuneOptions], float | None], seed: int
     ) -> FinetuneOptions:
         """The options of the best trial. Trials that the document has are taken from there, others written to it."""
         score_name = f"valid_{self.data.metrics[0]}"
@@ -141,6 +167,7 @@ class Study:
             if known:
                 return float(known.pop(0))
             reached = score(replace(self.options, **values))
+            assert reached is not None, "there is validation"
             document["tuning"].append({"values": dict(values), score_name: reached})
             _write(document, path)
             return reached
@@ -156,6 +183,11 @@ def _digest(start: Start) -> str | None:
     for name, tensor in start.pretrained.state_dict().items():
         digest.update(name.encode() + tensor.numpy().tobytes())
     return digest.hexdigest()
+
+
+def _place(run: Document) -> tuple[int, int]:
+    """The seed and the fold of a run."""
+    return run["seed"], run.get("fold", 0)
 
 
 def _described(run: FinetuneRun) -> Document:
@@ -197,13 +229,18 @@ def table(document: Document) -> str:
     setting, summary = document["setting"], document["summary"]
     metrics = setting["metrics"]
     learnt = f"after {setting['pretraining']['strategy']}" if setting["pretraining"] else "without pre-training"
-    seeds = ", ".join(str(run["seed"]) for run in document["runs"])
+    if setting.get("frozen"):
+        learnt += ", as it is"
+    seeds = ", ".join(str(seed) for seed in dict.fromkeys(run["seed"] for run in document["runs"]))
     here = f"here: {setting['model']['encoder'].upper()} {learnt}, seeds {seeds}"
+    first = document.get("first_fold") or {}
+    scores = [_scored(**of[metric]) for of in (summary, first) for metric in metrics if metric in of]
     rows = [
-        [here, *(_scored(**summary[metric]) for metric in metrics)],
-        *([f"published: {name}", *[""] * (len(metrics) - 1), score] for name, score in document["published"].items()),
+        [here, *scores],
+        *([f"published: {name}", *[""] * (len(scores) - 1), score] for name, score in document["published"].items()),
     ]
     head = [setting["dataset"] or "dataset", *(_TITLES[metric] for metric in metrics)]
+    head += [f"{_TITLES[metric]}, fold 0" for metric in metrics if metric in first]
     lines = [_row(head), f"|{'---|' * len(head)}", *map(_row, rows)]
     return "\n".join([*lines, "", setting["note"]])
 

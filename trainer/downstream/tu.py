@@ -18,16 +18,12 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-import torch
-import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
-from torch import Tensor
 
 from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
-from graphkin.trainer.downstream.labelled import Labelled
+from graphkin.trainer.downstream.labelled import Classified
 from graphkin.trainer.downstream.split import Rows, Split, stratified_split
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.features.graphs import from_edges
 
 _EDGES = "_A.txt"
 _WIDTHS = {_EDGES: 2, "_graph_indicator.txt": 1, "_graph_labels.txt": 1}
@@ -38,7 +34,7 @@ _Place: TypeAlias = Path | zipfile.Path
 
 
 @dataclass(frozen=True, eq=False)
-class TuDataset(Labelled):
+class TuDataset(Classified):
     """N attribute-less graphs, each of one class (method.md E2).
 
     name     of the set, as its files have it
@@ -65,10 +61,6 @@ class TuDataset(Labelled):
         for (name, rows), least in zip(split._asdict().items(), (2, 1, 1), strict=True):
             if len(rows) < least:
                 raise InvalidInput(f"too few graphs in {name}", given=len(rows), expected=f"{least} or more")
-
-    def loss(self, logits: Tensor, rows: Rows) -> Tensor:
-        """Cross-entropy."""
-        return F.cross_entropy(logits, torch.from_numpy(self.labels[rows]).to(logits.device))
 
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
         """Accuracy, which for one class a graph is micro-F1; and `rc_f1`."""
@@ -192,4 +184,4 @@ def _corpus(identity: str, ends: NDArray[np.int64], graph: NDArray[np.int64]) ->
     low, high = np.divmod(simple, len(graph))
     first = (np.cumsum(nodes) - nodes)[graph[low]]
     counts = np.bincount(graph[low], minlength=len(nodes))
-    return from_edges(identity, nodes, counts, np.stack([low - first, high - first], axis=1))
+    return Corpus.from_edges(identity, nodes, counts, np.stack([low - first, high - first], axis=1))

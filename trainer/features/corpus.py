@@ -1,7 +1,7 @@
 """The features of all items of a generation as flat arrays with offsets (method.md C)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +33,11 @@ class Corpus:
                         the atom they go to, then by source
     bond          (E,) uint8  3 * type (0..3) + direction (0..2)
 
+    Graphs that are surroundings of a node have two columns more; others have None, which costs nothing:
+
+    eigenvectors  (A, K) float32  of `eigenvectors.laplacian_eigenvectors`
+    centre        (N,)  the node that a graph surrounds, counted from its graph's first
+
     The columns of indices have the smallest of uint8, int16, int32 and int64 that holds them: two million molecules of
     27 atoms take 0.41 GB. Raises `Damaged` if the columns' lengths do not fit together.
     """
@@ -45,11 +50,15 @@ class Corpus:
     degree: NDArray[Any]
     source: NDArray[Any]
     bond: NDArray[np.uint8]
+    eigenvectors: NDArray[np.float32] | None = None
+    centre: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         atoms, edges = int(self.atom_offsets[-1]), int(self.edge_offsets[-1])
         expected = {"atom_offsets": self.size + 1, "edge_offsets": self.size + 1, "source": edges, "bond": edges}
         expected |= dict.fromkeys(("atom_type", "chirality", "degree"), atoms)
+        if self.centred:
+            expected |= {"eigenvectors": atoms, "centre": self.size}
         lengths = {name: len(column) for name, column in self.columns.items()}
         if lengths != expected:
             raise Damaged("the features do not fit together", given=lengths, expected=str(expected))
@@ -66,9 +75,19 @@ class Corpus:
         return offsets[1:] - offsets[:-1]
 
     @property
+    def centred(self) -> bool:
+        """Whether graphs are surroundings of a node."""
+        return self.eigenvectors is not None or self.centre is not None
+
+    @property
     def columns(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name: `Corpus(identity, **columns)` is this one again."""
-        return {name: getattr(self, name) for name in _COLUMNS}
+        """The arrays that there are, by name: `Corpus(identity, **columns)` is this one again."""
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        return {name: column for name, column in columns.items() if column is not None}
+
+    def around(self, centre: NDArray[np.int64], eigenvectors: NDArray[np.float32]) -> Self:
+        """The same graphs as surroundings of these nodes."""
+        return replace(self, centre=_narrow(centre), eigenvectors=eigenvectors)
 
     @classmethod
     def from_bonds(
@@ -82,7 +101,7 @@ class Corpus:
         """From undirected bonds, each given once, without loops.
 
         atoms (A, 2): type and chirality. bonds (sum of bond_counts, 3): begin and end, counted from the graph's first
-        atom, and 3 * type + direction. Attribute-less graphs have atoms (119, 0) and bonds of code 0.
+        atom, and 3 * type + direction.
         """
         atom_offsets, bond_offsets = _offsets(atom_counts), _offsets(bond_counts)
         first = np.tile(np.repeat(atom_offsets[:-1], bond_counts), 2)
@@ -100,9 +119,24 @@ class Corpus:
         )
 
     @classmethod
+    def from_edges(
+        cls,
+        identity: str,
+        nodes: NDArray[np.int64],
+        edge_counts: NDArray[np.int64],
+        edges: NDArray[np.int64],
+    ) -> Self:
+        """Of N simple undirected graphs without attributes: atoms (119, 0) and bonds of code 0 (method.md C).
+
+        nodes, edge_counts (N,); edges (sum of edge_counts, 2), each once, counted from its graph's first node.
+        """
+        atoms = np.broadcast_to(np.array([MASK, 0]), (int(nodes.sum()), 2))
+        return cls.from_bonds(identity, nodes, edge_counts, atoms, np.pad(edges, ((0, 0), (0, 1))))
+
+    @classmethod
     def concatenate(cls, identity: str, parts: Sequence["Corpus"]) -> Self:
-        """The graphs of all parts, one part after the other. There is at least one part."""
-        columns = {name: [getattr(part, name) for part in parts] for name in _COLUMNS}
+        """The graphs of all parts, one part after the other, with the columns of the first. There is at least one."""
+        columns = {name: [getattr(part, name) for part in parts] for name in parts[0].columns}
         joined = {name: _joined(arrays) for name, arrays in columns.items() if not name.endswith("offsets")}
         for name in ("atom_offsets", "edge_offsets"):
             joined[name] = _narrow(_offsets(np.concatenate([np.diff(each.astype(np.int64)) for each in columns[name]])))

@@ -9,12 +9,14 @@ from graphkin.protocol.errors import Conflict
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.features.graphs import featurize_graphs
+from graphkin.trainer.features.nodes import featurize_nodes
 
 
 def features(collection: Collection, workers: int = 1) -> Corpus:
     """The features of all items in id order, their identity being the generation's id; on so many processes.
 
-    Raises `Conflict` for a kind of items without features, and as `featurize` and `featurize_graphs`.
+    Raises `Conflict` for a kind of items without features, and as `featurize`, `featurize_graphs` and
+    `featurize_nodes`.
     """
     kind = _KINDS.get(collection.kind)
     if kind is None:
@@ -41,4 +43,12 @@ def _graphs(blocks: Iterable[Sequence[str]], identity: str, workers: int) -> Cor
     return Corpus.concatenate(identity, [featurize_graphs(block, identity) for block in [*blocks] or [[]]])
 
 
-_KINDS: Mapping[str, _Kind] = {"molecule": _Kind("smiles", _molecules), "graph": _Kind("structure", _graphs)}
+def _nodes(blocks: Iterable[Sequence[str]], identity: str, workers: int) -> Corpus:  # noqa: ARG001  (LAPACK has threads)
+    return Corpus.concatenate(identity, [featurize_nodes(block, identity) for block in [*blocks] or [[]]])
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "molecule": _Kind("smiles", _molecules),
+    "graph": _Kind("structure", _graphs),
+    "node": _Kind("structure", _nodes),
+}

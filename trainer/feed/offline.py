@@ -1,9 +1,10 @@
 """The offline folder: a generation's features and the draws of some epochs, for machines without a network.
 
 folder/
-  manifest.json     format, the generation, the draws, the number of epochs
+  manifest.json     format, the generation, the draws, the number of epochs, the columns of the corpus
   corpus.npz        the columns of `features.corpus.Corpus`
   twins.npz         `pairs`: those of similarity 1
+  links.npz         `pairs`: the edges of the big graph, where subgraphs of it are to be drawn
   epoch-00000.npz   `positives` and `negatives` of `source.Epoch`; one file an epoch
 
 Reading needs numpy and nothing else.
@@ -11,7 +12,7 @@ Reading needs numpy and nothing else.
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, fields, replace
+from dataclasses import MISSING, asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ _FORMAT = 1
 _MANIFEST = "manifest.json"
 _CORPUS = "corpus.npz"
 _TWINS = "twins.npz"
-_COLUMNS = [field.name for field in fields(Corpus) if field.name != "identity"]
+_LINKS = "links.npz"
+_COLUMNS = [field.name for field in fields(Corpus) if field.default is MISSING and field.name != "identity"]
+"""Those of every corpus; a folder with more says so in its manifest."""
 
 
 def write_offline(source: Source, epochs: int, folder: Path, advance: Callable[[int], object] = lambda _: None) -> None:
@@ -36,8 +39,11 @@ def write_offline(source: Source, epochs: int, folder: Path, advance: Callable[[
 
     Raises what `source` raises, and `OSError`; the manifest is written last, so a folder without one is not whole.
     """
-    _write(folder / _CORPUS, source.corpus().columns)
+    columns = source.corpus().columns
+    _write(folder / _CORPUS, columns)
     _write(folder / _TWINS, {"pairs": source.twins()})
+    if source.draws.walks is not None:
+        _write(folder / _LINKS, {"pairs": source.links()})
     for epoch in range(epochs):
         _write(folder / _epoch_file(epoch), source.epoch(epoch)._asdict())
         advance(1)
@@ -46,6 +52,7 @@ def write_offline(source: Source, epochs: int, folder: Path, advance: Callable[[
         "generation": asdict(source.generation),
         "draws": source.draws.as_json(),
         "epochs": epochs,
+        "columns": [*columns],
     }
     (folder / _MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
 
@@ -68,6 +75,7 @@ class OfflineSource(Source):
         try:
             self._fetched = Draws.from_json(manifest["draws"])
             self._count: int = manifest["epochs"]
+            self._columns: list[str] = [*manifest.get("columns", _COLUMNS)]
         except (LookupError, TypeError) as error:
             raise _damaged(folder / _MANIFEST, error) from error
         self._folder = folder
@@ -77,10 +85,20 @@ class OfflineSource(Source):
         self._epochs = Prefetch(self._load, self._count - 1)
 
     def corpus(self) -> Corpus:
-        return Corpus(self.generation.id, *self._arrays(_CORPUS, *_COLUMNS))
+        columns = self._arrays(_CORPUS, *self._columns)
+        try:
+            return Corpus(self.generation.id, **dict(zip(self._columns, columns, strict=True)))
+        except TypeError as error:
+            raise _damaged(self._folder / _MANIFEST, error) from error
 
     def twins(self) -> NDArray[np.int32]:
         (pairs,) = self._arrays(_TWINS, "pairs")
+        return pairs
+
+    def links(self) -> NDArray[np.int32]:
+        if self._fetched.walks is None:
+            return super().links()
+        (pairs,) = self._arrays(_LINKS, "pairs")
         return pairs
 
     def prefetch(self, epoch: int) -> None:

@@ -84,10 +84,18 @@ class OnlineSource(Source):
     def edges(self) -> NDArray[np.int32]:
         return self._pairs(None)
 
+    def links(self) -> NDArray[np.int32]:
+        if self.generation.kind != "node":
+            return super().links()
+
+        def read() -> Arrays:
+            return {"links": _ends(self._collection.links())}
+
+        return self._cache.get({"links": True, "generation": self.generation.id}, read)["links"]
+
     def _pairs(self, min_similarity: float | None) -> NDArray[np.int32]:
         def read() -> Arrays:
-            table = self._collection.edges(min_similarity=min_similarity)
-            return {"pairs": np.stack([table["source"].to_numpy(), table["target"].to_numpy()], axis=1)}
+            return {"pairs": _ends(self._collection.edges(min_similarity=min_similarity))}
 
         key = {"pairs": min_similarity, "generation": self.generation.id}
         return self._cache.get(key, read)["pairs"]
@@ -129,6 +137,11 @@ class OnlineSource(Source):
             return {"ids": _matrix(table, "ids")}
 
         return self._cache.get(key, draw)["ids"]
+
+
+def _ends(table: pa.Table) -> NDArray[np.int32]:
+    """(E, 2) the columns source and target."""
+    return np.stack([table["source"].to_numpy(), table["target"].to_numpy()], axis=1)
 
 
 def _matrix(table: pa.Table, column: str) -> NDArray[np.int32]:

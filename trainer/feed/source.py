@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.strategy import Draws
 
@@ -76,6 +76,14 @@ class Source(ABC):
         """(E, 2) all pairs that are joined in the hierarchy; a < b, ascending. By default raises `InvalidInput`."""
         raise InvalidInput(
             "this source does not know the edges", hint="train from a server, or without masking neighbours"
+        )
+
+    def links(self) -> NDArray[np.int32]:
+        """(L, 2) the edges of the big graph whose nodes the items are; a < b. By default raises `Conflict`."""
+        raise Conflict(
+            "these items are no nodes of a big graph, or it was not fetched",
+            given=f"{self.generation.collection}, of kind {self.generation.kind}",
+            expected="a collection of kind node; offline, one that was fetched for gcc",
         )
 
     @abstractmethod

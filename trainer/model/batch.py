@@ -1,5 +1,6 @@
 """Batches, assembled on the device by indexing a corpus that lives there (method.md C)."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +24,10 @@ class Batch:
     edge_ptr    (N + 1,) atom v is the target of edges edge_ptr[v] to edge_ptr[v + 1] - 1
     bond        (E,)    3 * type + direction
     atom_ends, edge_ends  (B,) on the host: where a graph's atoms and edges end, so that no size is asked of the device
+
+    Of graphs that are surroundings of a node, else None:
+
+    eigenvectors  (N, K) float32     centre  (N,) bool  the node that is surrounded
     """
 
     atom_type: Tensor
@@ -34,6 +39,8 @@ class Batch:
     bond: Tensor
     atom_ends: NDArray[np.int64]
     edge_ends: NDArray[np.int64]
+    eigenvectors: Tensor | None = None
+    centre: Tensor | None = None
 
     @property
     def graphs(self) -> int:
@@ -64,19 +71,55 @@ class Batch:
             self.bond[:edges],
             self.atom_ends[:graphs],
             self.edge_ends[:graphs],
+            None if self.eigenvectors is None else self.eigenvectors[:atoms],
+            None if self.centre is None else self.centre[:atoms],
+        )
+
+    def rest(self, graphs: int) -> "Batch":
+        """All but the first graphs of it, of which there is one or more."""
+        atoms, edges = int(self.atom_ends[graphs - 1]), int(self.edge_ends[graphs - 1])
+        return Batch(
+            self.atom_type[atoms:],
+            self.chirality[atoms:],
+            self.graph[atoms:] - graphs,
+            self.atom_ptr[graphs:] - atoms,
+            self.edge_index[:, edges:] - atoms,
+            self.edge_ptr[atoms:] - edges,
+            self.bond[edges:],
+            self.atom_ends[graphs:] - atoms,
+            self.edge_ends[graphs:] - edges,
+            None if self.eigenvectors is None else self.eigenvectors[atoms:],
+            None if self.centre is None else self.centre[atoms:],
         )
 
 
-class Assembler:
+class Graphs(ABC):
+    """Where a step's graphs come from: `Assembler`, or what draws them anew in every epoch.
+
+    device  where its batches are.
+    """
+
+    device: torch.device
+
+    @abstractmethod
+    def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:
+        """Those of the items `ids`, (B,) integers, in that order, as they are in this epoch.
+
+        Raises `InvalidInput` if `ids` is empty, or if there is no such item.
+        """
+
+
+class Assembler(Graphs):
     """Makes batches of a corpus on `device`, where it puts all of it; on the CPU that copies nothing."""
 
     def __init__(self, corpus: Corpus, device: torch.device | str = "cpu") -> None:
         self.device = torch.device(device)
         self.size = corpus.size
+        self._centred = corpus.centred
         self._atom_offsets, self._edge_offsets = corpus.atom_offsets, corpus.edge_offsets
         self._columns = {name: torch.from_numpy(column).to(self.device) for name, column in corpus.columns.items()}
 
-    def batch(self, ids: NDArray[Any]) -> Batch:
+    def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:  # noqa: ARG002  (they are the same in all)
         """The graphs `ids`, (B,) integers, in that order; a graph may come more than once.
 
         Raises `InvalidInput` if `ids` is empty, or if there is no such graph.
@@ -105,7 +148,16 @@ class Assembler:
             self._taken("bond", edges),
             atom_ends,
             edge_ends,
+            *self._around(chosen, atoms, atom_ptr),
         )
+
+    def _around(self, chosen: Tensor, atoms: Tensor, atom_ptr: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        """Eigenvectors and centres of a batch's atoms, where the corpus has them."""
+        if not self._centred:
+            return None, None
+        centre = torch.zeros(len(atoms), dtype=torch.bool, device=self.device)
+        centre[atom_ptr[:-1] + self._taken("centre", chosen)] = True
+        return self._columns["eigenvectors"].index_select(0, atoms), centre
 
     def _taken(self, name: str, rows: Tensor) -> Tensor:
         return self._columns[name].index_select(0, rows).long()  # five times as fast on the CPU as indexing with rows

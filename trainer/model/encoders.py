@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from graphkin.trainer.features.corpus import BOND_TYPES, DIRECTIONS
 from graphkin.trainer.model.aggregation import graph_sum, neighbor_sum, row_sum
 from graphkin.trainer.model.batch import Batch
+from graphkin.trainer.model.inputs import AtomInputs
 from graphkin.trainer.model.norm import BatchNorm
 from graphkin.trainer.strategy import Encoder as EncoderKind
 
@@ -17,8 +18,6 @@ with warnings.catch_warnings():  # while it is imported it uses torch.jit, which
     warnings.simplefilter("ignore", FutureWarning)
     from torch_geometric.nn import MessagePassing
 
-ATOM_TYPES = 120  # 0..117 elements, 118 dummy, 119 mask
-CHIRALITIES = 3
 _TABLE = BOND_TYPES + 2  # the rows of a layer's table of bond types: a self-loop and a mask besides
 _SELF_LOOP = 4
 
@@ -137,21 +136,27 @@ CONVOLUTIONS: dict[EncoderKind, type[Convolution]] = {"gin": GIN, "gcn": GCN, "s
 
 
 class Encoder(nn.Module):
-    """Atom embeddings, then `layers` times convolution, batch normalisation, ReLU (not after the last) and dropout.
+    """Inputs, then `layers` times convolution, batch normalisation, ReLU (not after the last) and dropout.
+
+    inputs: what gives each node its first vector of `width`, by default `AtomInputs`; see `inputs.py`.
 
     The last layer's atom vectors are the output (JK = last). With 5 layers of width 300, GIN has 1,857,900
     parameters, GCN and GraphSAGE 504,900. Attribute-less graphs use the same encoder, every node being (119, 0) and
     every edge (0, 0).
     """
 
-    def __init__(self, name: EncoderKind, layers: int = 5, width: int = 300, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        name: EncoderKind,
+        layers: int = 5,
+        width: int = 300,
+        dropout: float = 0.0,
+        inputs: nn.Module | None = None,
+    ) -> None:
         super().__init__()
         self.bonds: Tensor
         self.width = width
-        self.atom_type = nn.Embedding(ATOM_TYPES, width)
-        self.chirality = nn.Embedding(CHIRALITIES, width)
-        nn.init.xavier_uniform_(self.atom_type.weight)
-        nn.init.xavier_uniform_(self.chirality.weight)
+        self.inputs = inputs or AtomInputs(width)
         kind = CONVOLUTIONS[name]
         self._weights = kind.left, kind.right
         self.convolutions = nn.ModuleList(kind(width) for _ in range(layers))
@@ -161,9 +166,7 @@ class Encoder(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """(N, width): the atoms' vectors."""
-        # one table of all pairs: a sum of 360 rows, and one gather where there would be two and a sum of N rows
-        pairs = self.atom_type.weight.unsqueeze(1) + self.chirality.weight
-        x = F.embedding(CHIRALITIES * batch.atom_type + batch.chirality, pairs.flatten(0, 1))
+        x = self.inputs(batch)
         joined = incidence(batch, self.bonds, *self._weights)
         last = len(self.convolutions) - 1
         for layer, (convolution, norm) in enumerate(zip(self.convolutions, self.norms, strict=True)):

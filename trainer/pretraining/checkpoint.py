@@ -153,7 +153,7 @@ def _load(folder: Path, optimizer: bool) -> Checkpoint:
         for name in names:
             if zlib.crc32((folder / name).read_bytes()) != state["crc32"][name]:
                 raise ValueError(f"{name} differs from its checksum")
-        tensors = {name: load_tensors(folder / name) for name in names}
+        tensors = {name: _renamed(load_tensors(folder / name)) for name in names}
         counts = state["steps"], state["epoch_steps"], state["metrics_bytes"]
         return Checkpoint(*counts, tensors[_MODEL], tensors.get(_OPTIMIZER, {}))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -162,6 +162,15 @@ def _load(folder: Path, optimizer: bool) -> Checkpoint:
             given=str(folder),
             hint="restore it from a copy, or train again in an empty folder",
         ) from error
+
+
+def _renamed(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """By the names of today: before 0.2 an encoder's inputs were no module of their own."""
+    moved = {f"encoder.{name}.": f"encoder.inputs.{name}." for name in ("atom_type", "chirality")}
+    found = dict(tensors)
+    for before, now in moved.items():
+        found = {name.replace(before, now): tensor for name, tensor in found.items()}
+    return found
 
 
 def _require_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any], resume: bool) -> None:

@@ -2,43 +2,90 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.trainer.features.eigenvectors import EIGENVECTORS
 from graphkin.trainer.pretraining.masking import Masking, uniform
-from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES, Draws, Encoder, Preset, Strategy
+from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, PRESETS, STRATEGIES, Draws, Encoder, Preset, Strategy
+
+T = TypeVar("T")
 
 _MASKING_EPOCHS = 100
 
 ScheduleShape = Literal["linear", "restarting", "constant"]
 
 
+def _require(holds: bool, what: str, given: object, expected: str) -> None:
+    if not holds:
+        raise InvalidInput(f"not a possible {what}", given=given, expected=expected)
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """What an encoder is told of each node of a subgraph of a big graph: the options of `NodeInputs`."""
+
+    eigenvectors: int = EIGENVECTORS
+    degree_width: int = 16
+    max_degree: int = 512
+
+    def __post_init__(self) -> None:
+        holds = 1 <= self.eigenvectors <= EIGENVECTORS
+        _require(holds, "number of eigenvectors", self.eigenvectors, f"1 to {EIGENVECTORS}")
+        _require(self.degree_width >= 1, "width of degrees", self.degree_width, "1 or more")
+        _require(self.max_degree >= 1, "largest degree", self.max_degree, "1 or more")
+
+
 @dataclass(frozen=True)
 class Model:
-    """Which encoder, of how many layers and what width, with what dropout."""
+    """Which encoder, of how many layers and what width, with what dropout; of atoms, or of the nodes of big graphs."""
 
     encoder: Encoder = "gin"
     layers: int = 5
     width: int = 300
     dropout: float = 0.0
+    nodes: Nodes | None = None
 
     def __post_init__(self) -> None:
         _require(self.encoder in ENCODERS, "encoder", self.encoder, ", ".join(ENCODERS))
         _require(self.layers >= 1 and self.width >= 1, "layers and width", (self.layers, self.width), "1 or more")
         _require(0 <= self.dropout < 1, "dropout", self.dropout, "0 or more and below 1")
 
+    @classmethod
+    def of(cls, kind: str, encoder: Encoder = "gin") -> Self:
+        """The published one for items of this kind (method.md C). Raises `Conflict` if nothing is learned from them."""
+        return cls(encoder, width=64, nodes=Nodes()) if _usual(kind).queue else cls(encoder)
+
+
+@dataclass(frozen=True)
+class Momentum:
+    """Momentum contrast (He et al., 2020): keys of an encoder that follows slowly, and a queue of them as negatives.
+
+    momentum  share that the following encoder keeps of itself in a step, 0 to 1.
+    queue     keys that are kept, not fewer than a batch has.
+    """
+
+    momentum: float = 0.999
+    queue: int = 256
+
+    def __post_init__(self) -> None:
+        _require(0 <= self.momentum <= 1, "momentum", self.momentum, "0 to 1")
+        _require(self.queue >= 1, "length of a queue", self.queue, "1 or more")
+
 
 @dataclass(frozen=True)
 class Contrast:
-    """The HGC loss.
+    """The contrast with positives: HGC's losses, or one against a queue.
 
     temperature     τ, > 0.
     mask_neighbors  negatives that are known to be neighbours are masked: of the whole hierarchy where its edges are
                     given, else those that the draw itself shows.
+    momentum        None: negatives are of the batch.
     """
 
     temperature: float = 0.07
     mask_neighbors: bool = False
+    momentum: Momentum | None = None
 
     def __post_init__(self) -> None:
         _require(self.temperature > 0, "temperature", self.temperature, "above 0")
@@ -72,20 +119,29 @@ class Optimization:
 class Published(NamedTuple):
     """How one kind of item is trained on (T6).
 
-    epochs      with HGC, by preset; with masking alone they are 100.
-    attributes  there is something to mask.
-    shuffled    the authors' code shuffles the anchors of HGC.
+    epochs        with contrast, by preset; with masking alone they are 100.
+    shuffled      the authors' code shuffles the anchors of HGC.
+    optimization  but for what the authors' code does else with molecules and graphs.
+    queue         its length, for momentum contrast; None: negatives are of the batch.
     """
 
     batch_size: int
     epochs: Mapping[Preset, int]
-    attributes: bool
     shuffled: bool
+    optimization: Optimization = Optimization()
+    queue: int | None = None
 
 
 PUBLISHED: Mapping[str, Published] = {
-    "molecule": Published(256, {"default": 20, "paper": 20, "rc": 20}, attributes=True, shuffled=False),
-    "graph": Published(32, {"default": 35, "paper": 35, "rc": 100}, attributes=False, shuffled=True),
+    "molecule": Published(256, {"default": 20, "paper": 20, "rc": 20}, shuffled=False),
+    "graph": Published(32, {"default": 35, "paper": 35, "rc": 100}, shuffled=True),
+    "node": Published(
+        32,
+        {"default": 100, "paper": 100, "rc": 100},
+        shuffled=True,
+        optimization=Optimization(5e-3, weight_decay=1e-5),
+        queue=256,
+    ),
 }
 """By kind of item."""
 
@@ -121,6 +177,9 @@ class PretrainConfig:
         _require(self.limit is None or self.limit >= 2, "number of anchors an epoch", self.limit, "2 or more")
         if self.contrast is None and self.masking is None:
             raise InvalidInput("nothing to learn from", expected="contrast, masking or both")
+        if self.contrast is not None and (momentum := self.contrast.momentum) is not None:
+            size = self.draws.batch_size
+            _require(momentum.queue >= size, "length of a queue", momentum.queue, f"a batch, {size}, or more")
 
     @classmethod
     def of(
@@ -136,12 +195,14 @@ class PretrainConfig:
         max_steps: int | None = None,
         limit: int | None = None,
         mask_neighbors: bool = False,
+        queue: int | None = None,
         bf16: bool = False,
     ) -> "PretrainConfig":
         """The published run of a strategy on a kind of items, Adam at 1e-3; other options override it.
 
         Molecules: batch 256, 20 epochs with HGC and 100 with masking alone. Graphs: batch 32, 35 epochs, which on the
-        published collection are 171,465 steps; with `rc` 100.
+        published collection are 171,465 steps; with `rc` 100. Nodes: batch 32, 100 epochs, momentum contrast, Adam at
+        0.005 with weight decay 1e-5; there the presets differ in the walks on the hierarchy alone.
         `paper` chooses and scores masks per graph as the text does. `rc` does what the authors' code does: its
         schedule, no shuffling and a free atom head with HGC; a constant rate without clipping, and scoring that moves
         the running statistics, for masking; 100 epochs for hgc-adam-fo. It does shuffle graphs.
@@ -150,35 +211,36 @@ class PretrainConfig:
         """
         _require(strategy in STRATEGIES, "strategy", strategy, ", ".join(STRATEGIES))
         _require(preset in PRESETS, "preset", preset, ", ".join(PRESETS))
-        model = model or Model()
-        usual, masking, contrasts = _usual(kind), _masking(strategy), strategy.startswith("hgc")
-        if masking is not None and not usual.attributes:
-            raise Conflict(
-                "there is nothing to mask: these items have no attributes that could be predicted",
-                given=f"{strategy}, for items of kind {kind}",
-                expected="hgc-fo or hgc-ho",
-            )
-        _require(contrasts or not mask_neighbors, "strategy to mask neighbours in", strategy, "one with hgc")
+        usual, masking, hierarchical = _usual(kind), _masking(strategy), strategy.startswith("hgc")
+        _require_learned(strategy, kind)
+        own = Model.of(kind)
+        model = model or own
+        _require((model.nodes is None) == (own.nodes is None), f"encoder of items of kind {kind}", model, str(own))
+        _require(hierarchical or not mask_neighbors, "strategy to mask neighbours in", strategy, "one with hgc")
+        _require(queue is None or usual.queue is not None, "kind of items for a queue", kind, "node")
+        contrasts = hierarchical or strategy == "gcc"
+        momentum = None if usual.queue is None else Momentum(queue=usual.queue if queue is None else queue)
         config = cls(
             strategy,
             preset,
             model,
             Draws.of(
                 strategy,
+                kind=kind,
                 preset=preset,
                 encoder=model.encoder,
                 batch_size=usual.batch_size if batch_size is None else batch_size,
                 seed=seed,
             ),
-            Contrast(mask_neighbors=mask_neighbors) if contrasts else None,
+            Contrast(mask_neighbors=mask_neighbors, momentum=momentum) if contrasts else None,
             masking,
-            Optimization(),
+            usual.optimization,
             epochs or (usual.epochs[preset] if contrasts else _MASKING_EPOCHS),
             max_steps,
             limit=limit,
             bf16=bf16,
         )
-        if preset == "default":
+        if preset == "default" or momentum is not None:
             return config
         return _as_written(config) if preset == "paper" else _as_coded(config, epochs, usual.shuffled)
 
@@ -189,14 +251,32 @@ class PretrainConfig:
     def from_json(cls, said: Mapping[str, Any]) -> Self:
         """What `as_json` gave, through JSON. Raises `TypeError` or `LookupError` for anything else."""
         optimization = {**said["optimization"], "betas": tuple(said["optimization"]["betas"])}
+        model, contrast = said["model"], said["contrast"]
         parts = {
-            "model": Model(**said["model"]),
+            "model": Model(**{**model, "nodes": _made(Nodes, model.get("nodes"))}),
             "draws": Draws.from_json(said["draws"]),
-            "contrast": None if said["contrast"] is None else Contrast(**said["contrast"]),
-            "masking": None if said["masking"] is None else Masking(**said["masking"]),
+            "contrast": contrast and Contrast(**{**contrast, "momentum": _made(Momentum, contrast.get("momentum"))}),
+            "masking": _made(Masking, said["masking"]),
             "optimization": Optimization(**optimization),
         }
         return cls(**{**said, **parts})
+
+
+def _made(options: type[T], said: Mapping[str, Any] | None) -> T | None:
+    """Options as they were said; runs of before 0.2 say less."""
+    return None if said is None else options(**said)
+
+
+def _require_learned(strategy: Strategy, kind: str) -> None:
+    """Raises `Conflict` unless items of this kind are learned from by this strategy."""
+    if strategy not in LEARNED_BY[kind]:
+        raise Conflict(
+            "there is no big graph to walk on"
+            if strategy == "gcc"
+            else "there is nothing to mask: these items have no attributes that could be predicted",
+            given=f"{strategy}, for items of kind {kind}",
+            expected=" or ".join(LEARNED_BY[kind]),
+        )
 
 
 def _usual(kind: str) -> Published:
@@ -235,8 +315,3 @@ def _as_coded(config: PretrainConfig, epochs: int | None, shuffled: bool) -> Pre
         config = replace(config, epochs=epochs or 100)
     optimization = replace(config.optimization, schedule="restarting", free_head=config.masking is not None)
     return replace(config, optimization=optimization, shuffle=shuffled)
-
-
-def _require(holds: bool, what: str, given: object, expected: str) -> None:
-    if not holds:
-        raise InvalidInput(f"not a possible {what}", given=given, expected=expected)

@@ -110,13 +110,32 @@ def high_order_loss(
     with _full_precision(anchors):
         anchors, positives, negatives = map(_at_least_float32, (anchors, positives, negatives))
         hits = (anchors * positives).sum(2) / temperature  # (S, B)
-        losses = []
-        for queries in (anchors.expand_as(positives), positives):
-            logits = queries @ negatives.T / temperature  # (S, B, M)
-            if mask is not None:
-                logits = logits.masked_fill(mask, -torch.inf)
-            losses.append((torch.cat([hits.unsqueeze(2), logits], 2).logsumexp(2) - hits).mean())
-        return losses[0] + losses[1]
+        one, other = (
+            _against(hits, queries @ negatives.T / temperature, mask)
+            for queries in (anchors.expand_as(positives), positives)
+        )
+        return one + other
+
+
+def queue_loss(
+    anchors: Tensor, positives: Tensor, negatives: Tensor, temperature: float = 0.07, mask: Tensor | None = None
+) -> Tensor:
+    """One direction of it alone, with one positive: the mean over anchors i of
+    -log[e^(z_i·k_i/τ) / (e^(z_i·k_i/τ) + Σ_n e^(z_i·z_n/τ))] (He et al., 2020: MoCo).
+
+    anchors, positives (B, D), negatives (M, D): unit vectors; `mask` (B, M) takes negatives of an anchor out.
+    """
+    with _full_precision(anchors):
+        anchors, positives, negatives = map(_at_least_float32, (anchors, positives, negatives))
+        hits = (anchors * positives).sum(1) / temperature
+        return _against(hits, anchors @ negatives.T / temperature, mask)
+
+
+def _against(hits: Tensor, logits: Tensor, mask: Tensor | None) -> Tensor:
+    """The mean cross-entropy of positives, hits (..., B), against negatives, logits (..., B, M)."""
+    if mask is not None:
+        logits = logits.masked_fill(mask, -torch.inf)
+    return (torch.cat([hits.unsqueeze(-1), logits], -1).logsumexp(-1) - hits).mean()
 
 
 def unit(graphs: Tensor) -> Tensor:

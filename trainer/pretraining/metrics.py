@@ -12,3 +12,10 @@ def alignment(anchors: Tensor, positives: Tensor) -> Tensor:
 def uniformity(graphs: Tensor) -> Tensor:
     """log of the mean of e^(-2 d²) over all pairs of unit vectors (B, D), B ≥ 2; at most 0, low is good."""
     return torch.pdist(graphs).square().mul(-2).exp().mean().log()
+
+
+@torch.no_grad()
+def measures(anchors: Tensor, positives: Tensor) -> dict[str, Tensor]:
+    """Both by name, of unit vectors: anchors (B, D) to their positives (S, B, D), and anchors."""
+    pairs = anchors.expand_as(positives).flatten(0, 1), positives.flatten(0, 1)
+    return {"alignment": alignment(*pairs), "uniformity": uniformity(anchors)}

@@ -21,6 +21,8 @@ class Plan:
     def __init__(self, config: PretrainConfig, epoch: int, drawn: Epoch, least: int = 2) -> None:
         least = max(2, least)
         self._drawn = drawn
+        self._epoch = epoch
+        self._walks = config.draws.walks is not None
         self._batch_size = config.draws.batch_size
         if self._batch_size < least:
             raise InvalidInput(
@@ -42,8 +44,12 @@ class Plan:
             )
 
     def draw(self, place: int) -> Draw:
-        """What step `place` of the epoch, 0 to steps - 1, is given."""
-        anchors = self._anchors[place * self._batch_size : (place + 1) * self._batch_size]
+        """What step `place` of the epoch, 0 to steps - 1, is given.
+
+        Where subgraphs are drawn, the positive of a node is the node itself, in another one.
+        """
+        anchors = self._anchors[place * self._batch_size : (place + 1) * self._batch_size].astype(np.int32)
+        positives = anchors[:, None] if self._walks else self._drawn.positives[anchors]
         negatives = self._drawn.negatives
         shared = negatives[place] if negatives.shape[1] else np.empty(0, np.int32)
-        return Draw(anchors.astype(np.int32), self._drawn.positives[anchors], shared)
+        return Draw(anchors, positives, shared, self._epoch)

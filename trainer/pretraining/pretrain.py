@@ -20,17 +20,21 @@ from torch import Tensor
 
 from graphkin.protocol.errors import Conflict, Damaged, InvalidInput
 from graphkin.trainer.features.corpus import MASK
+from graphkin.trainer.features.network import Network
 from graphkin.trainer.feed.source import Source
-from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.model.batch import Assembler, Graphs
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.board import measured, open_board
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.hgc import EdgeSet, twins
+from graphkin.trainer.pretraining.joint import JointObjective
 from graphkin.trainer.pretraining.metrics_log import Listener, MetricsLog, Update, not_finite
+from graphkin.trainer.pretraining.moco import MoCo
 from graphkin.trainer.pretraining.objective import Draw, Objective, Step
 from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.pretraining.schedule import learning_rate
+from graphkin.trainer.pretraining.walked import WalkedGraphs
 
 T = TypeVar("T")
 
@@ -107,15 +111,32 @@ def _train(
 
 
 def _trainer(config: PretrainConfig, source: Source, device: torch.device | str, ranks: Ranks) -> "Trainer":
+    graphs = _graphs(config, source, device)
+    lowest, edges = None, None
+    if config.contrast is not None and config.draws.policy is not None:
+        lowest = twins(source.generation.size, source.twins())
+        if config.contrast.mask_neighbors:
+            edges = EdgeSet(torch.from_numpy(source.edges()).to(device))
+    return Trainer(config, graphs, lowest, edges, ranks)
+
+
+def _graphs(config: PretrainConfig, source: Source, device: torch.device | str) -> Graphs:
+    """The items' own, or subgraphs that are drawn around them."""
+    if config.draws.walks is not None:
+        network = Network.of(source.links(), source.generation.size)
+        return WalkedGraphs(network, config.draws.walks, config.draws.seed, device)
     corpus = source.corpus()
     if config.masking is not None and bool((corpus.atom_type == MASK).any()):
         raise Conflict("these graphs have no atoms to predict", given=source.generation.collection)
-    lowest, edges = None, None
-    if config.contrast is not None:
-        lowest = twins(corpus.size, source.twins())
-        if config.contrast.mask_neighbors:
-            edges = EdgeSet(torch.from_numpy(source.edges()).to(device))
-    return Trainer(config, Assembler(corpus, device), lowest, edges, ranks)
+    return Assembler(corpus, device)
+
+
+def _objective(config: PretrainConfig, edges: EdgeSet | None, ranks: Ranks) -> Objective:
+    """What the options ask for, with new weights by torch's seed."""
+    contrast = config.contrast
+    if contrast is not None and contrast.momentum is not None:
+        return MoCo(config.model, contrast, contrast.momentum, edges, ranks)
+    return JointObjective(config, edges, ranks)
 
 
 def _updates(trainer: "Trainer", config: PretrainConfig, source: Source, done: Checkpoint | None) -> Iterator[Update]:
@@ -201,20 +222,22 @@ class Trainer:
     def __init__(
         self,
         config: PretrainConfig,
-        assembler: Assembler,
+        graphs: Graphs,
         twins: NDArray[np.int64] | None = None,
         edges: EdgeSet | None = None,
         ranks: Ranks = ALONE,
     ) -> None:
         self._config = config
-        self._assembler = assembler
+        self._graphs = graphs
         self._twins = twins
         self.ranks = ranks
-        self._device = assembler.device
+        self._device = graphs.device
         self._generator = torch.Generator(self._device)
         torch.manual_seed(config.draws.seed)
-        self.objective = Objective(config, edges, ranks).to(self._device)
-        self._scheduled, free = self._parameters()
+        self.objective = _objective(config, edges, ranks).to(self._device)
+        self._trained, free = self.objective.trained(), self.objective.free()
+        apart = {id(parameter) for parameter in free}
+        self._scheduled = [parameter for parameter in self._trained.values() if id(parameter) not in apart]
         groups = [{"params": self._scheduled}] + ([{"params": free}] if free else [])
         options = config.optimization
         self._optimizer = torch.optim.Adam(
@@ -227,35 +250,29 @@ class Trainer:
         if self._device.type == "cuda":
             torch.set_float32_matmul_precision("high")  # TF32
 
-    def _parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        """Those under schedule and clipping, and those of a free head."""
-        head = self.objective.head
-        if head is None or not self._config.optimization.free_head:
-            return list(self.objective.parameters()), []
-        return list(self.objective.encoder.parameters()), list(head.parameters())
-
     def step(self, step: int, rate: float, draw: Draw, clock: Clock, measure: bool = False) -> Mapping[str, Tensor]:
         """One update at this learning rate; the losses before it, and measures as of `Objective`."""
         self._generator.manual_seed(_seed(self._config.draws.seed, step, _MASKS))
         torch.manual_seed(_seed(self._config.draws.seed, step, _DROPOUT + self.ranks.rank))
-        assembled = clock.wait(lambda: Step.of(draw, self._assembler, self._twins, self.ranks))
+        assembled = clock.wait(lambda: Step.of(draw, self._graphs, self._twins, self.ranks))
         self.objective.train()
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._config.bf16):
             losses = self.objective(assembled, self._generator, measure)
         self._optimizer.zero_grad()
         losses["loss"].backward()
-        self.ranks.average_gradients(self.objective.parameters())
+        self.ranks.average_gradients(self._trained.values())
         if self._config.optimization.clip is not None:
             torch.nn.utils.clip_grad_norm_(self._scheduled, self._config.optimization.clip)
         self._optimizer.param_groups[0]["lr"] = rate
         self._optimizer.step()
+        self.objective.after_step()
         return {name: loss.detach() for name, loss in losses.items()}
 
     def checkpoint(self, steps: int, epoch_steps: int, metrics_bytes: int) -> Checkpoint:
         """Raises `Diverged` if a weight is not finite."""
         moments = {
             f"{kind}.{name}": self._optimizer.state[parameter][kind]
-            for name, parameter in self.objective.named_parameters()
+            for name, parameter in self._trained.items()
             for kind in _ADAM
         }
         model = self.objective.state_dict()
@@ -268,7 +285,7 @@ class Trainer:
         """Continue from a checkpoint of the same options. Raises `Damaged` if it does not fit them."""
         try:
             self.objective.load_state_dict(done.model)
-            for name, parameter in self.objective.named_parameters():
+            for name, parameter in self._trained.items():
                 self._optimizer.state[parameter] = {
                     kind: done.optimizer[f"{kind}.{name}"].to(self._device) for kind in _ADAM
                 }

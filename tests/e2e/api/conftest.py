@@ -23,6 +23,7 @@ from graphkin.store.base import Store
 from graphkin.store.columns import ITEM_SCHEMA
 from graphkin.store.records import Edges
 from graphkin.store.transfer import copy_generation
+from tests.karate import publish_karate
 
 MOLECULES = 400
 
@@ -95,7 +96,7 @@ def social_graphs() -> list[dict[str, Any]]:
 @pytest.fixture(scope="session")
 def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Collections nci (400 molecules), keyed (20 with InChIKeys, and two rejections), hard (three to draw), graphs
-    (three of one node) and social (80 graphs)."""
+    (three of one node), social (80 graphs) and karate (34 nodes of a big graph)."""
     folder = tmp_path_factory.mktemp("api")
     lines = nci_file.read_text().splitlines()[:MOLECULES]
     with open_store(folder / "store", create=True) as store:
@@ -106,6 +107,7 @@ def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         (folder / "social.jsonl").write_text("".join(f"{json.dumps(content)}\n" for content in social()))
         files = [str(folder / "social.jsonl")]
         pipeline.ingest(store, "social", files, resolve_graphs(top_k=10), IngestOptions(workers=1))
+        publish_karate(store, folder)
     return folder / "store"
 
 

@@ -12,14 +12,15 @@ def test_the_list_names_every_collection_with_its_counts(client: httpx.Client) -
     assert [(each["name"], each["kind"]) for each in listed] == [
         ("graphs", "graph"),
         ("hard", "molecule"),
+        ("karate", "node"),
         ("keyed", "molecule"),
         ("nci", "molecule"),
         ("social", "graph"),
     ]
     detail = client.get("/v1/collections/nci").json()
-    assert listed[3]["generation"] == detail["generation"] == detail["manifest"]["generation"]
-    assert listed[3]["items"] == detail["manifest"]["counts"]["kept"]
-    assert listed[3]["edges"] == detail["manifest"]["edges"]
+    assert listed[4]["generation"] == detail["generation"] == detail["manifest"]["generation"]
+    assert listed[4]["items"] == detail["manifest"]["counts"]["kept"]
+    assert listed[4]["edges"] == detail["manifest"]["edges"]
 
 
 def test_a_collection_tells_how_it_was_made(client: httpx.Client) -> None:

@@ -68,7 +68,7 @@ def test_a_damaged_file_is_named_by_503_whoever_meets_it(own_folder: Path, serve
         told = {"file": name, "problem": "its SHA-256 differs from the manifest's"}
         assert is_damaged(client.get(f"{URL}/items/0/neighbors"))  # of this generation nothing is answered any more
         listed = {each["name"]: each["damaged"] for each in client.get("/v1/collections").json()["collections"]}
-        assert listed == {"graphs": None, "hard": None, "keyed": None, "nci": told, "social": None}
+        assert listed == {"graphs": None, "hard": None, "karate": None, "keyed": None, "nci": told, "social": None}
         detail = client.get(URL)
         assert (detail.status_code, detail.json()["damaged"]) == (200, told)
         ready = eventually(lambda: client.get("/readyz"), is_damaged)

@@ -22,6 +22,7 @@ import pytest
 NCI = "/v1/collections/nci"
 KEYED = "/v1/collections/keyed"
 SOCIAL = "/v1/collections/social"
+KARATE = "/v1/collections/karate"
 GRAPHS = "/v1/collections/graphs"
 
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
@@ -79,13 +80,14 @@ def each(path: str, *queries: dict[str, Any]) -> list[Request]:
 
 OPERATIONS: dict[str, list[Request]] = {
     "GET /v1/collections": [Request("/v1/collections")],
-    "GET /v1/collections/{c}": [Request(url) for url in (NCI, KEYED, SOCIAL, GRAPHS)],
+    "GET /v1/collections/{c}": [Request(url) for url in (NCI, KEYED, SOCIAL, GRAPHS, KARATE)],
     "GET /v1/collections/{c}/items": [
         *each(f"{NCI}/items", {"limit": 1000}, {"limit": 150}, {"smiles": "OC(=O)c1ccccc1"}, {"smiles": "CCCCCCCCCCC"}),
         *each(f"{NCI}/items", *({"name": name} for name in ("1", *ODD))),
         *each(f"{KEYED}/items", {}, {"inchikey": "VTWDKFNVVLAELH-UHFFFAOYSA-N"}, *({"inchikey": odd} for odd in ODD)),
         *each(f"{SOCIAL}/items", {"limit": 7}, *({"name": name} for name in ODD)),
         *each(f"{GRAPHS}/items", {}, {"name": "b"}),
+        *each(f"{KARATE}/items", {}, {"name": "m7"}),
     ],
     "GET /v1/collections/{c}/items/{id}": [Request(f"{url}/items/{id}") for url in (NCI, SOCIAL) for id in range(60)],
     "GET /v1/collections/{c}/items/{id}/neighbors": [
@@ -132,12 +134,14 @@ OPERATIONS: dict[str, list[Request]] = {
         Request(f"{NCI}/search", body={"smiles": ASPIRIN, "limit": 400}),
         Request(f"{NCI}/search", body={"smiles": ASPIRIN, "min_similarity": 0.2}),
         Request(f"{SOCIAL}/search", body={"graph": {"edges": [[0, 1], [1, 2], [2, 0]]}, "limit": 80}),
+        Request(f"{KARATE}/search", body={"graph": {"edges": [[0, 1], [1, 2], [2, 0]], "centre": 1}, "limit": 80}),
     ],
     "GET /v1/collections/{c}/structure": each(f"{NCI}/structure", {"smiles": "OC(=O)c1ccccc1"}, {"smiles": ASPIRIN}),
     "GET /v1/collections/{c}/structure.svg": each(f"{NCI}/structure.svg", {"smiles": ASPIRIN}),
     "GET /v1/collections/{c}/items/{id}/depiction.svg": [
         *each(f"{NCI}/items/5/depiction.svg", {}, {"highlight": 6}, {"highlight_smiles": ASPIRIN, "width": 400}),
         Request(f"{SOCIAL}/items/3/depiction.svg"),
+        Request(f"{KARATE}/items/3/depiction.svg"),
     ],
     "GET /v1/collections/{c}/export": [
         Request(f"{url}/export", {"what": what, "format": format})
@@ -145,7 +149,8 @@ OPERATIONS: dict[str, list[Request]] = {
         for what, formats in (("items", ("csv", "parquet", "arrow")), ("edges", ("csv", "parquet", "graphml", "arrow")))
         for format in formats
     ]
-    + [Request(f"{NCI}/export", {"what": "items", "format": "sdf"})],
+    + [Request(f"{NCI}/export", {"what": "items", "format": "sdf"})]
+    + [Request(f"{KARATE}/export", {"what": what, "format": "arrow"}) for what in ("items", "edges", "links")],
     "POST /v1/collections/{c}/export": [
         Request(f"{NCI}/export", body={"ids": [9, 3, 5], "what": "items", "format": "csv", "query_smiles": ASPIRIN}),
         Request(f"{NCI}/export", body={"ids": [9, 3, 5], "what": "items", "format": "sdf"}),
@@ -154,6 +159,7 @@ OPERATIONS: dict[str, list[Request]] = {
             for url in (NCI, SOCIAL)
             for format in ("csv", "graphml")
         ),
+        Request(f"{KARATE}/export", body={"ids": [*range(20)], "what": "links", "format": "csv"}),
     ],
     "GET /v1/collections/{c}/rejections": each(f"{KEYED}/rejections", {}, {"limit": 1}),
 }

@@ -78,7 +78,7 @@ def test_what_is_published_or_deleted_while_serving_is_seen_within_a_second(
         assert seen_after(lambda: delete("nci", new), lambda: client.get(f"{url}/items/0").status_code == 404) < 1
         assert status() == 410
         names = [each["name"] for each in client.get("/v1/collections").json()["collections"]]
-        assert names == ["fresh", "graphs", "hard", "keyed", "social"]
+        assert names == ["fresh", "graphs", "hard", "karate", "keyed", "social"]
 
 
 def test_more_generations_than_stay_open_can_be_read_at_once(

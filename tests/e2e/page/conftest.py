@@ -20,6 +20,7 @@ from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store
+from tests.karate import publish_karate
 
 ROOT = Path(__file__).parents[3]
 AXE = ROOT / "api" / "ui" / "node_modules" / "axe-core" / "axe.min.js"
@@ -68,8 +69,8 @@ def chembl_smiles() -> list[str]:
 @pytest.fixture(scope="session")
 def store_folder(nci_file: Path, graphs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Collections chembl (2,000 molecules, which have no names), nci (the first 2,000 records, which have, and 25
-    broken ones), large (one molecule), graphs (three, two of one name) and shapes (20 rings and 20 stars, all
-    similarities above 0 kept)."""
+    broken ones), large (one molecule), graphs (three, two of one name), shapes (20 rings and 20 stars, all
+    similarities above 0 kept) and karate (34 nodes of a big graph)."""
     folder = tmp_path_factory.mktemp("page")
     with open_store(folder / "store", create=True) as store:
         ingest(store, "chembl", CHEMBL, threshold=THRESHOLD)
@@ -79,6 +80,7 @@ def store_folder(nci_file: Path, graphs: Any, tmp_path_factory: pytest.TempPathF
         (folder / "shapes.jsonl").write_text("\n".join(map(json.dumps, SHAPES)))
         shapes = [str(folder / "shapes.jsonl")]
         pipeline.ingest(store, "shapes", shapes, resolve_graphs(), IngestOptions(workers=1))
+        publish_karate(store, folder)
     return folder / "store"
 
 

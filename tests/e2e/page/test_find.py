@@ -221,6 +221,21 @@ def test_the_editor_begins_with_the_query(page: Page) -> None:
     expect(page.locator("#box")).to_have_value(QUERY)
 
 
+def test_nodes_are_found_by_name(page: Page, look: Look) -> None:
+    page.goto("/?collection=karate")
+    page.get_by_role("combobox", name="Name or id").fill("m16")
+    expect(page.locator("#readings li")).to_contain_text("named “m16”")
+    page.keyboard.press("Enter")
+    expect(page.locator("figure.query")).to_contain_text("m16")
+    rows = page.locator("section tbody tr")
+    expect(rows.first).to_be_visible()
+    expect(page.locator("figure.query img")).to_be_visible()
+    look(page, "nodes")
+    page.goto("/?collection=karate&q=m16&view=graph")
+    expect(page.locator(".canvas")).to_have_attribute("aria-busy", "false")
+    look(page, "nodes around a node")
+
+
 def test_graphs_are_found_by_name(page: Page, look: Look) -> None:
     page.goto("/?collection=graphs")
     expect(page.get_by_role("button", name="Draw")).to_have_count(0)

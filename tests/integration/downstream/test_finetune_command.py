@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.memory import MemorySource
 from graphkin.trainer.downstream.dataset import MOLECULENET
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize_readable
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
@@ -180,3 +181,109 @@ sys.exit(run(sys.argv[1:]))
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     hint = "pip install 'graphkin[trainer]', or '.[trainer]' in a clone"
     assert (ended.returncode, hint in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A graph whose nodes are told apart by what is around them: centres of stars, and nodes of a ring of cliques."""
+    graph = nx.disjoint_union(nx.ring_of_cliques(10, 6), nx.disjoint_union_all([nx.star_graph(4)] * 12))
+    folder = tmp_path_factory.mktemp("town")
+    (folder / "town.edgelist").write_text("".join(f"{one} {other}\n" for one, other in graph.edges))
+    labels = [f"{node} {'clique' if node < 60 else 'star'}" for node in graph if node % 2 == 0 or node >= 60]
+    (folder / "labels.txt").write_text("node label\n" + "\n".join(labels))
+    return folder / "town.edgelist", folder / "labels.txt"
+
+
+@pytest.fixture(scope="module")
+def node_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small encoder of nodes, pre-trained by GCC for three steps."""
+    config = PretrainConfig.of("gcc", kind="node", batch_size=8, max_steps=3)
+    config = replace(config, model=replace(config.model, layers=2, width=8))
+    links = np.array(nx.barabasi_albert_graph(40, 3, seed=0).edges, np.int32)
+    none = np.empty(0, np.int64)
+    nothing = Epoch(np.empty((40, 0), np.int32), np.empty((0, 0), np.int32))
+    corpus = Corpus.from_edges("x", np.ones(40, np.int64), np.zeros(40, np.int64), none.reshape(0, 2))
+    folder = tmp_path_factory.mktemp("runs") / "gcc"
+    pretrain(config, MemorySource(corpus, config.draws, [nothing], "node", links), folder)
+    return folder
+
+
+def test_nodes_over_ten_folds(graphkin: Any, town: tuple[Path, Path], node_checkpoint: Path, tmp_path: Path) -> None:
+    """Both arms on the same folds, and each at the published settings."""
+    edges, labels = town
+    command = ("finetune", "--task", "nodes", "--edges", edges, "--labels", labels)
+    tested = []
+    for start, told in ((node_checkpoint, "GIN after gcc"), ("none", "GIN without pre-training")):
+        output = tmp_path / f"{told}.json"
+        ended = graphkin(*command, "--checkpoint", start, "--epochs", 6, "--output", output)
+        assert ended.code == 0, ended.err
+        document = json.loads(output.read_text())
+        assert [(run["seed"], run["fold"]) for run in document["runs"]] == [(0, fold) for fold in range(10)]
+        assert document["options"] == {
+            "epochs": 6,
+            "batch_size": 32,
+            "learning_rate": 0.005,
+            "dropout": 0.0,
+            "head_scale": 1.0,
+            "pooling": "mean",
+            "warmup": 0.1,
+            "clip": 1.0,
+        }
+        scores = [run["scores"]["accuracy"] for run in document["runs"]]
+        assert all((each["valid"], each["best_epoch"], len(each["test"])) == ([], 6, 6) for each in scores)
+        assert all(each["test_at_best"] == each["test"][-1] for each in scores)
+        assert document["summary"]["accuracy"]["mean"] == pytest.approx(np.mean([each["test"][-1] for each in scores]))
+        assert document["first_fold"]["accuracy"] == {"mean": scores[0]["test"][-1], "std": None}
+        lines = ended.out.splitlines()
+        assert lines[0] == "| town | accuracy | accuracy, fold 0 |"
+        assert f"| here: {told}, seeds 0 | " in lines[2]
+        assert document["summary"]["accuracy"]["mean"] > 0.9
+        tested.append((document["setting"]["file_sha256"], document["setting"]["folds"]))
+        again = graphkin(*command, "--checkpoint", start, "--epochs", 6, "--output", output)
+        assert (again.code, again.out, again.err) == (0, ended.out, "")
+    assert tested[0] == tested[1] == (tested[0][0], 10)
+
+
+def test_nodes_by_an_encoder_as_it_is(
+    graphkin: Any, town: tuple[Path, Path], node_checkpoint: Path, tmp_path: Path
+) -> None:
+    edges, labels = town
+    place = ("--edges", edges, "--labels", labels, "--output", tmp_path / "frozen.json")
+    command = ("finetune", "--task", "nodes", *place, "--frozen")
+    ended = graphkin(*command, "--checkpoint", node_checkpoint)
+    assert ended.code == 0, ended.err
+    document = json.loads((tmp_path / "frozen.json").read_text())
+    assert (document["setting"]["frozen"], len(document["runs"])) == (True, 10)
+    assert document["summary"]["accuracy"]["mean"] > 0.9
+    assert "here: GIN after gcc, as it is, seeds 0 |" in ended.out
+    refused = graphkin(*command, "--checkpoint", "none")
+    assert (refused.code, "only a pre-trained encoder" in refused.err) == (2, True)
+
+
+def test_an_encoder_of_nodes_knows_no_graphs(graphkin: Any, shapes: Path, node_checkpoint: Path) -> None:
+    command = ("finetune", "--task", "graphs", "--tu", shapes, "--checkpoint", node_checkpoint, "--output", "x.json")
+    ended = graphkin(*command)
+    assert (ended.code, "one of nodes of big graphs" in ended.err, "Traceback" in ended.err) == (2, True, False)
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        ({}, 2, "--task nodes, --edges"),
+        ({"edges": "g.txt"}, 2, "--task nodes, --edges"),
+        ({"edges": "g.txt", "labels": "l.txt", "tu": "x.zip"}, 2, "--task nodes, --edges"),
+        ({"edges": "g.txt", "labels": "nothing"}, 3, "no such file"),
+        ({"edges": "l.txt", "labels": "l.txt"}, 2, "fewer nodes than there are folds"),
+        ({"edges": "g.txt", "labels": "l.txt"}, 2, "l.txt labels what is no node"),
+        ({"edges": "g.txt", "labels": "g.txt", "tune": 1}, 2, "nothing can be tuned"),
+    ],
+)
+def test_what_is_wrong_about_nodes_is_said(
+    graphkin: Any, tmp_path: Path, given: dict[str, object], code: int, said: str
+) -> None:
+    (tmp_path / "g.txt").write_text("".join(f"n{node} {node % 2}\n" for node in range(40)))
+    (tmp_path / "l.txt").write_text("n1 1\nn2 0\nelse 1\n")
+    options = (part for name, value in given.items() for part in (f"--{name}", value))
+    ended = graphkin("finetune", "--task", "nodes", *options, "--checkpoint", "none", "--output", "result.json")
+    assert (ended.code, said in ended.err) == (code, True), ended.err
+    assert "Traceback" not in ended.err

@@ -12,8 +12,8 @@ import pytest
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.manifest import Provenance
 from graphkin.similarity.graphs.index import SubtreeIndex
+from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.graphs.recipe import GraphRecipe, resolve_graphs
-from graphkin.similarity.graphs.search import GraphSearch
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.query import read_structure
 from graphkin.similarity.recall import measure
@@ -52,7 +52,7 @@ def test_hits_are_grakels(generation: Callable[..., Generation], various: Any, g
     asked.append({"num_nodes": 1, "edges": [], "labels": ["z"]})
     assert set(stored.index()) == set(SubtreeIndex._fields)
     unindexed: Any = Unindexed(stored)
-    searches = GraphSearch(stored), GraphSearch(unindexed)
+    searches = GraphKind().search(stored), GraphKind().search(unindexed)
     for content in asked:
         simple = {**content, "edges": [list(e) for e in {tuple(sorted(edge)) for edge in content["edges"]}]}
         exact = grakel([*contents, simple], labels, 3)[-1, :-1].astype(np.float32)
@@ -70,7 +70,7 @@ def test_hits_are_grakels(generation: Callable[..., Generation], various: Any, g
 
 def test_a_threshold_printed_from_a_hit_finds_it_again(generation: Callable[..., Generation], various: Any) -> None:
     recipe = resolve_graphs()
-    search, query = GraphSearch(generation(various())), _query(recipe, various()[15])
+    search, query = GraphKind().search(generation(various())), _query(recipe, various()[15])
     for similarity in search.search(query, None, 100).similarity:
         assert search.search(query, float(str(similarity)), 100).similarity.min() == similarity
 
@@ -78,7 +78,7 @@ def test_a_threshold_printed_from_a_hit_finds_it_again(generation: Callable[...,
 def test_stored_is_the_lowest_of_the_same_structure(generation: Callable[..., Generation], content: Any) -> None:
     """Not one that the kernel takes for the same: two triangles are a ring of six to it, and differently numbered."""
     ring, triangles = content(nx.cycle_graph(6)), content(nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3)))
-    search = GraphSearch(generation([triangles, ring, ring, content(nx.path_graph(3))]))
+    search = GraphKind().search(generation([triangles, ring, ring, content(nx.path_graph(3))]))
     recipe = resolve_graphs()
     assert search.identical(_query(recipe, ring)) == 1
     assert search.identical(_query(recipe, triangles)) == 0
@@ -91,7 +91,7 @@ def test_stored_among_a_crowd_of_the_same_similarity(generation: Callable[..., G
     """Without refinement all unlabelled graphs are alike."""
     recipe = resolve_graphs(labels="uniform", iterations=0, candidates="window", top_k=1)
     contents = [{"num_nodes": 60, "edges": [[u, v]]} for u in range(60) for v in range(u + 1, 60)]
-    search = GraphSearch(generation(contents, recipe))
+    search = GraphKind().search(generation(contents, recipe))
     assert search.identical(_query(recipe, contents[-1])) == len(contents) - 1 > 1000
 
 
@@ -127,13 +127,13 @@ def test_collections_of_other_kernels_cannot_be_searched(
     generation: Callable[..., Generation], various: Any, kernel: Any
 ) -> None:
     with pytest.raises(Conflict, match="cannot be searched") as error:
-        GraphSearch(generation(various()[2:6], resolve_graphs(kernel=kernel)))
+        GraphKind().search(generation(various()[2:6], resolve_graphs(kernel=kernel)))
     assert error.value.given == f"kernel {kernel}"
 
 
 def test_collections_of_grakel_can(generation: Callable[..., Generation], various: Any) -> None:
     recipe = resolve_graphs(kernel="grakel")
-    assert GraphSearch(generation(various()[2:6], recipe)).search(
+    assert GraphKind().search(generation(various()[2:6], recipe)).search(
         _query(recipe, various()[3]), 1.0, 5
     ).ids.tolist() == [1]
 

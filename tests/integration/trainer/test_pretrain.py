@@ -19,12 +19,13 @@ from benchmarks.memory import MemorySource
 from graphkin.protocol.errors import Conflict, Damaged, InvalidInput
 from graphkin.trainer.errors import Diverged
 from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.eigenvectors import laplacian_eigenvectors
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretraining.checkpoint import newest_checkpoint, read_model
 from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
 from graphkin.trainer.pretraining.metrics_log import Report
 from graphkin.trainer.pretraining.pretrain import Clock, pretrain
-from graphkin.trainer.strategy import ENCODERS, STRATEGIES, Encoder
+from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, Encoder
 
 SIZE = 24
 
@@ -41,18 +42,21 @@ def source_of(config: PretrainConfig, corpus: Corpus, epochs: int = 3) -> Memory
         positives[-1] = -1
         negatives = [random.choice(SIZE, config.draws.negatives, replace=False) for _ in range(6)]
         drawn.append(Epoch(positives.astype(np.int32), np.array(negatives, np.int32)))
-    return MemorySource(corpus, config.draws, drawn)
+    ring = np.stack([np.arange(SIZE - 1), np.arange(1, SIZE)], axis=1)
+    chords = np.stack([np.arange(SIZE - 5), np.arange(5, SIZE)], axis=1)
+    return MemorySource(corpus, config.draws, drawn, links=np.concatenate([ring, chords]).astype(np.int32))
 
 
 def small(strategy: str, **options: Any) -> PretrainConfig:
     config = PretrainConfig.of(strategy, batch_size=6, seed=11, **options)  # type: ignore[arg-type]
     draws = replace(config.draws, negatives=min(config.draws.negatives, 5))
-    return replace(config, draws=draws, model=Model(layers=2, width=8, dropout=0.2))
+    return replace(config, draws=draws, model=replace(config.model, layers=2, width=8, dropout=0.2))
 
 
 @pytest.fixture(scope="module")
 def corpus(random_corpus: Callable[..., Corpus]) -> Corpus:
-    return random_corpus(np.random.default_rng(0).integers(3, 12, size=SIZE).tolist())
+    made = random_corpus(np.random.default_rng(0).integers(3, 12, size=SIZE).tolist())
+    return made.around(made.atoms // 2, laplacian_eigenvectors(made))
 
 
 def metrics(folder: Path) -> list[dict[str, float]]:
@@ -73,13 +77,16 @@ class Interrupted(MemorySource):
         return super().epoch(epoch)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_an_interrupted_run_ends_as_one_that_was_not(tmp_path: Path, corpus: Corpus, strategy: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "strategy"), [(kind, strategy) for kind in ("molecule", "node") for strategy in LEARNED_BY[kind]]
+)
+def test_an_interrupted_run_ends_as_one_that_was_not(tmp_path: Path, corpus: Corpus, kind: str, strategy: str) -> None:
     """Weights, optimizer and metrics bit for bit. 23 or 24 anchors are 4 steps an epoch; it stops after step 8."""
-    config = small(strategy, max_steps=11)
+    config = small(strategy, kind=kind, max_steps=11, queue=10 if kind == "node" else None)
     pretrain(config, source_of(config, corpus), tmp_path / "whole", checkpoint_steps=100)
     calm = source_of(config, corpus)
-    rough = Interrupted(corpus, config.draws, [calm.epoch(epoch) for epoch in range(3)])
+    links = calm.links()
+    rough = Interrupted(corpus, config.draws, [calm.epoch(epoch) for epoch in range(3)], links=links)
     with pytest.raises(Stopped):
         pretrain(config, rough, tmp_path / "parts", checkpoint_steps=3)
     assert [each.name for each in (tmp_path / "parts").glob("step-*")] == ["step-000000006"]

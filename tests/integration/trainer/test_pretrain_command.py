@@ -21,7 +21,7 @@ from graphkin.store import open_store
 from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint, read_model, read_run
 from graphkin.trainer.pretraining.metrics_log import Report
 from graphkin.trainer.pretraining.pretrained import load_encoder
-from graphkin.trainer.strategy import STRATEGIES, Strategy
+from graphkin.trainer.strategy import LEARNED_BY, Strategy
 
 SHORT = ("--strategy", "hgc-fo", "--encoder", "gcn", "--batch-size", 8, "--max-steps", 3)
 
@@ -54,7 +54,7 @@ def files(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", LEARNED_BY["molecule"])
 def test_every_strategy(pretrain: Any, tmp_path: Path, strategy: Strategy) -> None:
     run = tmp_path / "run"
     ended = pretrain(*SHORT, "--strategy", strategy, "--seed", 3, "--preset", "rc")

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -10,14 +11,21 @@ import torch.distributed
 from torch.multiprocessing.spawn import spawn
 
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.features.eigenvectors import laplacian_eigenvectors
+from graphkin.trainer.features.network import Network
+from graphkin.trainer.model.batch import Assembler, Graphs
 from graphkin.trainer.model.ranks import ALONE, Ranks
-from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.objective import Draw
 from graphkin.trainer.pretraining.pretrain import Clock, Trainer
-from graphkin.trainer.strategy import STRATEGIES, Strategy
+from graphkin.trainer.pretraining.walked import WalkedGraphs
+from graphkin.trainer.strategy import LEARNED_BY, Strategy
 
 STEPS = 5
+CASES = [(kind, strategy) for kind in ("molecule", "node") for strategy in LEARNED_BY[kind]]
+
+Case = tuple[str, Strategy]
+Found = dict[str, torch.Tensor]
 
 
 def corpus() -> Corpus:
@@ -26,7 +34,16 @@ def corpus() -> Corpus:
     random = np.random.default_rng(0)
     bonds = [(atom, (atom + 1) % size, int(random.integers(12))) for size in sizes for atom in range(size)]
     atoms = np.stack([random.integers(20, size=sizes.sum()), random.integers(3, size=sizes.sum())], axis=1)
-    return Corpus.from_bonds("rings", sizes, sizes, atoms, np.array(bonds))
+    rings = Corpus.from_bonds("rings", sizes, sizes, atoms, np.array(bonds))
+    return rings.around(sizes // 2, laplacian_eigenvectors(rings))
+
+
+def graphs(config: PretrainConfig) -> Graphs:
+    """The rings, or subgraphs of a random graph of as many nodes."""
+    if config.draws.walks is None:
+        return Assembler(corpus())
+    edges = np.array(nx.gnm_random_graph(24, 60, seed=0).edges)
+    return WalkedGraphs(Network.of(edges, 24), config.draws.walks, seed=3)
 
 
 def draws(config: PretrainConfig) -> list[Draw]:
@@ -36,28 +53,29 @@ def draws(config: PretrainConfig) -> list[Draw]:
     made = []
     for _ in range(STEPS):
         anchors = np.sort(random.choice(24, 7, replace=False))[::-1]
-        positives = random.integers(24, size=(7, slots))
+        positives = anchors[:, None] if config.draws.walks else random.integers(24, size=(7, slots))
         negatives = random.choice(24, config.draws.negatives)
         made.append(Draw(anchors.astype(np.int32), positives.astype(np.int32), negatives.astype(np.int32)))
     return made
 
 
-def options(strategy: Strategy) -> PretrainConfig:
-    config = PretrainConfig.of(strategy, batch_size=7)
+def options(case: Case) -> PretrainConfig:
+    kind, strategy = case
+    config = PretrainConfig.of(strategy, kind=kind, batch_size=7, queue=17 if kind == "node" else None)
     draws = replace(config.draws, negatives=5 if config.draws.negatives else 0)
-    return replace(config, draws=draws, model=Model(layers=2, width=8))
+    return replace(config, draws=draws, model=replace(config.model, layers=2, width=8))
 
 
-def train(strategy: Strategy, ranks: Ranks) -> dict[str, torch.Tensor]:
-    """Losses and first gradients, and weights after five steps, in float64."""
+def train(case: Case, ranks: Ranks) -> Found:
+    """Losses, first gradients that are not 0, as with an empty queue, and weights after five steps, in float64."""
     torch.set_default_dtype(torch.float64)
-    config = options(strategy)
-    trainer = Trainer(config, Assembler(corpus()), ranks=ranks)
-    found: dict[str, torch.Tensor] = {}
+    config = options(case)
+    trainer = Trainer(config, graphs(config), ranks=ranks)
+    found: Found = {}
     for step, draw in enumerate(draws(config)):
         losses = trainer.step(step, 1e-3, draw, Clock())
         found |= {f"loss.{step}.{name}": loss for name, loss in losses.items()}
-        if step == 0:
+        if step == (case[0] == "node"):
             named = trainer.objective.named_parameters()
             found |= {
                 f"gradient.{name}": parameter.grad.clone() for name, parameter in named if parameter.grad is not None
@@ -68,13 +86,13 @@ def train(strategy: Strategy, ranks: Ranks) -> dict[str, torch.Tensor]:
 def work(rank: int, folder: Path) -> None:
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", f"file://{folder}/meet", rank=rank, world_size=2)
-    found = {strategy: train(strategy, Ranks.initialized()) for strategy in STRATEGIES}
+    found = {case: train(case, Ranks.initialized()) for case in CASES}
     torch.save(found, folder / f"rank{rank}")
     torch.distributed.destroy_process_group()
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> list[dict[Strategy, dict[str, torch.Tensor]]]:
+def both(tmp_path_factory: pytest.TempPathFactory) -> list[dict[Case, Found]]:
     folder = tmp_path_factory.mktemp("ranks")
     spawn(work, (folder,), nprocs=2)
     return [torch.load(folder / f"rank{rank}") for rank in range(2)]
@@ -86,19 +104,18 @@ def float64() -> object:
     torch.set_default_dtype(torch.float32)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_two_ranks_equal_one(
-    strategy: Strategy, both: list[dict[Strategy, dict[str, torch.Tensor]]], float64: object
-) -> None:
-    alone = train(strategy, ALONE)
+@pytest.mark.parametrize("case", CASES, ids="-".join)
+def test_two_ranks_equal_one(case: Case, both: list[dict[Case, Found]], float64: object) -> None:
+    alone = train(case, ALONE)
     largest = max(float(value.abs().max()) for name, value in alone.items() if name.startswith("gradient"))
+    assert largest > 0
     for rank in both:
-        assert rank[strategy].keys() == alone.keys()
+        assert rank[case].keys() == alone.keys()
         for name, value in alone.items():
             tolerance = {"loss": 1e-10, "gradient": 1e-10 * largest, "state": 1e-7}[name.split(".")[0]]
             if name.startswith("loss") and ".0." not in name:
                 tolerance = 1e-7  # of weights that may differ by as much
-            torch.testing.assert_close(rank[strategy][name], value, rtol=0, atol=tolerance, msg=name)
+            torch.testing.assert_close(rank[case][name], value, rtol=0, atol=tolerance, msg=name)
 
 
 @pytest.mark.parametrize("count", [2, 5, 7])

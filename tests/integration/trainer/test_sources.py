@@ -19,7 +19,7 @@ from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource, write_offline
 from graphkin.trainer.feed.online import OnlineSource
 from graphkin.trainer.feed.source import Epoch
-from graphkin.trainer.strategy import STRATEGIES, Draws, Strategy
+from graphkin.trainer.strategy import LEARNED_BY, Draws, Strategy
 
 EPOCHS = 3
 
@@ -46,7 +46,7 @@ def same_corpus(one: Corpus, other: Corpus) -> bool:
     )
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", LEARNED_BY["molecule"])
 def test_online_is_what_the_api_says(url: str, cache: Cache, strategy: Strategy) -> None:
     draws = Draws.of(strategy, preset="rc", batch_size=64, seed=11)
     with OnlineSource(url, "nci", draws, features, cache, last=1) as source, httpx.Client(base_url=url) as plain:
@@ -74,7 +74,7 @@ def test_online_is_what_the_api_says(url: str, cache: Cache, strategy: Strategy)
     assert same_corpus(corpus, featurize([item["smiles"] for item in items], generation.id))
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", LEARNED_BY["molecule"])
 def test_offline_is_what_online_was(url: str, cache: Cache, tmp_path: Path, strategy: Strategy) -> None:
     draws = Draws.of(strategy, batch_size=64)
     with OnlineSource(url, "nci", draws, features, cache, last=EPOCHS - 1) as online:
@@ -130,7 +130,7 @@ def test_what_is_cached_needs_no_server(serve: Any, store_folder: Path, open_pro
 def test_a_kind_of_items_without_features_is_refused(url: str, cache: Cache) -> None:
     with (
         OnlineSource(url, "dots", Draws.of("hgc-fo"), features, cache) as source,
-        pytest.raises(Conflict, match=r"(?s)no features.*dots, of kind node"),
+        pytest.raises(Conflict, match=r"(?s)no features.*dots, of kind dot"),
     ):
         source.corpus()
 

@@ -114,4 +114,4 @@ def test_thresholds_that_cannot_be_measured(whole: Generation, rule: Any, thresh
 
 def test_kinds_that_are_not_known(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
     with pytest.raises(Conflict, match="not known"):
-        measure(generation(molecules[:3], kind="node"), None, 10)
+        measure(generation(molecules[:3], kind="dot"), None, 10)

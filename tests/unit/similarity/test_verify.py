@@ -94,4 +94,4 @@ def test_kinds_that_are_not_known_are_not_verified(
     generation: Callable[..., Generation], molecules: list[Chem.Mol]
 ) -> None:
     with pytest.raises(Conflict, match="not known"):
-        verify(generation(molecules[:3], kind="node"), 10)
+        verify(generation(molecules[:3], kind="dot"), 10)

@@ -385,13 +385,13 @@ export interface paths {
         };
         /**
          * Export
-         * @description All items or all edges, or a range of them; of items some columns, of edges those similar enough.
+         * @description All items, edges or links, or a range of them; of items some columns, of edges those similar enough.
          */
         get: operations["export_v1_collections__c__export_get"];
         put?: never;
         /**
          * Export Selection
-         * @description Some items in the order given, or the edges that have both ends among them.
+         * @description Some items in the order given, or the edges or links that have both ends among them.
          *
          *     With `query_smiles` each item has its exact similarity to that molecule, and GraphML has the molecule itself.
          */
@@ -799,6 +799,8 @@ export interface components {
             properties: {
                 [key: string]: "number" | "text";
             };
+            /** Links */
+            links?: string | null;
             /**
              * Written
              * @default []
@@ -1119,7 +1121,7 @@ export interface components {
         };
         /**
          * ExportBody
-         * @description A selection of items, or of the edges with both ends among them.
+         * @description A selection of items, or of the edges or links with both ends among them.
          */
         ExportBody: {
             /**
@@ -1127,7 +1129,7 @@ export interface components {
              * @example items
              * @enum {string}
              */
-            what: "items" | "edges";
+            what: "items" | "edges" | "links";
             /**
              * Min Similarity
              * @description Smallest similarity of exported edges.
@@ -1160,7 +1162,7 @@ export interface components {
         /**
          * GraphBody
          * @description A graph: its edges as pairs of node numbers from 0, how many nodes it has (by default as many as the edges name),
-         *     and, where the recipe compares them, the labels of all nodes.
+         *     where the recipe compares them the labels of all nodes, and in a collection of nodes the centre.
          */
         GraphBody: {
             /** Edges */
@@ -1175,6 +1177,11 @@ export interface components {
              * @default null
              */
             labels?: number[] | string[] | null;
+            /**
+             * Centre
+             * @default null
+             */
+            centre?: number | null;
         };
         /**
          * Problem
@@ -3110,7 +3117,7 @@ export interface operations {
             query: {
                 /** @description Generation id; by default the current one, or the cursor's. */
                 generation?: string | null;
-                what: "items" | "edges";
+                what: "items" | "edges" | "links";
                 /** @description Smallest similarity of exported edges. */
                 min_similarity?: number | null;
                 format: "csv" | "parquet" | "sdf" | "graphml" | "arrow";

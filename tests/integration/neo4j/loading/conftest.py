@@ -101,6 +101,11 @@ def assert_same() -> Callable[[Generation, Generation], None]:
             assert np.array_equal(getattr(one.graph(), name), getattr(other.graph(), name))
         for name in ("source", "target", "similarity"):
             assert np.array_equal(getattr(one.forest(), name), getattr(other.forest(), name))
+        links = [each.links() for each in (one, other)]
+        assert (links[0] is None) == (links[1] is None)
+        if links[0] is not None and links[1] is not None:
+            assert np.array_equal(links[0].indptr, links[1].indptr)
+            assert np.array_equal(links[0].indices, links[1].indices)
         assert other.check() == []
 
     return check

@@ -33,7 +33,8 @@ ODD_PROPERTIES = {
 
 @pytest.fixture
 def odd(molecules: Any) -> Any:
-    """The known molecules and more, with names and properties that try the importer's syntax and its buffer."""
+    """The known molecules and more, with names and properties that try the importer's syntax and its buffer, some
+    linked as nodes of a big graph are."""
     more: list[dict[str, Any]] = [{"smiles": f"N{'C' * n}", "names": names} for n, names in enumerate(ODD_NAMES)]
     more.append({"smiles": "O", "names": [], "properties": ODD_PROPERTIES})
     types = {name: "text" if isinstance(value, str) else "number" for name, value in ODD_PROPERTIES.items()}
@@ -43,6 +44,7 @@ def odd(molecules: Any) -> Any:
         dropped=[*molecules.dropped, *range(len(more))],
         properties={**molecules.properties, **types},
         written={**molecules.written, "x": "03d"},
+        linked=[(0, 7), (1, 2), (1, 9), (3, 4)],
     )
 
 

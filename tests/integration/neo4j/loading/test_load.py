@@ -18,11 +18,13 @@ def test_there_and_back_it_is_the_same(
     empty_server: Any,
     molecules: Any,
     graphs: Any,
+    nodes: Any,
     assert_same: Callable[..., None],
     tmp_path: Path,
 ) -> None:
     with open_store(tmp_path / "store", create=True) as store:
-        published = {name: given.publish(store, name) for name, given in (("odd", molecules), ("graphs", graphs))}
+        given = {"odd": molecules, "graphs": graphs, "nodes": nodes}
+        published = {name: each.publish(store, name) for name, each in given.items()}
     for name, manifest in published.items():
         outcome = graphkin("load", "--store", "store", "--collection", name, "--to", empty_server.url)
         assert outcome.code == 0
@@ -30,7 +32,7 @@ def test_there_and_back_it_is_the_same(
         assert graphkin("load", "--store", empty_server.url, "--collection", name, "--to", "back").code == 0
     for place in (empty_server.url, tmp_path / "back"):
         with open_store(tmp_path / "store") as source, open_store(place) as copy:
-            assert [found.name for found in copy.collections()] == ["graphs", "odd"]
+            assert [found.name for found in copy.collections()] == ["graphs", "nodes", "odd"]
             for name in published:
                 with source.open(name) as one, copy.open(name) as other:
                     assert_same(one, other)

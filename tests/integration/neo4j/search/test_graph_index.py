@@ -12,8 +12,8 @@ import pytest
 
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.similarity.describer import Rejected
+from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.graphs.recipe import resolve_graphs
-from graphkin.similarity.graphs.search import GraphSearch
 from graphkin.similarity.query import read_structure
 from graphkin.store import open_store
 from graphkin.store.base import Generation
@@ -50,7 +50,7 @@ def reopened(spare_neo4j: Any, embedded: Generation) -> Iterator[Callable[[], Ge
 
 
 def _found(generation: Generation) -> list[Any]:
-    search, found = GraphSearch(generation), []
+    search, found = GraphKind().search(generation), []
     for graph in [*GRAPHS[::7], nx.cycle_graph(9), nx.empty_graph(1)]:
         query = read_structure(RECIPE, graph=json.dumps({"num_nodes": len(graph), "edges": list(graph.edges)}))
         for threshold in (None, 0.5):
@@ -72,7 +72,7 @@ def test_the_second_opening_describes_nothing(
     (kept,) = cache.glob("*/times.npy")
     kept.write_bytes(kept.read_bytes()[:-4])
     with pytest.raises(Rejected):
-        GraphSearch(reopened())
+        GraphKind().search(reopened())
     spare_neo4j.ask(
         "UNWIND $rows AS row MATCH (g:GraphkinGraph {id: row.id}) SET g.structure = row.structure", rows=structures
     )
@@ -82,7 +82,7 @@ def test_the_second_opening_describes_nothing(
 def test_what_is_kept_is_what_the_embedded_store_keeps(
     cache: Path, embedded: Generation, reopened: Callable[[], Generation]
 ) -> None:
-    GraphSearch(reopened())
+    GraphKind().search(reopened())
     kept = {path.stem: np.load(path) for path in cache.glob("*/*.npy")}
     stored = embedded.index()
     assert kept.keys() == stored.keys()

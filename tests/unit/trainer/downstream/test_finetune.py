@@ -60,6 +60,11 @@ def test_the_first_of_the_best_epochs_counts() -> None:
     assert (curve.best_epoch, curve.best_valid, curve.score) == (2, 0.8, 0.2)
 
 
+def test_without_validation_the_last_epoch_counts() -> None:
+    curve = Curve([], [0.1, 0.4, 0.3])
+    assert (curve.best_epoch, curve.best_valid, curve.score) == (3, None, 0.3)
+
+
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_mean_and_sum_of_atoms_before_one_layer(dataset: Dataset, encoder: Encoder) -> None:
     batch = Assembler(dataset.corpus).batch(np.array([3, 4, 5]))
@@ -187,3 +192,38 @@ def test_parts_that_cannot_be_scored_or_trained_on(dataset: Dataset, split: Spli
 def test_impossible_options(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match="not a possible"):
         FinetuneOptions(**wrong)
+
+
+def test_schedule_and_clipping_are_those_of_a_plain_loop(shapes: Path) -> None:
+    """Method.md E3: a ramp over a tenth of the steps, down to 0 at the last; the norm of all gradients is cut."""
+    data = read_tu(shapes)
+    split = Split(np.arange(0, 120, 2), np.arange(1, 60, 2), np.arange(61, 120, 2))
+    options = FinetuneOptions(epochs=6, batch_size=16, learning_rate=0.01, dropout=0.0, warmup=0.1, clip=0.05)
+    run = finetune(Start(SMALL), data, split, options, seed=3)
+    torch.manual_seed(3)
+    classifier = Classifier(make_encoder(SMALL), 2, options)
+    optimizer = torch.optim.Adam(classifier.parameters(), lr=1.0)
+    assembler, labels, steps, losses, cut = Assembler(data.corpus), torch.from_numpy(data.labels), 24, [], 0
+    for step in range(steps):
+        epoch, place = divmod(step, 4)
+        rows = np.random.default_rng((3, epoch)).permutation(split.train)[16 * place : 16 * (place + 1)]
+        loss = torch.nn.functional.cross_entropy(classifier(assembler.batch(rows)), labels[rows])
+        losses.append(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        norm = sum(float(each.grad.square().sum()) for each in classifier.parameters() if each.grad is not None) ** 0.5
+        for each in classifier.parameters():
+            if each.grad is not None and norm > 0.05:
+                each.grad *= 0.05 / (norm + 1e-6)
+        cut += norm > 0.05
+        optimizer.param_groups[0]["lr"] = 0.01 * (step / 2 if step < 2 else (23 - step) / 21)
+        optimizer.step()
+    assert cut > 0
+    expected = [np.mean(losses[4 * epoch : 4 * epoch + 4]) for epoch in range(6)]
+    assert run.loss == pytest.approx(expected, abs=2e-4)  # float32, and steps of Adam that are fused
+
+
+@pytest.mark.parametrize("wrong", [{"warmup": 1.5}, {"warmup": -0.1}, {"clip": 0.0}])
+def test_impossible_schedules_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(InvalidInput):
+        FinetuneOptions(**wrong)  # type: ignore[arg-type]

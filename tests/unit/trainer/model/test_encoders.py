@@ -22,9 +22,9 @@ def batch(random_corpus: Callable[..., Corpus]) -> Batch:
     return Assembler(random_corpus(SIZES, extra=3)).batch(np.array([4, 0, 5, 2, 2, 7, 1, 6, 3]))
 
 
-def encoder(kind: Kind, **options: float) -> Encoder:
+def encoder(kind: Kind, dropout: float = 0.0) -> Encoder:
     torch.manual_seed(5)
-    made = Encoder(kind, layers=3, width=8, **options).double()
+    made = Encoder(kind, layers=3, width=8, dropout=dropout).double()
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter)  # away from the zeros and ones that hide mistakes
     return made
@@ -38,7 +38,7 @@ def reference(model: Encoder, kind: Kind, batch: Batch) -> tuple[Tensor, Tensor]
     bond[batch.edge_index[1], batch.edge_index[0]] = batch.bond
     adjacency = (bond >= 0).double() + torch.eye(atoms, dtype=torch.float64)
     degree = adjacency.sum(1)
-    x = named["atom_type.weight"][batch.atom_type] + named["chirality.weight"][batch.chirality]
+    x = named["inputs.atom_type.weight"][batch.atom_type] + named["inputs.chirality.weight"][batch.chirality]
     for layer in range(3):
         types = named[f"convolutions.{layer}.bond_type.weight"]
         directions = named[f"convolutions.{layer}.bond_direction.weight"]

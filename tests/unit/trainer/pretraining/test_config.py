@@ -2,14 +2,16 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from graphkin.protocol.errors import Conflict, InvalidInput
-from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
+from graphkin.trainer.pretraining.checkpoint import Run
+from graphkin.trainer.pretraining.config import Contrast, Model, Momentum, Nodes, Optimization, PretrainConfig
 from graphkin.trainer.pretraining.masking import Masking
 from graphkin.trainer.pretraining.schedule import learning_rate
-from graphkin.trainer.strategy import PRESETS, STRATEGIES
+from graphkin.trainer.strategy import LEARNED_BY, PRESETS, STRATEGIES, Draws, Policy, Walks
 
 EPOCH_STEPS = 7_813  # of 2,000,000 items in batches of 256
 
@@ -88,10 +90,11 @@ def test_the_published_runs_on_graphs(preset: str, epochs: int) -> None:
     assert (chosen.draws.batch_size, chosen.epochs, chosen.draws.negatives) == (8, 2, 255)
 
 
+@pytest.mark.parametrize("kind", ["graph", "node"])
 @pytest.mark.parametrize("strategy", [each for each in STRATEGIES if "adam" in each or each == "rdm"])
-def test_graphs_have_nothing_to_mask(strategy: str) -> None:
+def test_graphs_and_nodes_have_nothing_to_mask(strategy: str, kind: str) -> None:
     with pytest.raises(Conflict, match="nothing to mask"):
-        PretrainConfig.of(strategy, kind="graph")  # type: ignore[arg-type]
+        PretrainConfig.of(strategy, kind=kind)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -122,10 +125,56 @@ def test_what_the_authors_code_does_else() -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_config_survives_json(strategy: str, preset: str) -> None:
-    config = PretrainConfig.of(strategy, preset, model=Model("sage"), max_steps=7, seed=3)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("kind", "strategy"), [(kind, strategy) for kind, learned in LEARNED_BY.items() for strategy in learned]
+)
+def test_a_config_survives_json(kind: str, strategy: str, preset: str) -> None:
+    model = Model.of(kind, "sage")
+    config = PretrainConfig.of(strategy, preset, kind=kind, model=model, max_steps=7, seed=3)  # type: ignore[arg-type]
     assert PretrainConfig.from_json(json.loads(json.dumps(config.as_json()))) == config
+
+
+def test_runs_of_before_nodes_are_read(tmp_path: Path) -> None:
+    """And go on: what they do not say was not there to be chosen."""
+    config = PretrainConfig.of("hgc-adam-ho")
+    said = json.loads(json.dumps(config.as_json()))
+    del said["model"]["nodes"], said["contrast"]["momentum"], said["draws"]["walks"]
+    assert PretrainConfig.from_json(said) == config
+    Run(tmp_path, {"config": said}, resume=False)
+    Run(tmp_path, {"config": config.as_json()}, resume=True)
+
+
+def test_the_published_runs_on_nodes() -> None:
+    """Method.md C, "AP_NF": 230,800 steps are 100 epochs of the 73,832 published nodes."""
+    config = PretrainConfig.of("hgc-ho", kind="node")
+    assert config.model == Model("gin", layers=5, width=64, nodes=Nodes(32, 16, 512))
+    assert config.contrast == Contrast(0.07, momentum=Momentum(0.999, 256))
+    assert config.optimization == Optimization(5e-3, weight_decay=1e-5)
+    assert (config.draws.batch_size, config.epochs, config.shuffle) == (32, 100, True)
+    assert config.epochs * -(-73_832 // 32) == 230_800
+    assert config.draws == Draws(Policy("random_walk", k=1, length=2, walks=5), 0, 32)
+    assert PretrainConfig.of("hgc-fo", kind="node").draws == Draws(Policy("first_order", k=1), 0, 32)
+    assert PretrainConfig.of("gcc", kind="node").draws == Draws(None, 0, 32, walks=Walks(0.8, 64, 256))
+    assert PretrainConfig.of("gcc", kind="node", queue=16_384).contrast == Contrast(momentum=Momentum(queue=16_384))
+    assert replace(PretrainConfig.of("gcc", "rc", kind="node"), preset="default") == PretrainConfig.of(
+        "gcc", kind="node"
+    )
+
+
+def test_what_nodes_cannot_be_learned_from() -> None:
+    for kind in ("molecule", "graph"):
+        with pytest.raises(Conflict, match="no big graph to walk on"):
+            PretrainConfig.of("gcc", kind=kind)
+        with pytest.raises(InvalidInput, match="kind of items for a queue"):
+            PretrainConfig.of("hgc-fo", kind=kind, queue=256)
+        with pytest.raises(InvalidInput, match="encoder of items"):
+            PretrainConfig.of("hgc-fo", kind=kind, model=Model.of("node"))
+    with pytest.raises(InvalidInput, match="encoder of items"):
+        PretrainConfig.of("gcc", kind="node", model=Model())
+    with pytest.raises(InvalidInput, match="a batch, 32, or more"):
+        PretrainConfig.of("gcc", kind="node", queue=31)
+    with pytest.raises(InvalidInput, match="one with hgc"):
+        PretrainConfig.of("gcc", kind="node", mask_neighbors=True)
 
 
 def test_impossible_options_are_refused() -> None:
@@ -139,7 +188,7 @@ def test_impossible_options_are_refused() -> None:
         PretrainConfig.of("hgc-fo", batch_size=1)
     with pytest.raises(InvalidInput, match="one with hgc"):
         PretrainConfig.of("adam", mask_neighbors=True)
-    with pytest.raises(Conflict, match="molecule or graph"):
-        PretrainConfig.of("hgc-fo", kind="node")
+    with pytest.raises(Conflict, match="molecule or graph or node"):
+        PretrainConfig.of("hgc-fo", kind="word")
     with pytest.raises(InvalidInput, match="gin, gcn, sage"):
         Model("gat")  # type: ignore[arg-type]

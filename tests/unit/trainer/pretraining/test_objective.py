@@ -19,8 +19,9 @@ from graphkin.trainer.pretraining.hgc import (
     shared_mask,
     unit,
 )
+from graphkin.trainer.pretraining.joint import JointObjective
 from graphkin.trainer.pretraining.masking import Masking, choose, masking_loss
-from graphkin.trainer.pretraining.objective import Draw, Objective, Step
+from graphkin.trainer.pretraining.objective import Draw, Step
 
 MODEL = Model(layers=2, width=12)
 ANCHORS = np.array([3, 8, 1, 14], np.int32)
@@ -34,12 +35,12 @@ def many(random_corpus: Callable[..., Corpus]) -> Assembler:
     return Assembler(random_corpus([5, 9, 12, 30, 7, 1, 22, 14, 14, 8, 3, 17, 25, 6, 11, 19], seed=4))
 
 
-def objective(config: PretrainConfig, edges: EdgeSet | None = None) -> Objective:
+def objective(config: PretrainConfig, edges: EdgeSet | None = None) -> JointObjective:
     torch.manual_seed(0)
-    return Objective(replace(config, model=MODEL), edges).double()
+    return JointObjective(replace(config, model=MODEL), edges).double()
 
 
-def losses(made: Objective, many: Assembler, draw: Draw) -> dict[str, torch.Tensor]:
+def losses(made: JointObjective, many: Assembler, draw: Draw) -> dict[str, torch.Tensor]:
     return made(Step.of(draw, many), torch.Generator().manual_seed(9))
 
 

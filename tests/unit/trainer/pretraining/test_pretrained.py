@@ -12,13 +12,13 @@ from graphkin.protocol.errors import Damaged, NotFound
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
-from graphkin.trainer.pretraining.objective import Objective
+from graphkin.trainer.pretraining.joint import JointObjective
 from graphkin.trainer.pretraining.pretrained import load_encoder
 
 
-def saved(folder: Path) -> Objective:
+def saved(folder: Path) -> JointObjective:
     config = replace(PretrainConfig.of("hgc-adam-fo"), model=Model("sage", layers=2, width=8))
-    objective = Objective(config)
+    objective = JointObjective(config)
     run = Run(folder, {"config": config.as_json()}, resume=False)
     run.save(Checkpoint(3, 3, 0, objective.state_dict(), {}))
     return objective
@@ -44,3 +44,22 @@ def test_other_options_than_the_weights(tmp_path: Path) -> None:
 def test_no_run(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         load_encoder(tmp_path)
+
+
+def test_checkpoints_of_before_inputs_were_a_module(tmp_path: Path, assembler: Assembler) -> None:
+    """Version 0.1 called an encoder's embeddings its own; moments too."""
+    objective = saved(tmp_path)
+    (folder,) = tmp_path.glob("step-*")
+    before = {name.replace(".inputs.", "."): value for name, value in objective.state_dict().items()}
+    assert {"encoder.atom_type.weight", "encoder.chirality.weight"} <= before.keys()
+    moments = {f"exp_avg.{name}": value for name, value in before.items()}
+    Run(tmp_path, json.loads((tmp_path / "run.json").read_text()), resume=True).save(
+        Checkpoint(4, 4, 0, before, moments)
+    )
+    assert not folder.exists()
+    encoder, _ = load_encoder(tmp_path)
+    batch = assembler.batch(np.arange(12))
+    assert torch.equal(encoder.graphs(batch), objective.eval().encoder.graphs(batch))
+    newest = Run(tmp_path, json.loads((tmp_path / "run.json").read_text()), resume=True).newest()
+    assert newest is not None
+    assert newest.optimizer.keys() == {f"exp_avg.{name}" for name in objective.state_dict()}

@@ -1,0 +1,133 @@
+"""From the finished parts of `benchmarks.node_results` to Markdown."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.cells import Cell, minutes
+from benchmarks.comparison import Difference, over_splits, told_apart
+from benchmarks.report import counted
+from graphkin.trainer.downstream.published import published
+from graphkin.trainer.downstream.split import FOLDS
+from graphkin.trainer.strategy import LEARNED_BY, Strategy
+
+PRETRAINED: tuple[Strategy, ...] = ("gcc", "hgc-fo", "hgc-ho")
+ENCODERS = {"random": "scratch", "gcc": "GCC", "hgc-fo": "HGC(FO)", "hgc-ho": "HGC(HO)"}
+NULLS = {"majority": "most frequent class", "degree": "degrees"}
+"""What needs no encoder: they stand beside the others, frozen and fine-tuned."""
+ARMS = NULLS | ENCODERS
+
+_AGAINST = ("degree", "random", "gcc", "hgc-fo")
+_TEST_SHARE = 1 / 9  # test nodes for each one trained on
+
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NodeResults:
+    """Finished parts, as `benchmarks.node_results` makes them, each with wall and processor seconds.
+
+    data         nodes, classes, edges of the graph to be classified.
+    ingest       nodes, links and edges of the collection to learn from; of its time only the wall is known.
+    pretraining  by (arm, seed).
+    frozen       by (arm, seed), nulls having seed 0 alone: scores, of each fold.
+    finetuning   by (arm, seed, fold): accuracy.
+    """
+
+    steps: int
+    epochs: int
+    seeds: list[int]
+    data: Cell = field(default_factory=dict)
+    ingest: Cell = field(default_factory=dict)
+    pretraining: dict[tuple[str, int], Cell] = field(default_factory=dict)
+    frozen: dict[tuple[str, int], Cell] = field(default_factory=dict)
+    finetuning: dict[tuple[str, int, int], Cell] = field(default_factory=dict)
+
+    def scores(self, arm: str, finetuned: bool) -> Scores:
+        """(S, R): by seed and fold. Nulls are the same for all seeds."""
+        if arm in NULLS:
+            return np.array([self.frozen[arm, 0]["scores"]] * len(self.seeds))
+        if finetuned:
+            return np.array(
+                [[self.finetuning[arm, seed, fold]["accuracy"] for fold in range(FOLDS)] for seed in self.seeds]
+            )
+        return np.array([self.frozen[arm, seed]["scores"] for seed in self.seeds])
+
+
+def report(results: NodeResults) -> str:
+    return "\n".join([*_scores(results), "", *_published(), "", *_times(results), ""])
+
+
+def _scores(results: NodeResults) -> Iterator[str]:
+    seeds = counted(len(results.seeds), "seed")
+    yield "## US-Airport"
+    yield ""
+    yield (
+        f"{results.data['nodes']:,} nodes of {results.data['classes']} classes, {results.data['edges']:,} edges. "
+        f"Accuracy (micro-F1) on {FOLDS} stratified folds, the same for all arms; {seeds} of pre-training, of "
+        f"{results.steps:,} steps each at batch 32, on {results.ingest['nodes']:,} nodes of other graphs; frozen, "
+        f"logistic regression, or {results.epochs} epochs of fine-tuning, of which the last counts. Mean ± standard "
+        "deviation over the folds; differences ± standard error [95 % interval], corrected for overlapping training "
+        "sets (Nadeau and Bengio, 2003), the spread of the seeds added where there are several. Bold: 0 is "
+        "outside. Fold 0 alone is the published split."
+    )
+    yield ""
+    columns = ["how", "arm", "accuracy", *(f"minus {ARMS[each]}" for each in _AGAINST), "fold 0"]
+    yield f"| {' | '.join(columns)} |"
+    yield f"|{'---|' * len(columns)}"
+    told: list[Difference] = []
+    for how, finetuned in (("frozen", False), ("fine-tuned", True)):
+        scores = {arm: results.scores(arm, finetuned) for arm in ARMS}
+        for arm in ENCODERS if finetuned else ARMS:
+            yield _row(how, arm, scores, told)
+    yield ""
+    yield told_apart(told)
+
+
+def _row(how: str, arm: str, scores: dict[str, Scores], told: list[Difference]) -> str:
+    """A line of the table; its differences are added to `told`, each pair of arms once."""
+    before = [*ARMS][: [*ARMS].index(arm)]
+    others = [each for each in _AGAINST if each in before]
+    differences = [over_splits(scores[arm] - scores[other], _TEST_SHARE) for other in others]
+    told += differences
+    means = scores[arm].mean(0)
+    cells = [how, ARMS[arm], f"{means.mean():.4f} ± {means.std(ddof=1):.4f}", *map(str, differences)]
+    cells += [""] * (len(_AGAINST) - len(others))
+    return f"| {' | '.join([*cells, f'{means[0]:.4f}'])} |"
+
+
+def _published() -> Iterator[str]:
+    yield "Published, micro-F1 on one split (T3):"
+    yield ""
+    yield "| row | US-Airport |"
+    yield "|---|---|"
+    rows: dict[str, str] = {}
+    for strategy in LEARNED_BY["node"]:
+        rows |= published("gin", strategy, "usa-airports")
+    yield from (f"| {name} | {score} |" for name, score in rows.items())
+
+
+def _times(results: NodeResults) -> Iterator[str]:
+    yield "## Time"
+    yield ""
+    yield (
+        "Minutes by the clock, and in brackets those of processor time, in sum over seeds and folds. All arms take "
+        "equally many steps of equally many graphs; GCC draws these subgraphs in its steps, HGC reads stored ones."
+    )
+    yield ""
+    yield "| part | arm | minutes |"
+    yield "|---|---|---|"
+    size = f"{results.ingest['nodes']:,} nodes, {results.ingest['edges']:,} edges"
+    yield f"| ingest | {size} | {minutes([results.ingest])} |"
+    parts: tuple[tuple[str, Mapping[Any, Cell]], ...] = (
+        ("pre-training", results.pretraining),
+        ("frozen", results.frozen),
+        ("fine-tuning", results.finetuning),
+    )
+    for part, cells in parts:
+        for arm in ARMS:
+            if mine := [cell for (own, *_), cell in cells.items() if own == arm]:
+                yield f"| {part} | {ARMS[arm]} | {minutes(mine)} |"

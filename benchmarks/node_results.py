@@ -1,0 +1,229 @@
+"""What pre-training is worth on nodes of a graph never seen (method.md E3, T3): 10-fold stratified cross-validation.
+
+    python -m benchmarks.node_results [--steps 10000] [--epochs 100] [--seeds 0 1 2] [--work node-results]
+        [--graphs facebook github twitch_de twitch_fr]
+
+Pre-training: GIN of 5 layers and width 64 with momentum contrast, at its published settings but for the steps, on the
+nodes of four graphs, as `graphkin ingest nodes` makes them one collection with its default recipe (served over HTTP):
+GCC, whose positive is another subgraph of the same node, and HGC with first-order and high-order positives. All take
+equally many steps from equal initial weights, and encode 64 subgraphs in each; the times are reported.
+
+The fourth encoder are the initial weights; frozen, their batch normalisation is calibrated on 512 of the subgraphs that
+the others were pre-trained on. Beside them stand what needs no encoder: the most frequent class of the training part,
+and logistic regression on a node's degree and its logarithm.
+
+Scores are accuracies on US-Airport in folds that are the same for all arms. Frozen: logistic regression on the
+embeddings, standardised, its regularisation chosen inside the training part. Fine-tuned: at the published settings; the
+last epoch counts.
+
+Every finished part is a JSON file in --work, and pre-training has checkpoints: a command that was killed goes on where
+it was. The report is printed and left there as report.md. Needs ../shared.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from benchmarks.calibration import calibrate
+from benchmarks.cells import Cell, Stopwatch, finished
+from benchmarks.node_report import ENCODERS, PRETRAINED, NodeResults, report
+from benchmarks.pretraining import pretrained
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
+from graphkin.cli import run as graphkin
+from graphkin.trainer.downstream.edge_list import read_edges
+from graphkin.trainer.downstream.embed import embed
+from graphkin.trainer.downstream.finetune import NODES, Start, finetune
+from graphkin.trainer.downstream.frozen import class_scores
+from graphkin.trainer.downstream.nodes import NodeDataset, read_nodes
+from graphkin.trainer.downstream.split import FOLDS
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.online import OnlineSource, default_cache
+from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.objective import make_encoder
+from graphkin.trainer.pretraining.pretrained import load_encoder
+from graphkin.trainer.strategy import Strategy
+
+GRAPHS = ("facebook", "github", "twitch_de", "twitch_fr")
+
+_DATA = Path(__file__).parents[2] / "shared" / "data" / "nodes"
+_AIRPORTS = _DATA / "usa-airports.edgelist"
+_COLLECTION = "nodes"
+_CALIBRATION = 512  # subgraphs
+_CHECKPOINT = 500  # steps
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is measured. Finished parts lie in a folder named after the graphs and the steps of pre-training."""
+
+    work: Path
+    steps: int
+    epochs: int
+    graphs: tuple[str, ...]
+
+    @property
+    def store(self) -> Path:
+        return self._collected / "store"
+
+    def ingest(self) -> Path:
+        """The file of the first part."""
+        return self._collected / "ingest.json"
+
+    def run(self, arm: str, seed: int) -> Path:
+        """The folder of a pre-training run."""
+        return self._folder / "runs" / f"{arm}-{seed}"
+
+    def cell(self, kind: str, *names: object) -> Path:
+        """The file of a finished part."""
+        return self._folder / kind / f"{'-'.join(map(str, names))}.json"
+
+    @property
+    def _collected(self) -> Path:
+        return self.work / "-".join(self.graphs)
+
+    @property
+    def _folder(self) -> Path:
+        return self._collected / f"{self.steps}-steps"
+
+
+@cache
+def airports() -> NodeDataset:
+    return read_nodes(_AIRPORTS, _DATA / "labels-usa-airports.txt")
+
+
+@contextmanager
+def served(options: Options) -> Iterator[str]:
+    """The URL of a server of the store."""
+    settings = Settings(store=options.store, port=0, cache_dir=options.work / "server-cache")
+    with Server(settings).running() as url:
+        yield url
+
+
+def ingested(options: Options) -> Cell:
+    """Make the collection; in several processes, so only a clock tells."""
+    files = [_DATA / f"{name}_edges.csv.gz" for name in options.graphs]
+    stopwatch = Stopwatch()
+    place = ("--store", options.store, "--collection", _COLLECTION)
+    code = graphkin([str(each) for each in ("ingest", "nodes", *files, *place)])
+    if code:
+        raise SystemExit(code)
+    seconds = stopwatch.read()["seconds"]
+    with served(options) as url, source_of(options, PretrainConfig.of("hgc-fo", kind="node"), url) as source:
+        edges, links = len(source.edges()), len(source.links())
+        return {"nodes": source.generation.size, "edges": edges, "links": links, "seconds": seconds}
+
+
+def source_of(options: Options, config: PretrainConfig, url: str) -> OnlineSource:
+    return OnlineSource(url, _COLLECTION, config.draws, features, default_cache(options.work / "cache"))
+
+
+def trained(options: Options, strategy: Strategy, seed: int, url: Callable[[], str]) -> Cell:
+    config = PretrainConfig.of(strategy, kind="node", seed=seed, max_steps=options.steps)
+    return pretrained(config, source_of(options, config, url()), options.run(strategy, seed), _CHECKPOINT)
+
+
+def encoder(options: Options, arm: str, seed: int, url: Callable[[], str]) -> Encoder:
+    """A pre-trained one, or what pre-training with this seed begins with, calibrated."""
+    if arm != "random":
+        return load_encoder(options.run(arm, seed))[0]
+    torch.manual_seed(seed)
+    made = make_encoder(Model.of("node"))
+    with source_of(options, PretrainConfig.of("gcc", kind="node"), url()) as source:
+        corpus = source.corpus()
+    seen = np.random.default_rng(0).choice(corpus.size, min(_CALIBRATION, corpus.size), replace=False)
+    calibrate(made, corpus, np.sort(seen))
+    return made
+
+
+def frozen(options: Options, arm: str, seed: int, url: Callable[[], str]) -> Cell:
+    """The scores on all folds."""
+    data, stopwatch = airports(), Stopwatch()
+    match arm:
+        case "majority":
+            scores = [
+                _share(data, np.bincount(data.labels[split.train]).argmax(), split.test) for split in data.splits()
+            ]
+        case "degree":
+            scores = _regression(data, np.stack([data.degree, np.log(data.degree)], axis=1))
+        case _:
+            scores = _regression(data, embed(encoder(options, arm, seed, url), data.corpus))
+    return {"scores": scores, **stopwatch.read()}
+
+
+def _share(data: NodeDataset, guess: np.intp, rows: NDArray[np.int64]) -> float:
+    """Of nodes that are of this class."""
+    return float((data.labels[rows] == guess).mean())
+
+
+def _regression(data: NodeDataset, vectors: NDArray[np.floating[Any]]) -> list[float]:
+    splits = data.splits()
+    given = [(class_scores(vectors, data.labels, split.train, split.test, 0), split.test) for split in splits]
+    return [data.scores(*each)[0] for each in given]
+
+
+def finetuned(options: Options, arm: str, seed: int, fold: int) -> Cell:
+    data, stopwatch = airports(), Stopwatch()
+    start = Start(Model.of("node")) if arm == "random" else Start.of(options.run(arm, seed))
+    run = finetune(start, data, data.splits()[fold], replace(NODES, epochs=options.epochs), seed)
+    return {"accuracy": run.main.score, "run": asdict(run), **stopwatch.read()}
+
+
+def described() -> Cell:
+    data = airports()
+    network, _ = read_edges(_AIRPORTS)
+    return {"nodes": data.corpus.size, "classes": data.outputs, "edges": len(network.indices) // 2}
+
+
+def measure(options: Options, seeds: Sequence[int]) -> NodeResults:
+    """Everything; what has been finished already is only read. All of a seed before the next."""
+    results = NodeResults(options.steps, options.epochs, [*seeds], data=described())
+    options.work.mkdir(parents=True, exist_ok=True)
+    results.ingest.update(finished(options.ingest(), partial(ingested, options)))
+    with ExitStack() as stack:
+        url = cache(lambda: stack.enter_context(served(options)))
+        for arm in ("majority", "degree"):
+            path = options.cell("frozen", arm)
+            results.frozen[arm, 0] = finished(path, partial(frozen, options, arm, 0, url))
+        for seed in seeds:
+            for strategy in PRETRAINED:
+                path = options.cell("pretraining", strategy, seed)
+                make = partial(trained, options, strategy, seed, url)
+                results.pretraining[strategy, seed] = finished(path, make)
+            for arm in ENCODERS:
+                path = options.cell("frozen", arm, seed)
+                results.frozen[arm, seed] = finished(path, partial(frozen, options, arm, seed, url))
+            for fold in range(FOLDS):
+                for arm in ENCODERS:
+                    path = options.cell(f"finetune-{options.epochs}", arm, seed, fold)
+                    make = partial(finetuned, options, arm, seed, fold)
+                    results.finetuning[arm, seed, fold] = finished(path, make)
+    return results
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=10_000, help="of pre-training, at batch 32")
+    parser.add_argument("--epochs", type=int, default=NODES.epochs, help="of fine-tuning")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="of pre-training and fine-tuning")
+    parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=GRAPHS, help="to pre-train on")
+    parser.add_argument("--work", type=Path, default=Path("node-results"))
+    given = parser.parse_args()
+    if not _DATA.is_dir():
+        parser.error("../shared/data/nodes is missing: there is nothing to learn from")
+    text = report(measure(Options(given.work, given.steps, given.epochs, tuple(given.graphs)), given.seeds))
+    (given.work / "report.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

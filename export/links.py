@@ -1,0 +1,37 @@
+"""Links of the big graph whose nodes the items are, as batches and as CSV."""
+
+import io
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from graphkin.store.records import LINK_SCHEMA, Int32, Links
+
+_SOURCES = 65_536  # of a batch
+
+
+def batches(links: Links, sources: range, among: Int32 | None = None) -> Iterator[pa.RecordBatch]:
+    """Each link once, source < target, ordered by source, then target: those with their source in this range, and both
+    ends among some ids if these are given."""
+    chosen = None if among is None else np.isin(np.arange(len(links.indptr) - 1), among)
+    for begin in range(sources.start, sources.stop, _SOURCES):
+        end = min(begin + _SOURCES, sources.stop)
+        rows = slice(links.indptr[begin], links.indptr[end])
+        source = np.repeat(np.arange(begin, end, dtype=np.int32), np.diff(links.indptr[begin : end + 1]))
+        target = links.indices[rows]
+        kept = source < target
+        if chosen is not None:
+            kept &= chosen[source] & chosen[target]
+        if kept.any():
+            yield pa.record_batch([source[kept], target[kept]], schema=LINK_SCHEMA)
+
+
+def csv_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+    """A header and one line a link, a piece per batch."""
+    yield f"{','.join(LINK_SCHEMA.names)}\n".encode()
+    for batch in batches:
+        text = io.BytesIO()
+        pyarrow.csv.write_csv(batch, text, pyarrow.csv.WriteOptions(include_header=False))
+        yield text.getvalue()

@@ -1,0 +1,104 @@
+"""Edge lists: `source target [weight]`, split by spaces or tabs; lines that begin with # are comments."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graphkin.ingest.readers.records import HAS_NUL, MAX_RECORD, NOT_UTF8
+from graphkin.protocol.errors import InvalidInput
+from graphkin.store.records import Int64
+
+Fault = tuple[int, str, str]
+"""(1-based line, its text, why it is no edge)"""
+
+NO_EDGE = "is no edge, `source target [weight]`"
+"""How the reason begins for a line of other columns."""
+
+_BLOCK = 1 << 22  # bytes
+_NEWLINE, _SPACES = 10, (9, 11, 12, 13, 32)
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf|nan)$"
+
+
+@dataclass(frozen=True)
+class NamedEdges:
+    """Some edges of a file: line (n,) 1-based; source, target (n,) names of nodes; and lines that are none."""
+
+    line: Int64
+    source: pa.StringArray
+    target: pa.StringArray
+    faults: list[Fault] = field(default_factory=list)
+
+
+def read_edgelist(path: str, stream: IO[bytes], line: int = 1, comment: bytes = b"#") -> Iterator[NamedEdges]:
+    """Block by block; `line` is the number of the stream's first. A weight must be a number, and is not kept.
+
+    Raises `InvalidInput` for a line that is too long to be an edge.
+    """
+    rest = b""
+    while data := stream.read(_BLOCK):
+        head, newline, rest = (rest + data).rpartition(b"\n")
+        if len(rest) > MAX_RECORD:
+            raise InvalidInput(f"{path} is no edge list", given=f"a line of more than {MAX_RECORD:,} bytes")
+        if newline:
+            yield _parsed(head + newline, line, comment)
+            line += head.count(b"\n") + 1
+    if rest:
+        yield _parsed(rest + b"\n", line, comment)
+
+
+def _parsed(block: bytes, first_line: int, comment: bytes) -> NamedEdges:
+    block, faults = _sound(block, first_line)
+    content = np.frombuffer(block, np.uint8)
+    newline = content == _NEWLINE
+    apart = newline | np.isin(content, _SPACES)
+    begins = np.flatnonzero(~apart & np.append(True, apart[:-1]))
+    ends = np.flatnonzero(apart & np.append(False, ~apart[:-1]))
+    line = (np.cumsum(newline) - newline)[begins]
+    numbers, at, tokens = np.unique(line, return_index=True, return_counts=True)
+    told = content[begins[at]] != comment[0]
+    numbers, at, tokens = numbers[told], at[told], tokens[told]
+    edge = (tokens == 2) | (tokens == 3)
+    weighted = np.flatnonzero(tokens == 3)
+    weights = _texts(content, begins[at[weighted] + 2], ends[at[weighted] + 2])
+    edge[weighted[~np.asarray(pc.match_substring_regex(weights, _NUMBER))]] = False
+    lines = block.split(b"\n") if not edge.all() else []
+    for number, count in zip(numbers[~edge].tolist(), tokens[~edge].tolist(), strict=True):
+        why = "its weight is no number" if count == 3 else f"has {count} columns"
+        faults.append((first_line + number, lines[number].decode(), f"{NO_EDGE}: {why}"))
+    first = at[edge]
+    return NamedEdges(
+        first_line + numbers[edge],
+        _texts(content, begins[first], ends[first]),
+        _texts(content, begins[first + 1], ends[first + 1]),
+        sorted(faults),
+    )
+
+
+def _sound(block: bytes, first_line: int) -> tuple[bytes, list[Fault]]:
+    """The block with lines left empty that are no clean UTF-8, and these."""
+    try:
+        block.decode()
+        if b"\0" not in block:
+            return block, []
+    except UnicodeDecodeError:
+        pass
+    lines, faults = block.split(b"\n"), []
+    for number, line in enumerate(lines):
+        text = line.decode(errors="backslashreplace")
+        if "\0" in text or text.encode() != line:
+            faults.append((first_line + number, text.replace("\0", "\\x00"), HAS_NUL if b"\0" in line else NOT_UTF8))
+            lines[number] = b""
+    return b"\n".join(lines), faults
+
+
+def _texts(content: np.ndarray, begin: Int64, end: Int64) -> pa.StringArray:
+    """The bytes from begin (n,) to end (n,), as texts."""
+    lengths = end - begin
+    offsets = np.append(0, np.cumsum(lengths))
+    places = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], lengths)
+    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(content[places])]
+    return pa.StringArray.from_buffers(len(begin), buffers[1], buffers[2])

@@ -1,0 +1,69 @@
+"""Labels of the nodes of a big graph, from a file of their own."""
+
+from collections.abc import Iterator
+from typing import IO
+
+from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
+from graphkin.ingest.readers.edgelist import NO_EDGE, Fault, read_edgelist
+from graphkin.ingest.readers.lines import read_lines
+from graphkin.ingest.readers.records import Record, faulted
+from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.nodes.network import Network
+
+_CHOSEN_BY = ("--labels", "--label-column")
+
+
+class Labels:
+    """Of nodes by name, read from a second file: a table with a header (csv, tsv), else `node label` split by spaces or
+    tabs.
+
+    The columns of a table are `node` and `label`, or `column`. Of several labels of a node the first holds.
+    """
+
+    def __init__(self, path: str, stream: IO[bytes], format: str | None, column: str | None) -> None:
+        self._path = path
+        self._faults: list[Fault] = []
+        self._found: dict[str, tuple[int, str]] = {}
+        for line, node, label in _label_rows(path, stream, format, column, self._faults):
+            line_before, before = self._found.setdefault(node, (line, label))
+            if before != label:
+                self._faults.append((line, f"{node} {label}", f"gives a node another label than line {line_before}"))
+        if not self._found:
+            raise InvalidInput(f"{path} holds no label", expected="a node and its label on each line")
+
+    def of(self, name: str) -> str | None:
+        found = self._found.get(name)
+        return None if found is None else found[1]
+
+    def unused(self, network: Network) -> Iterator[Record]:
+        """Rejections for what is said of no node, or not well."""
+        known = set(network.names.to_pylist())
+        strange = (
+            (line, name, "labels a node that no edge names")
+            for name, (line, _) in self._found.items()
+            if name not in known
+        )
+        for line, text, why in sorted([*self._faults, *strange]):
+            yield faulted(line, text, f"{why} (in {self._path})")
+
+
+def _label_rows(
+    path: str, stream: IO[bytes], format: str | None, column: str | None, faults: list[Fault]
+) -> Iterator[tuple[int, str, str]]:
+    if format in DELIMITERS:
+        columns = ("node", column or "label", _CHOSEN_BY)
+        for line, node, label, _, _, fault in read_delimited(path, read_lines(stream), DELIMITERS[format], *columns):
+            if fault or not node or label is None:
+                faults.append((line, node, fault or "has no node, or no label"))
+            else:
+                yield line, node, label
+        return
+    for block in read_edgelist(path, stream):
+        faults += [
+            (line, text, "is not `node label`" if why.startswith(NO_EDGE) else why) for line, text, why in block.faults
+        ]
+        for line, node, label in zip(
+            block.line.tolist(), block.source.to_pylist(), block.target.to_pylist(), strict=True
+        ):
+            if not (line == 1 and node == "node"):
+                yield line, node, label

@@ -1,0 +1,132 @@
+"""Adjacency matrices: Matrix Market files, and compressed sparse rows in .npz files of SciPy or NumPy."""
+
+from collections.abc import Iterator
+from typing import IO
+from zipfile import ZipFile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graphkin.ingest.readers.edgelist import NamedEdges, read_edgelist
+from graphkin.ingest.readers.raw import require_proportion
+from graphkin.protocol.errors import InvalidInput
+from graphkin.store.records import Int64
+
+MAX_NODES = 10_000_000
+"""Rows of the largest matrix that is read, whatever it holds."""
+
+_LONGEST = 1024  # bytes of a header line
+_ROW = r"^[0-9]{1,18}$"
+_ARRAYS = ("indptr", "indices", "labels")
+_SPARSE = {"indptr", "indices"}
+
+
+def read_matrix_market(path: str, stream: IO[bytes]) -> tuple[int, Iterator[NamedEdges]]:
+    """How many nodes there are, called 1 to N, and the edges. Values are not kept.
+
+    Raises `InvalidInput` for another kind of matrix, and, once all is read, for one that is not as long as it says.
+    """
+    banner = stream.readline(_LONGEST)
+    if banner.lower().split()[:3] != [b"%%matrixmarket", b"matrix", b"coordinate"]:
+        raise InvalidInput(
+            f"{path} is no sparse matrix of Matrix Market",
+            given=banner[:60].decode(errors="backslashreplace").strip(),
+            expected="%%MatrixMarket matrix coordinate ...",
+        )
+    number, line = 2, stream.readline(_LONGEST)
+    while line.startswith(b"%") or line.isspace():
+        number, line = number + 1, stream.readline(_LONGEST)
+    sizes = line.split()
+    if len(sizes) != 3 or not all(size.isdigit() for size in sizes):
+        raise InvalidInput(
+            f"line {number} of {path} does not say how large the matrix is",
+            given=line[:60].decode(errors="backslashreplace").strip(),
+            expected="numbers of rows, columns and entries",
+        )
+    rows, columns, entries = map(int, sizes)
+    _require_square(path, rows, columns)
+    return rows, _entries(path, stream, number + 1, rows, entries)
+
+
+def _entries(path: str, stream: IO[bytes], line: int, nodes: int, entries: int) -> Iterator[NamedEdges]:
+    found = 0
+    for edges in read_edgelist(path, stream, line, comment=b"%"):
+        found += len(edges.line) + len(edges.faults)
+        yield _inside(edges, nodes)
+    if found != entries:
+        raise InvalidInput(f"{path} is cut off or damaged", given=f"{found:,} entries", expected=f"{entries:,} entries")
+
+
+def _inside(edges: NamedEdges, nodes: int) -> NamedEdges:
+    """With the entries that lie outside the matrix among the faults."""
+    ends = [_row(names) for names in (edges.source, edges.target)]
+    inside = np.logical_and.reduce([(end >= 1) & (end <= nodes) for end in ends])
+    outside = np.flatnonzero(~inside).tolist()
+    faults = [
+        (int(edges.line[at]), f"{edges.source[at]} {edges.target[at]}", f"is outside a matrix of {nodes:,} rows")
+        for at in outside
+    ]
+    source, target = (pa.array(end[inside]).cast(pa.string()) for end in ends)
+    return NamedEdges(edges.line[inside], source, target, sorted([*edges.faults, *faults]))
+
+
+def _row(names: pa.StringArray) -> Int64:
+    """The numbers that are written, 0 where none is."""
+    written = pc.match_substring_regex(names, _ROW)
+    return np.asarray(pc.if_else(written, names, "0").cast(pa.int64()))
+
+
+def read_npz(path: str, stream: IO[bytes]) -> tuple[int, NamedEdges, pa.StringArray | None]:
+    """How many nodes there are, called 0 to N - 1, the edges, and the nodes' `labels` if there are any.
+
+    Arrays `indptr` (N + 1,) and `indices` are those of `scipy.sparse.save_npz`, or anybody's. Raises `InvalidInput`.
+    """
+    try:
+        arrays = _arrays(path, stream)
+        indptr, indices = (arrays[name].astype(np.int64, casting="same_kind").ravel() for name in ("indptr", "indices"))
+        nodes = len(indptr) - 1
+        if nodes < 0 or indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+            raise ValueError("indptr does not rise from 0 to the number of indices")
+        if ((indices < 0) | (indices >= nodes)).any():
+            raise ValueError(f"indices leave the {nodes:,} rows")
+        labels = arrays.get("labels")
+        if labels is not None and labels.shape != (nodes,):
+            raise ValueError(f"labels has shape {labels.shape}, not ({nodes},)")
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        raise InvalidInput(
+            f"{path} holds no compressed sparse rows: {error}",
+            expected="arrays indptr (N + 1,) and indices of a square matrix",
+        ) from error
+    owner = np.repeat(np.arange(nodes), np.diff(indptr))
+    source, target = (pa.array(end).cast(pa.string()) for end in (owner, indices))
+    told = None if labels is None else pa.array(labels.tolist()).cast(pa.string())
+    return nodes, NamedEdges(owner + 1, source, target), told
+
+
+def _arrays(path: str, stream: IO[bytes]) -> dict[str, np.ndarray]:
+    """Those that say something of the graph. None is larger than the file can be that holds it."""
+    with ZipFile(stream) as archive:
+        for entry in archive.infolist():
+            require_proportion(path, entry.file_size, entry.compress_size)
+        names = {name.removesuffix(".npy") for name in archive.namelist()}
+    stream.seek(0)
+    with np.load(stream, allow_pickle=False) as file:
+        if not names >= _SPARSE:
+            raise ValueError(f"its arrays are {', '.join(sorted(names)) or 'none'}")
+        if "shape" in names:
+            rows, columns = (int(size) for size in file["shape"])
+            _require_square(path, rows, columns)
+        found: dict[str, np.ndarray] = {name: file[name] for name in _ARRAYS if name in names}
+    if strange := [name for name, array in found.items() if not isinstance(array, np.ndarray)]:
+        raise ValueError(f"{strange[0]} is no array")
+    return found
+
+
+def _require_square(path: str, rows: int, columns: int) -> None:
+    if rows != columns or not 1 <= rows <= MAX_NODES:
+        raise InvalidInput(
+            f"{path} holds no matrix of a graph that is read",
+            given=f"{rows:,} rows and {columns:,} columns",
+            expected=f"as many columns as rows, at most {MAX_NODES:,}",
+        )

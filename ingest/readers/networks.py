@@ -1,0 +1,201 @@
+"""Files of big graphs, and a record for each of their nodes (method.md A5)."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.ingest.readers.delimited import DELIMITERS, Delimiter, read_delimited
+from graphkin.ingest.readers.edgelist import Fault, NamedEdges, read_edgelist
+from graphkin.ingest.readers.formats import WHOLE, extension, told
+from graphkin.ingest.readers.labels import Labels
+from graphkin.ingest.readers.lines import read_lines
+from graphkin.ingest.readers.matrices import MAX_NODES, read_matrix_market, read_npz
+from graphkin.ingest.readers.raw import Raw, inflate, readable, spooled
+from graphkin.ingest.readers.records import Record, batches, faulted
+from graphkin.ingest.readers.source import ReadOptions, Source, opened
+from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.nodes.describer import node_texts
+from graphkin.similarity.nodes.kind import NodeKind
+from graphkin.similarity.nodes.network import Network
+from graphkin.similarity.nodes.recipe import NodeRecipe
+from graphkin.store.records import Int32, Int64
+
+NETWORKS = {
+    ".edgelist": "edgelist",
+    ".edges": "edgelist",
+    ".txt": "edgelist",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".graphml": "graphml",
+    ".xml": "graphml",
+    ".mtx": "mtx",
+    ".npz": "npz",
+}
+"""File extension -> format, as those of other files."""
+
+_ROWS = 65_536  # of a table that are read at a time
+_CHOSEN_BY = ("--source-column", "--target-column")
+_ALONE = "is isolated: no edge joins it to another node"
+
+
+def open_network(path: str, recipe: NodeRecipe, options: ReadOptions, labels: str | None) -> Source:
+    """Open a file of big graphs, or standard input, whose nodes are the records, cut as the recipe says.
+
+    `labels` is a second file that names the nodes' labels. Raises `InvalidInput` as `open_source` does.
+    """
+    format = told(path, options.format, NodeKind.files, NETWORKS)
+    with ExitStack() as resources:
+        raw, bytes_total = opened(path, None, resources)
+        beside, said = _labels(labels, options.label_column, resources) if labels else (None, None)
+        with readable(path, raw):
+            stream, _ = inflate(path, raw, "at least one edge", whole=format in WHOLE)
+            if format == "npz":
+                stream = spooled(stream, resources)
+            read = read_network(path, stream, format, (options.source_column, options.target_column))
+            records = (record for reading in read for record in reading.records(recipe, said))
+        also = [] if beside is None or labels is None else [(labels, beside)]
+        return Source(path, NodeKind.writings[0], bytes_total, batches(records), raw, resources.pop_all(), also)
+
+
+def _labels(path: str, column: str | None, resources: ExitStack) -> tuple[Raw, Labels]:
+    raw, _ = opened(path, None, resources)
+    with readable(path, raw):
+        stream, _ = inflate(path, raw, "at least one label")
+        found = Labels(path, stream, NETWORKS.get(extension(path)), column)
+        raw.read_to(None)
+    return raw, found
+
+
+@dataclass
+class _Nodes:
+    """Numbers of nodes in order of first appearance; `line` of each, where that was."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    line: list[int] = field(default_factory=list)
+
+    def of(self, names: pa.StringArray, lines: Int64) -> Int32:
+        """(n,) their numbers, new ones too. Raises `InvalidInput` for too many nodes."""
+        encoded = names.dictionary_encode()
+        codes = np.asarray(encoded.indices)
+        _, first = np.unique(codes, return_index=True)
+        for name, at in zip(encoded.dictionary.to_pylist(), first.tolist(), strict=True):
+            if name not in self.numbers:
+                self.numbers[name] = len(self.line)
+                self.line.append(int(lines[at]))
+        if len(self.line) > MAX_NODES:
+            raise InvalidInput(
+                "this graph has too many nodes", given=f"{len(self.line):,}", expected=f"at most {MAX_NODES:,}"
+            )
+        numbers = (self.numbers[name] for name in encoded.dictionary.to_pylist())
+        return np.fromiter(numbers, np.int32, len(encoded.dictionary))[codes]
+
+    def names(self) -> pa.StringArray:
+        return pa.array(self.numbers, pa.string())
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A big graph that has been read: the line on which each node is first named, and lines that are no edges."""
+
+    network: Network
+    line: list[int]
+    faults: list[Fault]
+
+    @classmethod
+    def of(cls, path: str, blocks: Iterable[NamedEdges], nodes: _Nodes | None = None) -> "Reading":
+        """Raises `InvalidInput` where there is no edge at all."""
+        nodes = nodes or _Nodes()
+        ends: list[Int32] = [np.empty((2, 0), np.int32)]
+        faults: list[Fault] = []
+        for edges in blocks:
+            both = pa.concat_arrays([edges.source, edges.target])
+            order = np.arange(2 * len(edges.line)).reshape(2, -1).T.ravel()  # as they are read: source, target, source
+            ends.append(nodes.of(both.take(pa.array(order)), np.repeat(edges.line, 2)).reshape(-1, 2).T)
+            faults += edges.faults
+        source, target = np.concatenate(ends, axis=1)
+        if not len(source):
+            first = f"line {faults[0][0]} {faults[0][2]}" if faults else "nothing that could be one"
+            raise InvalidInput(f"{path} holds no edge", given=first, expected="at least one")
+        return cls(Network.of(nodes.names(), source, target), nodes.line, faults)
+
+    def records(self, recipe: NodeRecipe, labels: Labels | None) -> Iterator[Record]:
+        """One for every node, in order of their numbers; then lines that are no edges, and labels of no node."""
+        yield from _node_records(self, recipe, labels)
+        for line, text, why in self.faults:
+            yield faulted(line, text, why)
+        if labels is not None:
+            yield from labels.unused(self.network)
+
+
+def _node_records(reading: Reading, recipe: NodeRecipe, labels: Labels | None) -> Iterator[Record]:
+    network = reading.network
+    degrees = np.diff(network.links.indptr).tolist()
+    own = [None] * len(network) if network.labels is None else network.labels.to_pylist()
+    columns = (network.names.to_pylist(), reading.line, degrees, own, node_texts(network, recipe))
+    for name, line, degree, label, text in zip(*columns, strict=True):
+        told = label if labels is None else labels.of(name)
+        keys = ["graph"] if told is None else ["graph", "label"]
+        if degree:
+            yield line, text, name, keys, [network.digest, *([] if told is None else [told])], None
+        else:
+            yield faulted(line, name, _ALONE)
+
+
+def read_network(
+    path: str, stream: IO[bytes], format: str, columns: tuple[str | None, str | None]
+) -> Iterator[Reading]:
+    """The big graphs of a file; a table has the ends of edges in columns `source` and `target`, or those named."""
+    match format:
+        case "edgelist":
+            yield Reading.of(path, read_edgelist(path, stream))
+        case "csv" | "tsv":
+            yield Reading.of(path, _table(path, stream, DELIMITERS[format], columns))
+        case "mtx":
+            count, blocks = read_matrix_market(path, stream)
+            yield Reading.of(path, blocks, _numbered(range(1, count + 1)))
+        case "npz":
+            count, edges, labels = read_npz(path, stream)
+            reading = Reading.of(path, [edges], _numbered(range(count)))
+            yield replace(reading, network=replace(reading.network, labels=labels))
+        case "graphml":
+            yield from _graphml(path, stream)
+
+
+def _numbered(names: range) -> _Nodes:
+    return _Nodes({str(name): number for number, name in enumerate(names)}, [*range(1, len(names) + 1)])
+
+
+def _table(
+    path: str, stream: IO[bytes], delimiter: Delimiter, columns: tuple[str | None, str | None]
+) -> Iterator[NamedEdges]:
+    source, target = (given or usual for given, usual in zip(columns, ("source", "target"), strict=True))
+    records = read_delimited(path, read_lines(stream), delimiter, source, target, _CHOSEN_BY)
+    while rows := [*islice(records, _ROWS)]:
+        edges = [(line, text, name) for line, text, name, *_, fault in rows if not fault and text and name]
+        faults = [
+            (line, text, fault or "has no source, or no target")
+            for line, text, name, *_, fault in rows
+            if fault or not (text and name)
+        ]
+        line, sources, targets = zip(*edges, strict=True) if edges else ((), (), ())
+        yield NamedEdges(
+            np.array(line, np.int64), pa.array(sources, pa.string()), pa.array(targets, pa.string()), faults
+        )
+
+
+def _graphml(path: str, stream: IO[bytes]) -> Iterator[Reading]:
+    from graphkin.ingest.readers.graphml import read_graphs  # NetworkX takes its time to be imported
+
+    for line, graph in read_graphs(path, stream):
+        names = [str(node) for node in graph]
+        number = {node: at for at, node in enumerate(graph)}
+        ends = np.array([(number[u], number[v]) for u, v in graph.edges()], np.int32).reshape(-1, 2).T
+        told = [data.get("label") for _, data in graph.nodes(data=True)]
+        labels = pa.array([None if label is None else str(label) for label in told], pa.string())
+        network = Network.of(pa.array(names, pa.string()), ends[0], ends[1], labels)
+        yield Reading(network, [line] * len(names), [])

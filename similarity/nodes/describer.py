@@ -1,0 +1,91 @@
+"""What the item table keeps of a node."""
+
+import json
+from collections.abc import Iterator
+from importlib.metadata import version
+
+import pyarrow as pa
+
+from graphkin.similarity.describer import Describer
+from graphkin.similarity.graphs.describer import read_structure
+from graphkin.similarity.graphs.wl import Features
+from graphkin.similarity.nodes.network import Network
+from graphkin.similarity.nodes.recipe import NodeRecipe
+from graphkin.similarity.nodes.walks import surroundings
+from graphkin.store.identity import content_digest
+
+_DECIDING = {"schema_version", "labels", "iterations", "tie_seed"}
+
+
+def node_texts(network: Network, recipe: NodeRecipe) -> Iterator[str]:
+    """What a record says of each node: its graph, its number in it, its neighbours, what was dropped at it, and the
+    subgraph around it."""
+    indptr, indices = network.links.indptr, network.links.indices
+    for block in surroundings(network, recipe):
+        for row in range(len(block)):
+            node = block.begin + row
+            yield json.dumps(
+                {
+                    "graph": network.digest,
+                    "node": node,
+                    "neighbors": indices[indptr[node] : indptr[node + 1]].tolist(),
+                    "self_loops": int(network.loops[node]),
+                    "repeated_edges": int(network.repeated[node]),
+                    "num_nodes": int(block.node_offsets[row + 1] - block.node_offsets[row]),
+                    "edges": block.edges[block.edge_offsets[row] : block.edge_offsets[row + 1]].tolist(),
+                    "centre": 0,
+                },
+                separators=(",", ":"),
+            )
+
+
+def node_digest(recipe: NodeRecipe, graph: str, name: str) -> bytes:
+    """Which node it is: nodes are the same if graph and name are."""
+    return content_digest(f"{graph}\0{name}", recipe.tie_seed)
+
+
+class NodeDescriber(Describer[NodeRecipe]):
+    """Of the texts of `node_texts`. `neighbors` are numbers of nodes of the same graph."""
+
+    schema = pa.schema(
+        [
+            ("structure", pa.large_string()),
+            ("degree", pa.int32()),
+            ("nodes", pa.int32()),
+            ("edges", pa.int32()),
+            ("self_loops", pa.int32()),
+            ("repeated_edges", pa.int32()),
+            ("subtree", pa.large_list(pa.uint64())),
+            ("count", pa.large_list(pa.int32())),
+            ("digest", pa.binary(16)),
+            ("graph", pa.string()),
+            ("node", pa.int32()),
+            ("neighbors", pa.large_list(pa.int32())),
+        ]
+    )
+
+    preload = ("graphkin.similarity.nodes.loaded",)
+
+    def __init__(self, recipe: NodeRecipe, max_size: int) -> None:
+        self._recipe = recipe
+        self._max_size = max_size
+        self.key = f"{recipe.model_dump_json(include=_DECIDING)} {max_size} {version('graphkin')}".encode()
+
+    def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+        structure = read_structure(text, self._recipe, self._max_size)
+        said = json.loads(text)
+        features = Features.of([structure], self._recipe)
+        return (
+            structure.text,
+            len(said["neighbors"]),
+            structure.nodes,
+            len(structure.edges),
+            said["self_loops"],
+            said["repeated_edges"],
+            features.subtree,
+            features.count,
+            node_digest(self._recipe, said["graph"], name or ""),
+            said["graph"],
+            said["node"],
+            said["neighbors"],
+        )

@@ -1,0 +1,77 @@
+"""Nodes as the join sees them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from graphkin.similarity.columns import lists
+from graphkin.similarity.graphs.descriptors import GraphDescriptors
+from graphkin.similarity.join import Pairs
+from graphkin.similarity.kind import Advance, Content
+from graphkin.similarity.nodes.proximity import near
+from graphkin.similarity.nodes.recipe import NodeRecipe
+from graphkin.similarity.threads import in_order
+from graphkin.store import csr
+from graphkin.store.records import Links
+
+_SOURCES = 256  # of a task
+
+
+@dataclass(frozen=True)
+class NodeDescriptors(GraphDescriptors):
+    """The subgraphs of N nodes, and the links among these."""
+
+    recipe: NodeRecipe
+    links: Links
+
+    @classmethod
+    def around(cls, graphs: GraphDescriptors, recipe: NodeRecipe, links: Links) -> Self:
+        """Of subgraphs as graphs are."""
+        return cls(**{**vars(graphs), "recipe": recipe}, links=links)
+
+    @property
+    def content(self) -> Sequence[Content]:
+        if self.recipe.kernel == "wl":
+            return super().content
+        return self.links.indptr, self.links.indices
+
+    def index(self) -> Mapping[str, NDArray[Any]]:
+        return super().index() if self.recipe.kernel == "wl" else {}
+
+    def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        return (
+            super().pairs(begin, threads, advance)
+            if self.recipe.kernel == "wl"
+            else self._near(begin, threads, advance)
+        )
+
+    def _near(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        tasks = [range(len(self))[start : start + _SOURCES] for start in range(0, len(self), _SOURCES)]
+        advance(sum(map(len, tasks[:begin])))
+        calls = (partial(near, self.links, sources, self.recipe.radius) for sources in tasks[begin:])
+        for sources, (left, right, distance) in zip(tasks[begin:], in_order(calls, threads), strict=True):
+            similarity = 1 / (1 + distance.astype(np.float64))
+            similar = similarity >= self.recipe.threshold
+            yield Pairs(left[similar], right[similar], similarity[similar])
+            advance(len(sources))
+
+
+def links_among(items: pa.Table) -> Links:
+    """Those of nodes as their describer describes them, by their ids as items."""
+    graph = np.asarray(items["graph"].combine_chunks().dictionary_encode().indices, np.int64)
+    node, (degree, neighbors) = np.asarray(items["node"], np.int64), lists(items["neighbors"])
+    most = int(max(node.max(), neighbors.max(initial=0))) + 1
+    key, owner = graph * most + node, np.repeat(np.arange(len(items), dtype=np.int32), degree)
+    wanted = graph[owner] * most + neighbors
+    order = np.argsort(key)
+    place = np.minimum(np.searchsorted(key, wanted, sorter=order), len(key) - 1)
+    neighbor = order[place].astype(np.int32)
+    kept = (key[neighbor] == wanted) & (owner < neighbor)
+    source, target = owner[kept], neighbor[kept]
+    by_ends = np.lexsort((target, source))
+    return csr.links(source[by_ends], target[by_ends], len(items))

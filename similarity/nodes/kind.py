@@ -1,0 +1,85 @@
+"""Nodes of big graphs as one kind of item."""
+
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.similarity.graphs.descriptors import GraphDescriptors
+from graphkin.similarity.graphs.recomputed import descriptors_of, recomputed_similarities, wrong_sizes
+from graphkin.similarity.graphs.search import GraphSearch, read_graph
+from graphkin.similarity.kind import Kind, Query
+from graphkin.similarity.nodes.describer import NodeDescriber, node_digest, node_texts
+from graphkin.similarity.nodes.descriptors import NodeDescriptors, links_among
+from graphkin.similarity.nodes.network import Network
+from graphkin.similarity.nodes.recipe import NodeRecipe
+from graphkin.store.base import Generation
+from graphkin.store.records import Edges, Float64, Links
+
+
+class NodeKind(Kind[NodeRecipe]):
+    """Nodes of big graphs, compared by the structure around them, or by how near they are."""
+
+    name = "node"
+    recipe_type = NodeRecipe
+    describer = NodeDescriber
+    plural = "nodes"
+    computed = ("degree", "nodes", "edges", "self_loops", "repeated_edges")
+    writings = ("graph",)
+    files: ClassVar = dict.fromkeys(("edgelist", "csv", "tsv", "graphml", "mtx", "npz"), "graph")
+    max_size = 10_000
+
+    def descriptors(self, items: pa.Table, recipe: NodeRecipe) -> NodeDescriptors:
+        return NodeDescriptors.around(GraphDescriptors.of(items, recipe), recipe, links_among(items))
+
+    def descriptors_of(self, generation: Generation, recipe: NodeRecipe) -> NodeDescriptors:
+        graphs = descriptors_of(
+            generation, recipe, lambda row: node_digest(recipe, row["graph"], next(iter(row["names"]), ""))
+        )
+        return NodeDescriptors.around(graphs, recipe, links_of(generation))
+
+    def specimen(self, recipe: NodeRecipe) -> NodeDescriptors:
+        zero = np.zeros(1, np.int32)
+        pair = Network.of(pa.array(["0", "1"]), zero, zero + 1)
+        describer = NodeDescriber(recipe, 2)
+        rows = [
+            describer.describe(text, "graph", name) for text, name in zip(node_texts(pair, recipe), "01", strict=True)
+        ]
+        return self.descriptors(pa.table([*zip(*rows, strict=True)], schema=describer.schema), recipe)
+
+    def versions(self, recipe: NodeRecipe) -> dict[str, str]:  # noqa: ARG002
+        return {}
+
+    def read(self, recipe: NodeRecipe, text: str, writing: str) -> Query:  # noqa: ARG002
+        return read_graph(recipe, text)
+
+    def search(self, generation: Generation) -> GraphSearch:
+        return GraphSearch(generation, self.recipe(generation.manifest.recipe))
+
+    def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+        return wrong_sizes(generation, sample, random)
+
+    def recomputed(self, generation: Generation, edges: Edges) -> Float64:
+        recipe = self.recipe(generation.manifest.recipe)
+        if recipe.kernel == "wl":
+            return recomputed_similarities(generation, recipe, edges)
+        import networkx as nx  # which takes its time to be imported
+
+        network = nx.from_edgelist(_ends(links_of(generation)))
+        lengths = (
+            nx.shortest_path_length(network, *ends)
+            for ends in zip(edges.source.tolist(), edges.target.tolist(), strict=True)
+        )
+        return 1 / (1 + np.fromiter(lengths, np.float64, len(edges)))
+
+
+def links_of(generation: Generation) -> Links:
+    """Of the big graph whose nodes the items are."""
+    links = generation.links()
+    assert links is not None, "collections of nodes have them"
+    return links
+
+
+def _ends(links: Links) -> list[tuple[int, int]]:
+    owner = np.repeat(np.arange(len(links.indptr) - 1), np.diff(links.indptr))
+    return [*zip(owner.tolist(), links.indices.tolist(), strict=True)]

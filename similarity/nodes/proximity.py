@@ -1,0 +1,38 @@
+"""Which nodes of a network are near each other, and by how many edges (§4.2: "node proximity")."""
+
+import numpy as np
+
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Int32, Int64, Links
+
+
+def near(links: Links, sources: range, radius: int) -> tuple[Int32, Int32, Int32]:
+    """(source, later node, distance) of every pair at most `radius` edges apart, source by source."""
+    source, node, distance = _near(links.indptr, links.indices, sources.start, sources.stop, radius)
+    return source, node, distance
+
+
+@kernel
+def _near(indptr: Int64, indices: Int32, begin: int, stop: int, radius: int) -> tuple[Int32, Int32, Int32]:
+    nodes = len(indptr) - 1
+    seen, queue, found = np.full(nodes, -1, np.int32), np.empty(nodes, np.int32), np.empty((1024, 3), np.int32)
+    written = 0
+    for source in range(begin, stop):
+        queue[0], seen[source], reached, level, distance = source, source, 1, 0, 0
+        while distance < radius and level < reached:
+            distance += 1
+            last = reached
+            for place in range(level, last):
+                for neighbor in indices[indptr[queue[place]] : indptr[queue[place] + 1]]:
+                    if seen[neighbor] == source:
+                        continue
+                    seen[neighbor] = source
+                    queue[reached] = neighbor
+                    reached += 1
+                    if neighbor > source:
+                        if written == len(found):
+                            found = np.concatenate((found, np.empty_like(found)))
+                        found[written, 0], found[written, 1], found[written, 2] = source, neighbor, distance
+                        written += 1
+            level = last
+    return found[:written, 0].copy(), found[:written, 1].copy(), found[:written, 2].copy()

@@ -1,0 +1,128 @@
+"""A collection of nodes of one big graph, served."""
+
+import io
+import json
+from typing import Any
+from xml.etree import ElementTree
+
+import httpx
+import networkx as nx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from grakel import Graph, VertexHistogram, WeisfeilerLehman
+
+URL = "/v1/collections/karate"
+SVG = "{http://www.w3.org/2000/svg}"
+CLUB = nx.karate_club_graph()
+ORDER = [*dict.fromkeys(end for edge in CLUB.edges for end in edge)]
+"""The members in the order in which the edge list names them, which is that of the ids."""
+
+
+@pytest.fixture(scope="module")
+def structures(client: httpx.Client) -> list[dict[str, Any]]:
+    reply = client.get(f"{URL}/export", params={"what": "items", "format": "arrow", "columns": ["structure"]})
+    return [json.loads(text) for text in pa.ipc.open_stream(reply.content).read_all()["structure"].to_pylist()]
+
+
+def test_a_node_is_found_by_its_name(client: httpx.Client) -> None:
+    for member in (0, 16, 33):
+        (item,) = client.get(f"{URL}/items", params={"name": f"m{member}"}).json()["items"]
+        assert (ORDER[item["id"]], item["smiles"], item["names"]) == (member, None, [f"m{member}"])
+        told = item["properties"]
+        assert (told["degree"], told["label"]) == (CLUB.degree(member), CLUB.nodes[member]["club"].replace(" ", "_"))
+        assert len(told["graph"]) == 16
+
+
+def test_whom_nobody_knows_is_a_rejection(client: httpx.Client) -> None:
+    (rejected,) = client.get(f"{URL}/rejections").json()["rejections"]
+    assert (rejected["line"], rejected["input"]) == (36, "hermit")
+    assert "no edge names" in rejected["reason"]
+
+
+def test_neighbours_are_as_similar_as_grakel_says(client: httpx.Client, structures: list[dict[str, Any]]) -> None:
+    graphs = []
+    for structure in structures:
+        graph = nx.empty_graph(structure["num_nodes"])
+        graph.add_edges_from(structure["edges"])
+        graphs.append(Graph({node: dict.fromkeys(graph[node], 1.0) for node in graph}, node_labels=dict(graph.degree)))
+    exact = WeisfeilerLehman(n_iter=3, base_graph_kernel=VertexHistogram, normalize=True).fit_transform(graphs)
+    for id in range(34):
+        for near in client.get(f"{URL}/items/{id}/neighbors").json()["neighbors"]:
+            assert near["similarity"] == pytest.approx(exact[id, near["item"]["id"]], abs=1e-6)
+
+
+def test_a_posted_graph_with_a_centre_is_compared_with_all(
+    client: httpx.Client, structures: list[dict[str, Any]]
+) -> None:
+    found = client.post(f"{URL}/search", json={"graph": structures[9], "limit": 5}).json()
+    assert found["hits"][0]["similarity"] == 1
+    assert structures[found["query"]["id"]] == structures[9]
+    without = client.post(f"{URL}/search", json={"graph": {"edges": [[0, 1]]}})
+    assert (without.status_code, "centre" in without.json()["expected"]) == (422, True)
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
+def test_the_big_graph_is_streamed(client: httpx.Client, format: str) -> None:
+    reply = client.get(f"{URL}/export", params={"what": "links", "format": format})
+    assert reply.status_code == 200, reply.text
+    rows: list[list[int]]
+    match format:
+        case "csv":
+            header, *lines = reply.text.splitlines()
+            assert header == "source,target"
+            rows = [[*map(int, line.split(","))] for line in lines]
+        case "parquet":
+            rows = [[*row.values()] for row in pq.read_table(io.BytesIO(reply.content)).to_pylist()]
+        case _:
+            rows = [[*row.values()] for row in pa.ipc.open_stream(reply.content).read_all().to_pylist()]
+    assert rows == sorted(sorted((ORDER.index(u), ORDER.index(v))) for u, v in CLUB.edges)
+
+
+def test_so_is_a_part_of_it(client: httpx.Client) -> None:
+    rows = sorted(sorted((ORDER.index(u), ORDER.index(v))) for u, v in CLUB.edges)
+    query: dict[str, str | int] = {"what": "links", "format": "csv", "start": 5, "stop": 20}
+    (_, *lines) = client.get(f"{URL}/export", params=query).text.splitlines()
+    assert lines == [f"{u},{v}" for u, v in rows if 5 <= u < 20]
+    body = {"ids": [0, 3, 9, 1, 3], "what": "links", "format": "csv"}
+    (_, *lines) = client.post(f"{URL}/export", json=body).text.splitlines()
+    assert lines == [f"{u},{v}" for u, v in rows if {u, v} <= {0, 1, 3, 9}]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("nci/export?what=links&format=csv", 409),
+        ("karate/export?what=links&format=graphml", 422),
+        ("karate/export?what=links&format=csv&start=35", 422),
+        ("karate/export?what=links&format=csv&min_similarity=0.5", 422),
+        ("karate/export?what=items&format=sdf", 409),
+        ("karate/items/0/depiction.svg?highlight=1", 409),
+    ],
+)
+def test_what_is_refused(client: httpx.Client, path: str, status: int) -> None:
+    reply = client.get(f"/v1/collections/{path}")
+    assert reply.status_code == status, reply.text
+    assert reply.json()["expected"] or status == 422
+
+
+def test_a_picture_shows_which_node_is_meant(client: httpx.Client, structures: list[dict[str, Any]]) -> None:
+    reply = client.get(f"{URL}/items/3/depiction.svg")
+    assert (reply.status_code, reply.headers["content-type"]) == (200, "image/svg+xml")
+    picture = ElementTree.fromstring(reply.content)
+    points, (centre,) = picture.findall(f"{SVG}g/{SVG}circle"), picture.findall(f"{SVG}circle")
+    assert len(points) == structures[3]["num_nodes"]
+    place, radius = (points[structures[3]["centre"]].get(name) for name in ("cx", "cy")), float(points[0].get("r", 0))
+    assert [*place] == [centre.get("cx"), centre.get("cy")]
+    assert float(centre.get("r", 0)) > radius
+    assert centre.get("fill") != picture.findall(f"{SVG}g")[-1].get("fill")
+
+
+def test_positives_are_drawn_as_of_any_kind(client: httpx.Client) -> None:
+    for policy in ("first_order", "random_walk", "second_order"):
+        drawn = client.get(f"{URL}/items/5/positives", params={"policy": policy}).json()
+        near = client.get(f"{URL}/items/5/neighbors", params={"limit": 1000}).json()["neighbors"]
+        assert not drawn["isolated"]
+        if policy == "first_order":
+            assert {each["item"]["id"] for each in drawn["positives"]} <= {each["item"]["id"] for each in near}
+        assert all(each["path"][0] == 5 for each in drawn["positives"])

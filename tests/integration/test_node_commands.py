@@ -1,0 +1,138 @@
+"""`graphkin ingest nodes`, and what the reading commands say of its collections."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+CLUB = nx.karate_club_graph()
+EDGES = "".join(f"{u} {v}\n" for u, v in CLUB.edges)
+LABELS = "node label\n" + "".join(f"{node} {side}\n" for node, side in CLUB.nodes(data="club") for side in [side[:2]])
+
+
+@pytest.fixture
+def ingest(graphkin: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+    """ingest(*given, stdin=b""): into tmp_path/store, collection c; club.edgelist and labels.txt are there."""
+    (tmp_path / "club.edgelist").write_text(EDGES)
+    (tmp_path / "labels.txt").write_text(LABELS)
+    where = ("--store", tmp_path / "store", "--collection", "c")
+    return lambda *given, **more: graphkin("ingest", "nodes", *given, *where, **more)
+
+
+@pytest.fixture
+def where(ingest: Callable[..., Any], tmp_path: Path) -> tuple[str, ...]:
+    outcome = ingest("club.edgelist", "--labels", "labels.txt")
+    assert outcome.code == 0, outcome.err
+    return ("--store", str(tmp_path / "store"), "--collection", "c")
+
+
+def generation_of(outcome: Any) -> str:
+    assert outcome.code == 0, outcome.err
+    return str(json.loads(outcome.out)["generation"])
+
+
+def test_the_same_graph_gives_the_same_generation(ingest: Callable[..., Any], tmp_path: Path) -> None:
+    """File, compression, format and workers do not enter the id; walks do."""
+    wanted = generation_of(ingest("club.edgelist", "--json"))
+    (tmp_path / "packed").write_bytes(gzip.compress(EDGES.encode()))
+    (tmp_path / "club.tsv").write_text("a\tb\n" + EDGES.replace(" ", "\t"))
+    same = [
+        ingest("club.edgelist", "--json", "--workers", 1, "--restart", 0.8, "--walks", "paper", "--max-nodes", 256),
+        ingest("packed", "--format", "edgelist", "--json", "--seed", 0, "--initial", "degree", "--iterations", 3),
+        ingest("club.tsv", "--source-column", "A", "--target-column", "b", "--json", "--similarity", "wl"),
+        ingest("-", "--format", "edgelist", "--json", "--threshold", 0, "--top-k", 70, stdin=EDGES.encode()),
+    ]
+    assert [generation_of(outcome) for outcome in same] == [wanted] * len(same)
+    for other in (("--seed", 1), ("--walks", 500), ("--restart", 0.5), ("--max-nodes", 9), ("--labels", "labels.txt")):
+        assert generation_of(ingest("club.edgelist", "--json", *other)) != wanted
+
+
+def test_what_is_said_of_it(ingest: Callable[..., Any]) -> None:
+    outcome = ingest("club.edgelist", "--labels", "labels.txt")
+    assert "34 items (34 records, 0 duplicates, 0 rejected)" in outcome.out
+    options = ("--initial", "centre", "--walks", 100, "--candidates", "window", "--closeness", 5, "--top-k", 3)
+    manifest = json.loads(ingest("club.edgelist", "--json", *options).out)
+    told = ("labels", "walks", "candidates", "closeness", "top_k", "restart", "max_nodes", "seed", "kernel")
+    assert [manifest["recipe"][name] for name in told] == ["centre", 100, "window", 5, 3, 0.8, 256, 0, "wl"]
+    assert (manifest["kind"], len(manifest["links"])) == ("node", 64)
+    near = json.loads(ingest("club.edgelist", "--json", "--similarity", "proximity", "--radius", 1, "--top-k", 0).out)
+    assert near["edges"] == CLUB.number_of_edges()
+
+
+@pytest.mark.parametrize(
+    ("given", "content", "said"),
+    [
+        (("f.edgelist",), "", "is empty"),
+        (("f.edgelist",), "# nothing\n", "holds no edge"),
+        (("f.edgelist",), "a a\nb b\n", "were rejected"),
+        (("f.edgelist",), "a b\nalone\n", "has 1 columns"),
+        (("f.mtx",), "%%MatrixMarket matrix coordinate pattern general\n9 9 1000000000\n1 2\n", "cut off or damaged"),
+        (("f.xyz",), "a b\n", "does not tell its format"),
+        (("f.csv",), "a,b\n1,2\n", "--source-column"),
+        (("f.csv", "--source-column", "a"), "a,b\n1,2\n", "--target-column"),
+        (("f.edgelist", "--labels", "absent.txt"), "a b\n", "absent.txt"),
+        (("f.edgelist", "club.edgelist", "--labels", "labels.txt"), "a b\n", "for each file or for none"),
+        (("f.edgelist", "--walks", "many"), "a b\n", "walks"),
+        (("f.edgelist", "--walks", 0), "a b\n", "walks"),
+        (("f.edgelist", "--restart", 1), "a b\n", "restart"),
+        (("f.edgelist", "--max-nodes", 1), "a b\n", "max_nodes"),
+        (("f.edgelist", "--initial", "index"), "a b\n", "--initial"),
+        (("f.edgelist", "--similarity", "proximity", "--candidates", "window"), "a b\n", "no window"),
+        (("-",), "a b\n", "--format"),
+    ],
+)
+def test_what_is_refused(
+    ingest: Callable[..., Any], tmp_path: Path, given: tuple[object, ...], content: str, said: str
+) -> None:
+    (tmp_path / str(given[0])).write_text(content)
+    outcome = ingest(*given, stdin=content.encode())
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_words_hubs_and_what_is_no_edge(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], where: tuple[str, ...], tmp_path: Path
+) -> None:
+    leaves = "".join(f"hub leaf{number}\n" for number in range(30_000))
+    (tmp_path / "star.edgelist").write_text(leaves + "leaf0 leaf1\nalone\nBücher hub 2.5\n")
+    (tmp_path / "star.labels").write_text("hub H\nnobody N\n")
+    outcome = ingest("star.edgelist", "--labels", "star.labels", "--candidates", "window", "--json")
+    assert json.loads(outcome.out)["counts"] == {"read": 30_004, "kept": 30_002, "duplicates": 0, "rejected": 2}
+    listed = json.loads(graphkin("info", *where, "--rejections", "--json").out)["rejections"]
+    assert [(row["line"], row["input"]) for row in listed] == [(30_002, "alone"), (2, "nobody")]
+    hub = json.loads(graphkin("neighbors", *where, "--name", "hub", "--json").out)["item"]
+    assert (hub["properties"]["degree"], hub["properties"]["nodes"], hub["properties"]["label"]) == (30_001, 256, "H")
+    assert graphkin("verify", "--store", where[1], "--sample", 200).code == 0
+
+
+def test_reading_commands(graphkin: Callable[..., Any], where: tuple[str, ...], tmp_path: Path) -> None:
+    near = json.loads(graphkin("neighbors", *where, "--name", "0", "--json").out)
+    assert (near["item"]["properties"]["degree"], near["item"]["properties"]["label"]) == (16, "Mr")
+    listed = json.loads(graphkin("info", "--store", where[1], "--json").out)["collections"]
+    assert [(each["name"], each["kind"], each["items"]) for each in listed] == [("c", "node", 34)]
+    assert graphkin("verify", "--store", where[1]).code == 0
+    asked = '{"edges": [[0, 1], [1, 2], [2, 0]], "centre": 2}'
+    found = json.loads(graphkin("search", *where, asked, "--json").out)
+    assert len(found["hits"]) == 10
+    refused = graphkin("search", *where, '{"edges": [[0, 1]]}')
+    assert (refused.code, '"centre"' in refused.err) == (2, True)
+    measured = json.loads(graphkin("recall", *where, "--threshold", 0.5, "--json").out)
+    assert measured["exact_pairs"] >= measured["found_pairs"] > 0
+
+
+def test_links_are_exported(graphkin: Callable[..., Any], where: tuple[str, ...], tmp_path: Path) -> None:
+    assert graphkin("export", "links", *where, "--format", "csv", "--output", "links.csv").code == 0
+    lines = (tmp_path / "links.csv").read_text().splitlines()
+    assert (lines[0], len(lines)) == ("source,target", 1 + CLUB.number_of_edges())
+    part = graphkin("export", "links", *where, "--format", "csv", "--output", "-", "--start", 3, "--stop", 9)
+    assert part.out.splitlines()[1:] == [line for line in lines[1:] if 3 <= int(line.split(",")[0]) < 9]
+    (tmp_path / "m.smi").write_text("CCO\nCCC\n")
+    graphkin("ingest", "molecules", "m.smi", "--store", "store", "--collection", "m")
+    refused = graphkin("export", "links", *where[:2], "--collection", "m", "--format", "csv", "--output", "x.csv")
+    assert (refused.code, "no nodes of a big graph" in refused.err) == (2, True)
+    assert not (tmp_path / "x.csv").exists()

@@ -1,0 +1,108 @@
+"""Nodes of a big graph, ingested and served for real: features, links, both sources, and training from either."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from graphkin.cli import run
+from graphkin.client import Graphkin
+from graphkin.protocol.errors import Conflict
+from graphkin.trainer.features.eigenvectors import laplacian_eigenvectors
+from graphkin.trainer.feed.cache import Cache
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.offline import OfflineSource
+from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.pretraining.checkpoint import read_model
+from graphkin.trainer.pretraining.pretrained import load_encoder
+from graphkin.trainer.strategy import Draws, Strategy
+
+
+@pytest.fixture(scope="module")
+def graph() -> nx.Graph:
+    return nx.powerlaw_cluster_graph(120, 3, 0.3, seed=1)
+
+
+@pytest.fixture(scope="module")
+def town(
+    graph: nx.Graph, serve: Callable[..., AbstractContextManager[str]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """A server of the collection `town`."""
+    folder = tmp_path_factory.mktemp("town")
+    (folder / "town.edgelist").write_text("".join(f"n{one} n{other}\n" for one, other in graph.edges))
+    place = ("--store", str(folder / "store"), "--collection", "town", "--workers", "1")
+    assert run(["ingest", "nodes", str(folder / "town.edgelist"), *place]) == 0
+    with serve(folder / "store") as url:
+        yield url
+
+
+def test_features_and_links_are_the_graphs(town: str, graph: nx.Graph, tmp_path: Path) -> None:
+    draws = Draws.of("gcc", kind="node")
+    with OnlineSource(town, "town", draws, features, Cache(tmp_path / "cache", 2**30)) as source:
+        corpus, links = source.corpus(), source.links()
+        np.testing.assert_array_equal(source.links(), links)  # from the cache
+    with Graphkin(town) as server:
+        items = [*server.collection("town").items()]
+    names = [item.names[0] for item in items]
+    found = {frozenset((names[one], names[other])) for one, other in links.tolist()}
+    assert found == {frozenset((f"n{one}", f"n{other}")) for one, other in graph.edges}
+    assert links.shape == (graph.number_of_edges(), 2)
+    assert links.dtype == np.int32
+    assert (source.generation.kind, corpus.size) == ("node", len(graph))
+    assert corpus.centre is not None
+    assert not corpus.centre.any()
+    np.testing.assert_array_equal(corpus.eigenvectors, laplacian_eigenvectors(corpus))
+
+
+@pytest.mark.parametrize("strategy", ["hgc-fo", "gcc"])
+def test_offline_is_what_online_was_and_trains_alike(
+    graphkin: Any, town: str, tmp_path: Path, strategy: Strategy
+) -> None:
+    place = ("--api", town, "--collection", "town", "--cache-dir", tmp_path / "cache")
+    options = ("--strategy", strategy, "--seed", 3)
+    assert graphkin("fetch", *place, *options, "--epochs", 2, "--output", tmp_path / "fetched").code == 0
+    assert (tmp_path / "fetched" / "links.npz").exists() == (strategy == "gcc")
+    draws = Draws.of(strategy, kind="node", batch_size=32, seed=3)
+    with (
+        OnlineSource(town, "town", draws, features, Cache(tmp_path / "other", 2**30)) as online,
+        OfflineSource(tmp_path / "fetched", draws, last=1) as offline,
+    ):
+        assert online.generation == offline.generation
+        for epoch in range(2):
+            for drawn, fetched in zip(online.epoch(epoch), offline.epoch(epoch), strict=True):
+                np.testing.assert_array_equal(drawn, fetched)
+        assert online.corpus().columns.keys() == offline.corpus().columns.keys()
+        for name, column in online.corpus().columns.items():
+            np.testing.assert_array_equal(column, offline.corpus().columns[name])
+        if strategy == "gcc":
+            np.testing.assert_array_equal(online.links(), offline.links())
+        else:
+            with pytest.raises(Conflict, match="was not fetched"):
+                offline.links()
+    short = (*options, "--max-steps", 5, "--queue", 40)
+    assert graphkin("pretrain", *place, *short, "--output", tmp_path / "online").code == 0
+    assert graphkin("pretrain", "--offline", tmp_path / "fetched", *short, "--output", tmp_path / "offline").code == 0
+    weights, others = read_model(tmp_path / "online"), read_model(tmp_path / "offline")
+    assert all(bool((weights[name] == others[name]).all()) for name in weights)
+    encoder, config = load_encoder(tmp_path / "online")
+    assert (encoder.width, config.strategy, config.draws.batch_size) == (64, strategy, 32)
+    assert config.contrast is not None
+    assert config.contrast.momentum is not None
+    assert config.contrast.momentum.queue == 40
+
+
+@pytest.mark.parametrize("strategy", ["adam", "hgc-adam-fo"])
+def test_masking_is_refused(graphkin: Any, town: str, tmp_path: Path, strategy: str) -> None:
+    place = ("--api", town, "--collection", "town", "--cache-dir", tmp_path / "cache", "--output", tmp_path / "out")
+    ended = graphkin("pretrain", *place, "--strategy", strategy, "--epochs", 1)
+    assert (ended.code, "there is nothing to mask" in ended.err) == (2, True)
+
+
+def test_gcc_wants_a_big_graph(graphkin: Any, url: str, tmp_path: Path) -> None:
+    place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache", "--output", tmp_path / "out")
+    ended = graphkin("pretrain", *place, "--strategy", "gcc")
+    assert (ended.code, "no big graph to walk on" in ended.err) == (2, True)

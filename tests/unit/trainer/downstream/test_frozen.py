@@ -1,0 +1,70 @@
+"""Logistic regression on frozen features."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.dataset import Dataset
+from graphkin.trainer.downstream.embed import embed
+from graphkin.trainer.downstream.finetune import FinetuneOptions, Start
+from graphkin.trainer.downstream.frozen import STRENGTHS, class_scores, frozen
+from graphkin.trainer.downstream.split import Split, stratified_folds
+from graphkin.trainer.downstream.tu import read_tu
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.objective import make_encoder
+
+RANDOM = np.random.default_rng(0)
+LABELS = RANDOM.integers(3, size=300)
+FEATURES = RANDOM.normal(size=(300, 6)) * [1, 10, 0.1, 1, 1, 1] + np.eye(3)[LABELS] @ RANDOM.normal(size=(3, 6))
+SPLIT = stratified_folds(LABELS, "rows")[0]
+
+
+def test_it_predicts_as_a_regression_of_one_of_the_strengths() -> None:
+    found = class_scores(FEATURES, LABELS, SPLIT.train, SPLIT.test, seed=0)
+    mean, std = FEATURES[SPLIT.train].mean(0), FEATURES[SPLIT.train].std(0)
+    scaled = (FEATURES - mean) / std
+    fits = [
+        LogisticRegression(C=each, max_iter=10_000, tol=1e-8).fit(scaled[SPLIT.train], LABELS[SPLIT.train])
+        for each in STRENGTHS
+    ]
+    distances = [np.abs(each.predict_proba(scaled[SPLIT.test]) - found).max() for each in fits]
+    assert min(distances) < 1e-4
+    assert (found.argmax(1) == LABELS[SPLIT.test]).mean() > 0.5
+
+
+def test_the_test_part_is_not_looked_at() -> None:
+    """Whatever the test rows hold, predictions of the others stay."""
+    changed = FEATURES.copy()
+    changed[SPLIT.test[1:]] = 1e6
+    one = class_scores(FEATURES, LABELS, SPLIT.train, SPLIT.test, seed=0)
+    other = class_scores(changed, LABELS, SPLIT.train, SPLIT.test, seed=0)
+    np.testing.assert_array_equal(one[0], other[0])
+
+
+def test_an_encoder_stays_as_it_is(shapes: Path) -> None:
+    """Stars and rings, which even random weights tell apart."""
+    data = read_tu(shapes)
+    model = Model(layers=2, width=8)
+    encoder = make_encoder(model).eval()
+    before = {name: value.clone() for name, value in encoder.state_dict().items()}
+    start = Start(model, PretrainConfig.of("hgc-fo", model=model), encoder)
+    split = data.split()
+    run = frozen(start, data, split, FinetuneOptions(), seed=0)
+    assert all(bool((value == before[name]).all()) for name, value in encoder.state_dict().items())
+    expected = data.scores(
+        class_scores(embed(encoder, data.corpus), data.labels, split.train, split.test, 0), split.test
+    )
+    assert (run.loss, run.main.test, run.main.score, run.main.best_epoch) == ([], [expected[0]], expected[0], 1)
+    assert run.main.score == 1
+
+
+def test_what_cannot_be_frozen(shapes: Path, dataset: Dataset, split: Split) -> None:
+    data = read_tu(shapes)
+    with pytest.raises(InvalidInput, match="a new encoder"):
+        frozen(Start(Model()), data, data.split(), FinetuneOptions(), seed=0)
+    start = Start(Model(), PretrainConfig.of("rdm"), make_encoder(Model()))
+    with pytest.raises(InvalidInput, match="pre-trained encoder, molecules"):
+        frozen(start, dataset, split, FinetuneOptions(), seed=0)

@@ -1,0 +1,92 @@
+"""Labelled nodes of one big graph (method.md E3)."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.edge_list import read_edges, read_labels
+from graphkin.trainer.downstream.labelled import Classified
+from graphkin.trainer.downstream.split import Rows, Split, stratified_folds
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.walks import drawn_surroundings
+from graphkin.trainer.strategy import Walks
+
+_WALKS = Walks()
+_KEY = (0,)  # so all encoders are given the same subgraphs
+
+
+@dataclass(frozen=True, eq=False)
+class NodeDataset(Classified):
+    """N nodes of one class each, with the subgraphs around them.
+
+    name     of the file of edges, up to its first dot
+    classes  ascending, as texts
+    labels   (N,) int64  positions in `classes`
+    degree   (N,) int64  in the big graph
+    """
+
+    corpus: Corpus
+    name: str
+    classes: tuple[str, ...]
+    labels: NDArray[np.int64]
+    degree: NDArray[np.int64]
+
+    noun: ClassVar[str] = "nodes"
+    metrics: ClassVar[tuple[str, ...]] = ("accuracy",)
+
+    @property
+    def outputs(self) -> int:
+        return len(self.classes)
+
+    def split(self) -> Split:
+        return self.splits()[0]
+
+    def splits(self) -> Sequence[Split]:
+        """Ten stratified folds; the authors' code takes the first alone."""
+        return stratified_folds(self.labels, self.noun)
+
+    def require_scorable(self, split: Split) -> None:
+        for name, rows, least in (("train", split.train, 2), ("test", split.test, 1)):
+            if len(rows) < least:
+                raise InvalidInput(f"too few nodes in {name}", given=len(rows), expected=f"{least} or more")
+
+    def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
+        """Accuracy, which for one class a node is micro-F1."""
+        return (float((logits.argmax(1) == self.labels[rows]).mean()),)
+
+    def summary(self, split: Split) -> dict[str, Any]:
+        note = (
+            f"{self.corpus.size:,} nodes of {self.outputs} classes ({len(split.train):,} train, {len(split.test):,} "
+            "test), ten folds, the last epoch. Accuracy is micro-F1. Fold 0 alone is the published split."
+        )
+        return {"nodes": self.corpus.size, "classes": self.classes, "note": note}
+
+
+def read_nodes(edges: Path, labels: Path) -> NodeDataset:
+    """The labelled nodes of a graph, in the order of the labels; others are there to be walked to.
+
+    The corpus's identity is the SHA-256 of both files. Raises as `read_edges` and `read_labels`, and `InvalidInput` for
+    the label of a node that no edge has.
+    """
+    network, numbers = read_edges(edges)
+    told = read_labels(labels)
+    unknown = [node for node in told if node not in numbers]
+    if unknown:
+        raise InvalidInput(
+            f"{labels.name} labels what is no node",
+            given=f"{unknown[0]}, the first of {len(unknown):,}",
+            expected=f"one of the {len(numbers):,} nodes that {edges.name} joins",
+            hint="are the two files of the same graph?",
+        )
+    nodes = np.array([numbers[node] for node in told])
+    classes, places = np.unique(np.array([*told.values()]), return_inverse=True)
+    identity = hashlib.sha256(edges.read_bytes() + labels.read_bytes()).hexdigest()
+    corpus = drawn_surroundings(network, nodes, np.zeros_like(nodes), _WALKS, _KEY, identity)
+    name = edges.name.split(".")[0]
+    return NodeDataset(corpus, name, tuple(classes.tolist()), places.reshape(-1), network.degree[nodes])

@@ -1,0 +1,95 @@
+"""HGC, masking, or both on one encoder (method.md C, D)."""
+
+from contextlib import nullcontext
+
+import torch
+from torch import Tensor, nn
+
+from graphkin.trainer.model.batch import Batch
+from graphkin.trainer.model.encoders import graph_mean
+from graphkin.trainer.model.norm import frozen_statistics, spread
+from graphkin.trainer.model.ranks import ALONE, Ranks
+from graphkin.trainer.pretraining.config import Contrast, PretrainConfig
+from graphkin.trainer.pretraining.hgc import (
+    EdgeSet,
+    first_order_loss,
+    high_order_loss,
+    in_batch_masks,
+    shared_mask,
+    unit,
+)
+from graphkin.trainer.pretraining.masking import Masking, choose, masking_loss
+from graphkin.trainer.pretraining.metrics import measures
+from graphkin.trainer.pretraining.objective import Objective, Step, make_encoder
+
+ELEMENTS = 119
+"""Atom types that the atom head tells apart: all but the mask."""
+
+
+class JointObjective(Objective):
+    """Contrast with other anchors' positives or with shared negatives, and a head that predicts masked atoms.
+
+    edges: of the hierarchy, for `Contrast.mask_neighbors`.
+    """
+
+    def __init__(self, config: PretrainConfig, edges: EdgeSet | None = None, ranks: Ranks = ALONE) -> None:
+        super().__init__()
+        self._contrast = config.contrast
+        self._masking = config.masking
+        self._free_head = config.optimization.free_head
+        self._edges = edges
+        self._ranks = ranks
+        self.encoder = make_encoder(config.model)
+        self.head = nn.Linear(config.model.width, ELEMENTS) if config.masking else None
+        spread(self, ranks)
+
+    def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:
+        """`hgc`, `masking` or both, of weight 1 each. The generator draws the masks."""
+        losses, told = {}, {}
+        if self._contrast is not None:
+            embedded = self._embedded(step)
+            losses["hgc"] = self._hgc(self._contrast, step, *embedded)
+            told = measures(*embedded[:2]) if measure else {}
+        if self._masking is not None:
+            losses["masking"] = self._masked(self._masking, step, generator)
+        return {**losses, "loss": torch.stack([*losses.values()]).sum(), **told}
+
+    def _hgc(self, contrast: Contrast, step: Step, z_anchor: Tensor, z_positive: Tensor, z_negative: Tensor) -> Tensor:
+        anchors, slots = step.anchors, step.slots
+        anchor, positive, negative = torch.split(step.kin, [anchors, anchors * slots, step.negatives])
+        positive = positive.view(slots, anchors)
+        edges = (self._edges or EdgeSet.sampled(anchor, positive)) if contrast.mask_neighbors else None
+        if step.negatives:
+            mask = shared_mask(anchor, positive, negative, edges)
+            return high_order_loss(z_anchor, z_positive, z_negative, contrast.temperature, mask)
+        masks = in_batch_masks(anchor, positive, edges)
+        return first_order_loss(z_anchor, z_positive, contrast.temperature, masks)
+
+    def _embedded(self, step: Step) -> tuple[Tensor, Tensor, Tensor]:
+        """Unit vectors of the whole draw: (B, D), (S, B, D) and (M, D)."""
+        ranks, own, shared = self._ranks, self._ranks.share(step.anchors), self._ranks.share(step.negatives)
+        z = unit(graph_mean(self.encoder(step.batch), step.batch))  # one forward: one population of batch statistics
+        anchors = own.stop - own.start
+        z_anchor, z_positive, z_negative = torch.split(z, [anchors, anchors * step.slots, shared.stop - shared.start])
+        z_positive = z_positive.view(step.slots, anchors, -1).transpose(0, 1)
+        return (
+            ranks.rows(z_anchor, own.start, step.anchors),
+            ranks.rows(z_positive, own.start, step.anchors).transpose(0, 1),
+            ranks.rows(z_negative, shared.start, step.negatives),
+        )
+
+    def _masked(self, masking: Masking, step: Step, generator: torch.Generator) -> Tensor:
+        own = self._ranks.share(step.anchors)
+        batch = step.batch.first(own.stop - own.start)
+        with frozen_statistics(self.encoder) if masking.freeze else nullcontext():
+            mask = choose(masking, batch, self.atoms, generator, self._ranks, step.everyone())
+        return masking_loss(self.atoms(batch.masked(mask)), batch.atom_type, mask, masking.loss, self._ranks)
+
+    def free(self) -> list[nn.Parameter]:
+        return [] if self.head is None or not self._free_head else list(self.head.parameters())
+
+    def atoms(self, batch: Batch) -> Tensor:
+        """(N, 119): the logits of every atom's type."""
+        assert self.head is not None
+        logits: Tensor = self.head(self.encoder(batch))
+        return logits
