@@ -10,6 +10,8 @@ from graphkin.protocol.values import Pad, PolicyName, Rank
 Strategy = Literal["hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho", "gcc"]
 Preset = Literal["default", "paper", "rc"]
 Encoder = Literal["gin", "gcn", "sage"]
+Positives = Literal["exact", "window", "shuffled", "size-matched", "augmented"]
+Operation = Literal["drop-nodes", "drop-edges", "subgraph", "subgraph-published", "walk"]
 
 STRATEGIES: tuple[Strategy, ...] = ("hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho", "gcc")
 LEARNED_BY: Mapping[str, tuple[Strategy, ...]] = {

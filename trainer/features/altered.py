@@ -1,0 +1,216 @@
+"""Damaged copies of graphs: nodes or edges left out, or a part cut out (GraphCL, You et al., 2020; method.md E5, F).
+
+Every draw follows from the key, the graph, the turn and what is decided alone: a copy is the same whatever it is made
+together with.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.csr import rows
+from graphkin.trainer.strategy import Operation
+
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+LENGTH, RESTART = 64, 0.8
+"""Steps of a walk, and the probability that one goes back to where the walk began (method.md E5, C_Subgraph)."""
+
+_START, _CHOICE, _RESTART = range(3)  # what a draw decides
+_WEYL, _MIX_1, _MIX_2 = (np.uint64(each) for each in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+
+
+@dataclass(frozen=True, eq=False)
+class Altered:
+    """What is left of n graphs of a corpus, one after the other.
+
+    atoms  (sum of atom_counts,) rows of the corpus's columns of atoms.    atom_counts  (n,), none of them 0
+    edges  (sum of edge_counts,) rows of its columns of edges.             edge_counts  (n,)
+    source, target  of each of these edges: which of `atoms`, counted from the first of all
+    """
+
+    of: Corpus
+    atoms: Rows
+    atom_counts: Rows
+    edges: Rows
+    edge_counts: Rows
+    source: Rows
+    target: Rows
+
+    def corpus(self, identity: str = "") -> Corpus:
+        """The copies as graphs of their own; copy i is graph i."""
+        begin = _offsets(self.atom_counts)
+        return Corpus(
+            identity,
+            begin,
+            _offsets(self.edge_counts),
+            self.of.atom_type[self.atoms],
+            self.of.chirality[self.atoms],
+            np.bincount(self.target, minlength=len(self.atoms)),
+            self.source - np.repeat(begin[:-1], self.edge_counts),
+            self.of.bond[self.edges],
+        )
+
+
+def altered(
+    corpus: Corpus,
+    ids: NDArray[Any],
+    turns: NDArray[Any],
+    operation: Operation,
+    counts: NDArray[Any],
+    key: tuple[int, ...],
+    *,
+    length: int = LENGTH,
+    restart: float = RESTART,
+) -> Altered:
+    """Copies of the graphs ids (n,), whose edges are those of the graph among what is left.
+
+    turns (n,) tells copies of the same graph apart. counts (n,): how much is left out, 0 or more; of the nodes one
+    is left always.
+
+    drop-nodes          so many nodes, drawn evenly.
+    drop-edges          so many undirected edges, drawn evenly; all nodes stay.
+    subgraph            grown from a node that is drawn, by one of its neighbours at a time, all being as likely, until
+                        only so many nodes are left out or no neighbour is.
+    subgraph-published  as GraphCL's code does it: only neighbours of the first node are ever added, drawn with
+                        repetition, at most as often as the graph has nodes.
+    walk                all nodes that a walk of `length` steps visits, which goes back to its first with probability
+                        `restart` a step; counts are not asked for.
+    """
+    graphs = _Graphs(corpus, ids.astype(np.int64), turns.astype(np.int64), key)
+    least = np.minimum(counts, graphs.sizes - 1)
+    match operation:
+        case "drop-edges":
+            return graphs.left(np.ones(len(graphs.atoms), np.bool_), graphs.without_edges(counts))
+        case "drop-nodes":
+            kept = graphs.without_nodes(least)
+        case "subgraph":
+            kept = graphs.grown(graphs.sizes - least)
+        case "subgraph-published":
+            kept = graphs.around_the_first(graphs.sizes - least)
+        case "walk":
+            kept = graphs.walked(length, restart)
+    return graphs.left(kept, kept[graphs.tail] & kept[graphs.head])
+
+
+class _Graphs:
+    """The graphs as they are, every atom and directed edge of every copy a row; n copies, A atoms, E edges.
+
+    atoms (A,), edges (E,): rows of the corpus. owner (A,), edge_owner (E,): the copy. tail, head (E,): atoms 0..A - 1.
+    """
+
+    def __init__(self, corpus: Corpus, ids: Rows, turns: Rows, key: tuple[int, ...]) -> None:
+        self.corpus = corpus
+        self.atoms, self.owner = rows(corpus.atom_offsets, ids)
+        self.edges, self.edge_owner = rows(corpus.edge_offsets, ids)
+        self.sizes = np.bincount(self.owner, minlength=len(ids))
+        self.first = np.cumsum(self.sizes) - self.sizes
+        self.degree = corpus.degree[self.atoms].astype(np.int64)
+        self.tail = self.first[self.edge_owner] + corpus.source[self.edges]
+        self.head = np.repeat(np.arange(len(self.atoms)), self.degree)
+        self.first_edge = np.cumsum(self.degree) - self.degree
+        word = np.random.SeedSequence(key).generate_state(1, np.uint64)
+        self._stream = _mixed(_mixed(word ^ ids.astype(np.uint64)) ^ turns.astype(np.uint64))
+
+    def left(self, atoms: Mask, edges: Mask) -> Altered:
+        count, place = len(self.sizes), np.cumsum(atoms) - 1
+        return Altered(
+            self.corpus,
+            self.atoms[atoms],
+            np.bincount(self.owner[atoms], minlength=count),
+            self.edges[edges],
+            np.bincount(self.edge_owner[edges], minlength=count),
+            place[self.tail[edges]],
+            place[self.head[edges]],
+        )
+
+    def without_nodes(self, counts: Rows) -> Mask:
+        place = np.arange(len(self.owner)) - self.first[self.owner]
+        rank = _ranks(self._uniforms(_CHOICE, self.owner, place), self.owner)
+        return rank >= counts[self.owner]
+
+    def without_edges(self, counts: Rows) -> Mask:
+        ends = np.stack([self.tail, self.head]) - self.first[self.edge_owner]
+        bond = ends.min(0) * np.int64(2**31) + ends.max(0)  # both directions are drawn as one
+        rank = _ranks(self._uniforms(_CHOICE, self.edge_owner, bond), self.edge_owner)
+        return rank >= 2 * counts[self.edge_owner]
+
+    def grown(self, sizes: Rows) -> Mask:
+        kept, reached = np.zeros((2, len(self.atoms)), np.bool_)
+        chosen = self._starts()
+        for step in range(int(sizes.max(initial=0))):
+            kept[chosen] = True
+            added = np.zeros(len(self.atoms), np.bool_)
+            added[chosen] = True
+            reached[self.head[added[self.tail]]] = True
+            open_ = reached & ~kept & (step + 1 < sizes)[self.owner]
+            if not open_.any():
+                break
+            place = np.arange(len(self.owner)) - self.first[self.owner]
+            luck = np.where(open_, self._uniforms(_CHOICE, self.owner, place, step), -1.0)
+            best = np.maximum.reduceat(luck, self.first)
+            chosen = np.flatnonzero(open_ & (luck == best[self.owner]))
+        return kept
+
+    def around_the_first(self, sizes: Rows) -> Mask:
+        kept = np.zeros(len(self.atoms), np.bool_)
+        start = self._starts()
+        kept[start] = True
+        held = np.ones(len(start), np.int64)
+        for attempt in range(int(self.sizes.max(initial=0))):
+            going = np.flatnonzero((attempt < self.sizes) & (held < sizes) & (self.degree[start] > 0))
+            chosen = self._neighbor(start[going], self._uniforms(_CHOICE, going, attempt))
+            held[going] += ~kept[chosen]
+            kept[chosen] = True
+        return kept
+
+    def walked(self, length: int, restart: float) -> Mask:
+        kept = np.zeros(len(self.atoms), np.bool_)
+        start = self._starts()
+        kept[start] = True
+        going = np.flatnonzero(self.degree[start] > 0)
+        here = start[going]
+        for step in range(length):
+            back = self._uniforms(_RESTART, going, step) < restart
+            here = np.where(back, start[going], self._neighbor(here, self._uniforms(_CHOICE, going, step)))
+            kept[here] = True
+        return kept
+
+    def _starts(self) -> Rows:
+        copies = np.arange(len(self.sizes))
+        return self.first + (self._uniforms(_START, copies) * self.sizes).astype(np.int64)
+
+    def _neighbor(self, atoms: Rows, luck: NDArray[np.float64]) -> Rows:
+        """Of each of these atoms, none of them isolated, the one that luck, in [0, 1), chooses evenly."""
+        return self.tail[self.first_edge[atoms] + (luck * self.degree[atoms]).astype(np.int64)]
+
+    def _uniforms(self, purpose: int, copies: Rows, *of: Rows | int) -> NDArray[np.float64]:
+        """In [0, 1), with 53 random bits, of these copies and of what else the draw is about."""
+        words = _mixed(self._stream[copies] ^ np.uint64(purpose))
+        for part in of:
+            words = _mixed(words ^ np.asarray(part, np.uint64))
+        return (words >> np.uint64(11)) * 2.0**-53
+
+
+def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The next of SplitMix64 from each of these states (Steele, Lea and Flood, OOPSLA 2014)."""
+    words = words + _WEYL
+    words = (words ^ (words >> np.uint64(30))) * _MIX_1
+    words = (words ^ (words >> np.uint64(27))) * _MIX_2
+    return words ^ (words >> np.uint64(31))
+
+
+def _ranks(values: NDArray[np.float64], owner: Rows) -> Rows:
+    """(n,): the place of each value among those of its owner, from the smallest; owner ascends."""
+    order = np.lexsort((values, owner))
+    ranks = np.empty(len(values), np.int64)
+    ranks[order] = np.arange(len(values)) - np.searchsorted(owner, owner)
+    return ranks
+
+
+def _offsets(counts: Rows) -> Rows:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
