@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from benchmarks.cells import Cell, Stopwatch
-from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.feed.source import Source
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.metrics_log import Record
 from graphkin.trainer.pretraining.pretrain import pretrain
 
 
-def pretrained(config: PretrainConfig, source: OnlineSource, run: Path, checkpoint_steps: int) -> Cell:
+def pretrained(config: PretrainConfig, source: Source, run: Path, checkpoint_steps: int) -> Cell:
     """Train, or continue, `config.max_steps` in all; the times are theirs at the pace of those done now."""
     records: list[Record] = []
     with source:

@@ -29,6 +29,11 @@ cache_dir = click.option(
     show_default="the user's cache folder",
     help="Local cache of what was read from the server; an interrupted command continues from it.",
 )
+beside = click.option(
+    "--beside",
+    metavar="NAME[@GENERATION]",
+    help="Another collection of the same items: anchors are those linked in both.",
+)
 
 
 def reading(command: Command) -> Command:

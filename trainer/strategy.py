@@ -7,20 +7,23 @@ from typing import Any, Literal
 
 from graphkin.protocol.values import Pad, PolicyName, Rank
 
-Strategy = Literal["hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho", "gcc"]
+Strategy = Literal["hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho", "gcc", "graphcl", "c-subgraph"]
 Preset = Literal["default", "paper", "rc"]
 Encoder = Literal["gin", "gcn", "sage"]
 Positives = Literal["exact", "window", "shuffled", "size-matched", "augmented"]
 Operation = Literal["drop-nodes", "drop-edges", "subgraph", "subgraph-published", "walk"]
 
-STRATEGIES: tuple[Strategy, ...] = ("hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho", "gcc")
+_ON_GRAPHS: tuple[Strategy, ...] = ("hgc-fo", "hgc-ho", "graphcl", "c-subgraph")
+_ON_ATOMS: tuple[Strategy, ...] = ("adam", "rdm", "hgc-adam-fo", "hgc-adam-ho")
+STRATEGIES: tuple[Strategy, ...] = (*_ON_GRAPHS, *_ON_ATOMS, "gcc")
 LEARNED_BY: Mapping[str, tuple[Strategy, ...]] = {
-    "molecule": ("hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho"),
-    "graph": ("hgc-fo", "hgc-ho"),
+    "molecule": (*_ON_GRAPHS, *_ON_ATOMS),
+    "graph": _ON_GRAPHS,
     "node": ("hgc-fo", "hgc-ho", "gcc"),
 }
 """The strategies that items of each kind are learned from by: only atoms can be masked, only nodes have a big graph."""
 PRESETS: tuple[Preset, ...] = ("default", "paper", "rc")
+POSITIVES: tuple[Positives, ...] = ("exact", "window", "shuffled", "size-matched", "augmented")
 ENCODERS: tuple[Encoder, ...] = ("gin", "gcn", "sage")
 
 
@@ -64,6 +67,20 @@ class Walks:
 
 
 @dataclass(frozen=True)
+class Views:
+    """How copies of a graph are damaged (You et al., 2020: GraphCL; method.md E5).
+
+    operations  of `features.altered`; each copy is made by one of them, any being as likely.
+    ratio       share of the nodes, or edges, that are left out, 0 to 1, rounded down; walks do not ask for it.
+    anchors     the anchor is damaged too: two copies are told apart from others, and not a graph and a copy.
+    """
+
+    operations: tuple[Operation, ...] = ("drop-nodes", "subgraph")
+    ratio: float = 0.2
+    anchors: bool = False
+
+
+@dataclass(frozen=True)
 class Draws:
     """What is drawn in each epoch.
 
@@ -72,6 +89,10 @@ class Draws:
     batch_size  anchors of a batch; it says how many batches of shared negatives an epoch has.
     seed        of all draws, 0 to 2^53 - 1.
     walks       of subgraphs around an anchor, each of which is another's positive; None: none.
+    positives   where they come from: `exact`, the collection; `window`, another collection of the same items;
+                `shuffled`, the collection, each anchor getting another's; `size-matched`, any item of the anchor's
+                size; `augmented`, damaged copies of the anchor. See `feed.positives`.
+    views       how copies are damaged; None: nothing is.
     """
 
     policy: Policy | None
@@ -79,6 +100,8 @@ class Draws:
     batch_size: int = 256
     seed: int = 0
     walks: Walks | None = None
+    positives: Positives = "exact"
+    views: Views | None = None
 
     @classmethod
     def of(
@@ -90,23 +113,32 @@ class Draws:
         encoder: Encoder = "gin",
         batch_size: int = 256,
         seed: int = 0,
+        positives: Positives = "exact",
     ) -> "Draws":
         """As in T6 and T7 of the paper (method.md B); AdaM and uniform masking draw nothing.
 
         First order: 3 positives. High order: 5 of 5 walks of 2 edges, for GCN and GraphSAGE without AdaM of 7 walks
         of 4; 255 shared negatives. `paper` takes the most visited; `rc` ends walks with probability 0.2 a step and
-        pads short lists with the anchor. Nodes have one positive, and no shared negatives. GCC walks on the big graph.
+        pads short lists with the anchor. Nodes have one positive, and no shared negatives. GCC walks on the big graph;
+        GraphCL and C_Subgraph make two copies of every item, linked or not.
         """
-        if strategy == "gcc":
-            return cls(None, 0, batch_size, seed, Walks())
-        if strategy in ("adam", "rdm"):
-            return cls(None, 0, batch_size, seed)
+        match strategy:
+            case "gcc":
+                return cls(None, 0, batch_size, seed, Walks())
+            case "graphcl":
+                return cls(None, 0, batch_size, seed, views=Views(anchors=True))
+            case "c-subgraph":
+                return cls(None, 0, batch_size, seed, views=Views(("walk",), anchors=True))
+            case "adam" | "rdm":
+                return cls(None, 0, batch_size, seed)
+        views = Views() if positives == "augmented" else None
         single = kind == "node"
         if strategy in ("hgc-fo", "hgc-adam-fo"):
-            return cls(_preset(Policy("first_order", k=1 if single else 3), preset), 0, batch_size, seed)
+            first = _preset(Policy("first_order", k=1 if single else 3), preset)
+            return cls(first, 0, batch_size, seed, positives=positives, views=views)
         far = strategy == "hgc-ho" and encoder != "gin"
         walk = Policy("random_walk", k=1 if single else 5, length=4 if far else 2, walks=7 if far else 5)
-        return cls(_preset(walk, preset), 0 if single else 255, batch_size, seed)
+        return cls(_preset(walk, preset), 0 if single else 255, batch_size, seed, positives=positives, views=views)
 
     def batches(self, size: int) -> int:
         """Batches of shared negatives in an epoch over `size` items; 0 where there are none."""
@@ -118,10 +150,11 @@ class Draws:
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> "Draws":
         """What `as_json` gave. Raises `TypeError` for anything else."""
-        policy, walks = said["policy"], said.get("walks")
+        policy, walks, views = said["policy"], said.get("walks"), said.get("views")
         parts = {
             "policy": None if policy is None else Policy(**policy),
             "walks": None if walks is None else Walks(**walks),
+            "views": None if views is None else Views(**{**views, "operations": tuple(views["operations"])}),
         }
         return cls(**{**said, **parts})
 

@@ -9,7 +9,7 @@ import click
 
 from graphkin import options
 from graphkin.protocol.values import MAX_SEED
-from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
+from graphkin.trainer.strategy import ENCODERS, POSITIVES, PRESETS, STRATEGIES
 
 
 @click.command()
@@ -27,11 +27,14 @@ from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
 @click.option(
     "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder to write; new or empty."
 )
+@click.option("--positives", type=click.Choice(POSITIVES), default="exact", help="Whose: as `graphkin pretrain`.")
+@options.beside
 @options.cache_dir
 def fetch(
     url: str,
     collection: str,
     generation: str | None,
+    beside: str | None,
     encoder: Any,
     epochs: int,
     output: Path,
@@ -44,7 +47,7 @@ def fetch(
     from graphkin.progress import terminal_progress
     from graphkin.trainer.feed.kinds import features
     from graphkin.trainer.feed.offline import write_offline
-    from graphkin.trainer.feed.online import OnlineSource, default_cache
+    from graphkin.trainer.feed.online import default_cache, online
     from graphkin.trainer.pretraining.config import Model, PretrainConfig
 
     with Graphkin(url) as server:
@@ -53,7 +56,9 @@ def fetch(
     parallel, cache = partial(features, workers=os.cpu_count() or 1), default_cache(cache_dir)
     with (
         whole_folder(output) as folder,
-        OnlineSource(url, collection, draws, parallel, cache, generation=generation, last=epochs - 1) as source,
+        online(
+            url, collection, draws, parallel, cache, generation=generation, beside=beside, last=epochs - 1
+        ) as source,
         terminal_progress().stage("fetching", epochs, "epochs") as advance,
     ):
         write_offline(source, epochs, folder, advance)

@@ -8,7 +8,7 @@ import click
 
 from graphkin import options
 from graphkin.protocol.values import MAX_SEED
-from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES
+from graphkin.trainer.strategy import ENCODERS, POSITIVES, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
     from graphkin.client import Collection
@@ -52,12 +52,20 @@ batch normalisation and AdaM's choice are those of all of them together.
 @click.option("--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder of the run.")
 @click.option("--resume", is_flag=True, help="Continue the run in that folder, if there is one.")
 @click.option("--checkpoint-steps", type=click.IntRange(1), default=1000, help="Steps from checkpoint to checkpoint.")
+@click.option(
+    "--positives",
+    type=click.Choice(POSITIVES),
+    default="exact",
+    help="Whose: of the collection, of the one --beside, another anchor's, of like size, damaged copies.",
+)
+@options.beside
 @options.cache_dir
 def pretrain(
     url: str | None,
     collection: str | None,
     generation: str | None,
     offline: Path | None,
+    beside: str | None,
     encoder: Any,
     device: str,
     output: Path,
@@ -72,20 +80,23 @@ def pretrain(
     TensorBoard where that is installed. Warm-up and decay span --max-steps if given, else the epochs. A continued run
     must have the options it was started with, and keeps its generation.
     """
-    _require_one_source(url, collection, generation, offline)
+    _require_one_source(url, collection, generation, offline, beside)
     from graphkin.progress import training_progress
     from graphkin.trainer.model.ranks import launched
     from graphkin.trainer.pretraining.config import Model, PretrainConfig
     from graphkin.trainer.pretraining.pretrain import pretrain as train
 
     if resume and generation is None:
-        generation = _begun_with(output, collection)
+        generation = _begun_with(output, "generation", collection)
+    if resume and beside is not None and "@" not in beside:
+        begun = _begun_with(output, "beside", beside)
+        beside = beside if begun is None else f"{beside}@{begun}"
     kind = _kind(offline, url, collection, generation)
     config = PretrainConfig.of(kind=kind, model=Model.of(kind, encoder), **training)
     with launched(device) as (ranks, place):
         try:
             with (
-                _source(config, offline, url, collection, generation, cache_dir) as source,
+                _source(config, offline, url, collection, generation, beside, cache_dir) as source,
                 training_progress() as report,
             ):
                 train(
@@ -106,19 +117,21 @@ def pretrain(
         click.echo(f"{_newest(output)}: done")
 
 
-def _require_one_source(url: str | None, collection: str | None, generation: str | None, offline: Path | None) -> None:
+def _require_one_source(
+    url: str | None, collection: str | None, generation: str | None, offline: Path | None, beside: str | None
+) -> None:
     online = url is not None and collection is not None
-    if online == (offline is not None) or (offline and (url or collection or generation)):
+    if online == (offline is not None) or (offline and (url or collection or generation or beside)):
         raise click.UsageError("give --api URL and --collection NAME, or --offline DIR alone")
 
 
-def _begun_with(output: Path, collection: str | None) -> str | None:
-    """The generation of the run in a folder, if there is one, and it is of this collection."""
+def _begun_with(output: Path, part: str, collection: str | None) -> str | None:
+    """The generation that a part of the run in a folder is of, if there is one, and it is of this collection."""
     from graphkin.protocol.errors import NotFound
     from graphkin.trainer.pretraining.checkpoint import read_run
 
     try:
-        begun = read_run(output).get("generation", {})
+        begun = read_run(output).get(part, {})
     except NotFound:
         return None
     return begun.get("id") if begun.get("collection") == collection else None
@@ -144,6 +157,7 @@ def _source(
     url: str | None,
     collection: str | None,
     generation: str | None,
+    beside: str | None,
     cache_dir: Path | None,
 ) -> "Source":
     last = None if config.max_steps else config.epochs - 1
@@ -151,12 +165,12 @@ def _source(
         from graphkin.trainer.feed.offline import OfflineSource
 
         return OfflineSource(offline, config.draws, last=last)
-    from graphkin.trainer.feed.online import OnlineSource, default_cache
+    from graphkin.trainer.feed.online import default_cache, online
 
     assert url is not None
     assert collection is not None
     cache = default_cache(cache_dir)
-    return OnlineSource(url, collection, config.draws, _featurized, cache, generation=generation, last=last)
+    return online(url, collection, config.draws, _featurized, cache, generation=generation, beside=beside, last=last)
 
 
 def _featurized(collection: "Collection") -> "Corpus":

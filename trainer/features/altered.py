@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 LENGTH, RESTART = 64, 0.8
 """Steps of a walk, and the probability that one goes back to where the walk began (method.md E5, C_Subgraph)."""
 
-_START, _CHOICE, _RESTART = range(3)  # what a draw decides
+_START, _CHOICE, _RESTART, _OPERATION = range(4)  # what a draw decides
 _WEYL, _MIX_1, _MIX_2 = (np.uint64(each) for each in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
@@ -97,6 +97,11 @@ def altered(
     return graphs.left(kept, kept[graphs.tail] & kept[graphs.head])
 
 
+def chosen(ids: NDArray[Any], turns: NDArray[Any], among: int, key: tuple[int, ...]) -> Rows:
+    """(n,) in 0 to among - 1, any being as likely: a choice for each copy, which follows from key, graph and turn."""
+    return (_uniforms(_stream(ids, turns, key), _OPERATION) * among).astype(np.int64)
+
+
 class _Graphs:
     """The graphs as they are, every atom and directed edge of every copy a row; n copies, A atoms, E edges.
 
@@ -113,8 +118,7 @@ class _Graphs:
         self.tail = self.first[self.edge_owner] + corpus.source[self.edges]
         self.head = np.repeat(np.arange(len(self.atoms)), self.degree)
         self.first_edge = np.cumsum(self.degree) - self.degree
-        word = np.random.SeedSequence(key).generate_state(1, np.uint64)
-        self._stream = _mixed(_mixed(word ^ ids.astype(np.uint64)) ^ turns.astype(np.uint64))
+        self._stream = _stream(ids, turns, key)
 
     def left(self, atoms: Mask, edges: Mask) -> Altered:
         count, place = len(self.sizes), np.cumsum(atoms) - 1
@@ -189,11 +193,22 @@ class _Graphs:
         return self.tail[self.first_edge[atoms] + (luck * self.degree[atoms]).astype(np.int64)]
 
     def _uniforms(self, purpose: int, copies: Rows, *of: Rows | int) -> NDArray[np.float64]:
-        """In [0, 1), with 53 random bits, of these copies and of what else the draw is about."""
-        words = _mixed(self._stream[copies] ^ np.uint64(purpose))
-        for part in of:
-            words = _mixed(words ^ np.asarray(part, np.uint64))
-        return (words >> np.uint64(11)) * 2.0**-53
+        return _uniforms(self._stream[copies], purpose, *of)
+
+
+def _stream(ids: NDArray[Any], turns: NDArray[Any], key: tuple[int, ...]) -> NDArray[np.uint64]:
+    """(n,) what stands for each copy."""
+    word = np.random.SeedSequence(key).generate_state(1, np.uint64)
+    return _mixed(_mixed(word ^ ids.astype(np.uint64)) ^ turns.astype(np.uint64))
+
+
+def _uniforms(stream: NDArray[np.uint64], *of: Rows | int) -> NDArray[np.float64]:
+    """In [0, 1), with 53 random bits, of these copies and of what the draw is about."""
+    words = stream
+    for part in of:
+        words = _mixed(words ^ np.asarray(part, np.uint64))
+    uniforms: NDArray[np.float64] = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return uniforms
 
 
 def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -75,6 +75,12 @@ class Corpus:
         return offsets[1:] - offsets[:-1]
 
     @property
+    def edges(self) -> NDArray[np.int64]:
+        """(N,): the directed edges of each graph."""
+        offsets: NDArray[np.int64] = self.edge_offsets.astype(np.int64)
+        return offsets[1:] - offsets[:-1]
+
+    @property
     def centred(self) -> bool:
         """Whether graphs are surroundings of a node."""
         return self.eigenvectors is not None or self.centre is not None

@@ -1,6 +1,7 @@
 """The source that asks a server, through the local cache."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from graphkin.client import PATIENCE, Collection, Graphkin
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.cache import Arrays, Cache
+from graphkin.trainer.feed.positives import arranged
 from graphkin.trainer.feed.prefetch import Prefetch
 from graphkin.trainer.feed.source import Epoch, Generation, Source
 from graphkin.trainer.strategy import Draws
@@ -27,6 +29,37 @@ CACHE_BYTES = 10 * 2**30
 def default_cache(folder: Path | None = None, max_bytes: int = CACHE_BYTES) -> Cache:
     """The cache in a folder of its own below `folder`, by default the user's cache folder."""
     return Cache((folder or platformdirs.user_cache_path("graphkin")) / "trainer", max_bytes)
+
+
+def online(
+    url: str,
+    collection: str,
+    draws: Draws,
+    featurize: Featurize,
+    cache: Cache,
+    *,
+    generation: str | None = None,
+    beside: str | None = None,
+    last: int | None = None,
+) -> Source:
+    """What draws the positives that `draws` names from a server.
+
+    beside: another collection there with the same items, NAME or NAME@GENERATION; see `positives.arranged`.
+
+    Raises what `OnlineSource` and `arranged` raise.
+    """
+    with ExitStack() as opened:
+        one = opened.enter_context(
+            OnlineSource(url, collection, draws, featurize, cache, generation=generation, last=last)
+        )
+        other = None
+        if beside is not None:
+            name, _, pinned = beside.partition("@")
+            other = OnlineSource(url, name, draws, featurize, cache, generation=pinned or None, last=last)
+            opened.enter_context(other)
+        source = arranged(one, other)
+        opened.pop_all()
+    return source
 
 
 class OnlineSource(Source):

@@ -47,6 +47,8 @@ class Source(ABC):
 
     generation: Generation
     draws: Draws
+    beside: Generation | None = None
+    """Another collection of the same items, where what is drawn hangs on one."""
 
     @abstractmethod
     def corpus(self) -> Corpus:

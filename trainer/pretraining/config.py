@@ -7,13 +7,25 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.features.eigenvectors import EIGENVECTORS
 from graphkin.trainer.pretraining.masking import Masking, uniform
-from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, PRESETS, STRATEGIES, Draws, Encoder, Preset, Strategy
+from graphkin.trainer.strategy import (
+    ENCODERS,
+    LEARNED_BY,
+    POSITIVES,
+    PRESETS,
+    STRATEGIES,
+    Draws,
+    Encoder,
+    Positives,
+    Preset,
+    Strategy,
+)
 
 T = TypeVar("T")
 
 _MASKING_EPOCHS = 100
 
 ScheduleShape = Literal["linear", "restarting", "constant"]
+ContrastLoss = Literal["hgc", "nt-xent"]
 
 
 def _require(holds: bool, what: str, given: object, expected: str) -> None:
@@ -77,6 +89,9 @@ class Momentum:
 class Contrast:
     """The contrast with positives: HGC's losses, or one against a queue.
 
+    loss            hgc: those of `hgc.first_order_loss` and `high_order_loss`; nt-xent: `hgc.nt_xent_loss`, for two
+                    copies of each anchor.
+    head            what is compared has gone through two more layers, which are left behind after training.
     temperature     τ, > 0.
     mask_neighbors  negatives that are known to be neighbours are masked: of the whole hierarchy where its edges are
                     given, else those that the draw itself shows.
@@ -86,6 +101,8 @@ class Contrast:
     temperature: float = 0.07
     mask_neighbors: bool = False
     momentum: Momentum | None = None
+    loss: ContrastLoss = "hgc"
+    head: bool = False
 
     def __post_init__(self) -> None:
         _require(self.temperature > 0, "temperature", self.temperature, "above 0")
@@ -196,6 +213,7 @@ class PretrainConfig:
         limit: int | None = None,
         mask_neighbors: bool = False,
         queue: int | None = None,
+        positives: Positives = "exact",
         bf16: bool = False,
     ) -> "PretrainConfig":
         """The published run of a strategy on a kind of items, Adam at 1e-3; other options override it.
@@ -211,6 +229,7 @@ class PretrainConfig:
         """
         _require(strategy in STRATEGIES, "strategy", strategy, ", ".join(STRATEGIES))
         _require(preset in PRESETS, "preset", preset, ", ".join(PRESETS))
+        _require(positives in POSITIVES, "source of positives", positives, ", ".join(POSITIVES))
         usual, masking, hierarchical = _usual(kind), _masking(strategy), strategy.startswith("hgc")
         _require_learned(strategy, kind)
         own = Model.of(kind)
@@ -218,8 +237,10 @@ class PretrainConfig:
         _require((model.nodes is None) == (own.nodes is None), f"encoder of items of kind {kind}", model, str(own))
         _require(hierarchical or not mask_neighbors, "strategy to mask neighbours in", strategy, "one with hgc")
         _require(queue is None or usual.queue is not None, "kind of items for a queue", kind, "node")
-        contrasts = hierarchical or strategy == "gcc"
+        _require(hierarchical or positives == "exact", "strategy for other positives", strategy, "one with hgc")
+        _require(kind != "node" or positives != "augmented", "source of a node's positives", positives, "no copies")
         momentum = None if usual.queue is None else Momentum(queue=usual.queue if queue is None else queue)
+        contrast = _contrast(strategy, mask_neighbors, momentum)
         config = cls(
             strategy,
             preset,
@@ -231,16 +252,17 @@ class PretrainConfig:
                 encoder=model.encoder,
                 batch_size=usual.batch_size if batch_size is None else batch_size,
                 seed=seed,
+                positives=positives,
             ),
-            Contrast(mask_neighbors=mask_neighbors, momentum=momentum) if contrasts else None,
+            contrast,
             masking,
             usual.optimization,
-            epochs or (usual.epochs[preset] if contrasts else _MASKING_EPOCHS),
+            epochs or _epochs(strategy, usual.epochs[preset], contrast),
             max_steps,
             limit=limit,
             bf16=bf16,
         )
-        if preset == "default" or momentum is not None:
+        if preset == "default" or momentum is not None or not (hierarchical or masking):
             return config
         return _as_written(config) if preset == "paper" else _as_coded(config, epochs, usual.shuffled)
 
@@ -267,13 +289,19 @@ def _made(options: type[T], said: Mapping[str, Any] | None) -> T | None:
     return None if said is None else options(**said)
 
 
+_UNFIT: Mapping[Strategy, str] = {
+    "gcc": "there is no big graph to walk on",
+    "graphcl": "subgraphs of a big graph are not damaged, they are drawn: that is gcc",
+    "c-subgraph": "subgraphs of a big graph are not damaged, they are drawn: that is gcc",
+}
+"""Why not; the others mask."""
+
+
 def _require_learned(strategy: Strategy, kind: str) -> None:
     """Raises `Conflict` unless items of this kind are learned from by this strategy."""
     if strategy not in LEARNED_BY[kind]:
         raise Conflict(
-            "there is no big graph to walk on"
-            if strategy == "gcc"
-            else "there is nothing to mask: these items have no attributes that could be predicted",
+            _UNFIT.get(strategy, "there is nothing to mask: these items have no attributes that could be predicted"),
             given=f"{strategy}, for items of kind {kind}",
             expected=" or ".join(LEARNED_BY[kind]),
         )
@@ -283,6 +311,26 @@ def _usual(kind: str) -> Published:
     if kind not in PUBLISHED:
         raise Conflict("nothing is learned from items of this kind", given=kind, expected=" or ".join(PUBLISHED))
     return PUBLISHED[kind]
+
+
+def _contrast(strategy: Strategy, mask_neighbors: bool, momentum: Momentum | None) -> Contrast | None:
+    """GraphCL's temperature and head are those of its authors (method.md E5)."""
+    match strategy:
+        case "adam" | "rdm":
+            return None
+        case "graphcl":
+            return Contrast(0.1, loss="nt-xent", head=True)
+        case "c-subgraph":
+            return Contrast(loss="nt-xent")
+        case _:
+            return Contrast(mask_neighbors=mask_neighbors, momentum=momentum)
+
+
+def _epochs(strategy: Strategy, usual: int, contrast: Contrast | None) -> int:
+    """GraphCL's weights of epoch 80 are those compared with (method.md E5)."""
+    if strategy == "graphcl":
+        return 80
+    return _MASKING_EPOCHS if contrast is None else usual
 
 
 def _masking(strategy: Strategy) -> Masking | None:

@@ -131,6 +131,25 @@ def queue_loss(
         return _against(hits, anchors @ negatives.T / temperature, mask)
 
 
+def nt_xent_loss(one: Tensor, other: Tensor, temperature: float = 0.07, kin: Tensor | None = None) -> Tensor:
+    """The normalised, temperature-scaled cross-entropy of Chen et al. (2020): the mean over all 2 B copies of
+    -log[e^(z·z'/τ) / Σ e^(z·w/τ)], z' being the other copy of the same graph and w every copy but z itself.
+
+    one, other (B, D): unit vectors, row i of both being copies of graph i. kin (B,): ids of the graphs, where some may
+    be equal; copies of equal ones are no negatives of each other.
+    """
+    with _full_precision(one):
+        copies = torch.cat([_at_least_float32(one), _at_least_float32(other)])
+        count = len(one)
+        logits = copies @ copies.T / temperature  # (2 B, 2 B)
+        partner = (torch.arange(2 * count, device=copies.device) + count) % (2 * count)
+        none = torch.eye(2 * count, dtype=torch.bool, device=copies.device)
+        if kin is not None:
+            twice = kin.repeat(2)
+            none = (twice.unsqueeze(1) == twice).scatter(1, partner.unsqueeze(1), value=False)
+        return F.cross_entropy(logits.masked_fill(none, -torch.inf), partner)
+
+
 def _against(hits: Tensor, logits: Tensor, mask: Tensor | None) -> Tensor:
     """The mean cross-entropy of positives, hits (..., B), against negatives, logits (..., B, M)."""
     if mask is not None:

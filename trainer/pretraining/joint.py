@@ -15,6 +15,7 @@ from graphkin.trainer.pretraining.hgc import (
     first_order_loss,
     high_order_loss,
     in_batch_masks,
+    nt_xent_loss,
     shared_mask,
     unit,
 )
@@ -24,6 +25,10 @@ from graphkin.trainer.pretraining.objective import Objective, Step, make_encoder
 
 ELEMENTS = 119
 """Atom types that the atom head tells apart: all but the mask."""
+
+
+def _projection(width: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
 
 
 class JointObjective(Objective):
@@ -40,7 +45,9 @@ class JointObjective(Objective):
         self._edges = edges
         self._ranks = ranks
         self.encoder = make_encoder(config.model)
-        self.head = nn.Linear(config.model.width, ELEMENTS) if config.masking else None
+        width = config.model.width
+        self.head = nn.Linear(width, ELEMENTS) if config.masking else None
+        self.projection = _projection(width) if self._contrast is not None and self._contrast.head else nn.Identity()
         spread(self, ranks)
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:
@@ -58,6 +65,8 @@ class JointObjective(Objective):
         anchors, slots = step.anchors, step.slots
         anchor, positive, negative = torch.split(step.kin, [anchors, anchors * slots, step.negatives])
         positive = positive.view(slots, anchors)
+        if contrast.loss == "nt-xent":
+            return nt_xent_loss(z_anchor, z_positive[0], contrast.temperature, anchor)
         edges = (self._edges or EdgeSet.sampled(anchor, positive)) if contrast.mask_neighbors else None
         if step.negatives:
             mask = shared_mask(anchor, positive, negative, edges)
@@ -68,7 +77,8 @@ class JointObjective(Objective):
     def _embedded(self, step: Step) -> tuple[Tensor, Tensor, Tensor]:
         """Unit vectors of the whole draw: (B, D), (S, B, D) and (M, D)."""
         ranks, own, shared = self._ranks, self._ranks.share(step.anchors), self._ranks.share(step.negatives)
-        z = unit(graph_mean(self.encoder(step.batch), step.batch))  # one forward: one population of batch statistics
+        graphs = graph_mean(self.encoder(step.batch), step.batch)  # one forward: one population of batch statistics
+        z = unit(self.projection(graphs))
         anchors = own.stop - own.start
         z_anchor, z_positive, z_negative = torch.split(z, [anchors, anchors * step.slots, shared.stop - shared.start])
         z_positive = z_positive.view(step.slots, anchors, -1).transpose(0, 1)

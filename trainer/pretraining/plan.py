@@ -22,7 +22,7 @@ class Plan:
         least = max(2, least)
         self._drawn = drawn
         self._epoch = epoch
-        self._walks = config.draws.walks is not None
+        self._itself = config.contrast is not None and config.draws.policy is None
         self._batch_size = config.draws.batch_size
         if self._batch_size < least:
             raise InvalidInput(
@@ -46,10 +46,10 @@ class Plan:
     def draw(self, place: int) -> Draw:
         """What step `place` of the epoch, 0 to steps - 1, is given.
 
-        Where subgraphs are drawn, the positive of a node is the node itself, in another one.
+        Where none is drawn, the positive of an anchor is the anchor itself: another subgraph around it, another copy.
         """
         anchors = self._anchors[place * self._batch_size : (place + 1) * self._batch_size].astype(np.int32)
-        positives = anchors[:, None] if self._walks else self._drawn.positives[anchors]
+        positives = anchors[:, None] if self._itself else self._drawn.positives[anchors]
         negatives = self._drawn.negatives
         shared = negatives[place] if negatives.shape[1] else np.empty(0, np.int32)
         return Draw(anchors, positives, shared, self._epoch)

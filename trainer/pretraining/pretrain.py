@@ -34,6 +34,7 @@ from graphkin.trainer.pretraining.moco import MoCo
 from graphkin.trainer.pretraining.objective import Draw, Objective, Step
 from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.pretraining.schedule import learning_rate
+from graphkin.trainer.pretraining.viewed import ViewedGraphs
 from graphkin.trainer.pretraining.walked import WalkedGraphs
 
 T = TypeVar("T")
@@ -63,6 +64,8 @@ def pretrain(
     `Diverged` once the loss or a weight is not finite, leaving the last checkpoint, and whatever `source` raises.
     """
     options = {"config": config.as_json(), "generation": asdict(source.generation)}
+    if source.beside is not None:
+        options["beside"] = asdict(source.beside)
     with _claimed(folder, options, resume, ranks) as run:
         _train(run, config, source, device, checkpoint_steps, report, ranks)
 
@@ -121,13 +124,15 @@ def _trainer(config: PretrainConfig, source: Source, device: torch.device | str,
 
 
 def _graphs(config: PretrainConfig, source: Source, device: torch.device | str) -> Graphs:
-    """The items' own, or subgraphs that are drawn around them."""
+    """The items' own, with copies that are made of them, or subgraphs that are drawn around them."""
     if config.draws.walks is not None:
         network = Network.of(source.links(), source.generation.size)
         return WalkedGraphs(network, config.draws.walks, config.draws.seed, device)
     corpus = source.corpus()
     if config.masking is not None and bool((corpus.atom_type == MASK).any()):
         raise Conflict("these graphs have no atoms to predict", given=source.generation.collection)
+    if config.draws.views is not None:
+        return ViewedGraphs(corpus, config.draws.views, config.draws.seed, device)
     return Assembler(corpus, device)
 
 

@@ -18,6 +18,7 @@ from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.objective import Draw
 from graphkin.trainer.pretraining.pretrain import Clock, Trainer
+from graphkin.trainer.pretraining.viewed import ViewedGraphs
 from graphkin.trainer.pretraining.walked import WalkedGraphs
 from graphkin.trainer.strategy import LEARNED_BY, Strategy
 
@@ -40,6 +41,8 @@ def corpus() -> Corpus:
 
 def graphs(config: PretrainConfig) -> Graphs:
     """The rings, or subgraphs of a random graph of as many nodes."""
+    if config.draws.views is not None:
+        return ViewedGraphs(corpus(), config.draws.views, seed=3)
     if config.draws.walks is None:
         return Assembler(corpus())
     edges = np.array(nx.gnm_random_graph(24, 60, seed=0).edges)
@@ -49,11 +52,11 @@ def graphs(config: PretrainConfig) -> Graphs:
 def draws(config: PretrainConfig) -> list[Draw]:
     """Seven anchors: shares of three and four."""
     random = np.random.default_rng(1)
-    slots = config.draws.policy.k if config.draws.policy else 0
+    slots, itself = config.draws.policy.k if config.draws.policy else 0, config.draws.walks or config.draws.views
     made = []
     for _ in range(STEPS):
         anchors = np.sort(random.choice(24, 7, replace=False))[::-1]
-        positives = anchors[:, None] if config.draws.walks else random.integers(24, size=(7, slots))
+        positives = anchors[:, None] if itself else random.integers(24, size=(7, slots))
         negatives = random.choice(24, config.draws.negatives)
         made.append(Draw(anchors.astype(np.int32), positives.astype(np.int32), negatives.astype(np.int32)))
     return made

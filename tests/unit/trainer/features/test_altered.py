@@ -1,7 +1,8 @@
 """Damaged copies of graphs: against NetworkX, and the distributions that they are drawn from."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import combinations
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -22,7 +23,7 @@ def corpus() -> Corpus:
     return featurize(SMILES, "few", 1)
 
 
-def graph(corpus: Corpus, item: int, rows: slice | None = None) -> nx.Graph:
+def graph(corpus: Corpus, item: int) -> nx.Graph:
     """With what the encoder knows of atoms and bonds; directed edges must come in pairs that say the same."""
     atoms = slice(corpus.atom_offsets[item], corpus.atom_offsets[item + 1])
     edges = slice(corpus.edge_offsets[item], corpus.edge_offsets[item + 1])
@@ -60,7 +61,7 @@ def test_a_copy_is_what_the_nodes_left_induce(corpus: Corpus, operation: Operati
 def test_so_much_is_left_out(corpus: Corpus, operation: Operation) -> None:
     ids, counts = np.arange(len(SMILES)), np.array([5, 9, 2, 0, 1])
     copies = altered(corpus, ids, ids, operation, counts, (1, 2))
-    bonds = np.array([graph(corpus, item).number_of_edges() for item in ids])
+    bonds = np.array([graph(corpus, item).number_of_edges() for item in range(len(SMILES))])
     if operation == "drop-nodes":
         np.testing.assert_array_equal(copies.atom_counts, np.maximum(corpus.atoms - counts, 1))
     else:
@@ -91,7 +92,7 @@ def test_a_copy_follows_from_key_graph_and_turn_alone(corpus: Corpus, operation:
     assert many.atoms.tolist() != other.atoms.tolist() or many.edges.tolist() != other.edges.tolist()
 
 
-def drawn(corpus: Corpus, operation: Operation, count: int, of: int, trials: int = 20_000, **how: float) -> Counter:
+def drawn(corpus: Corpus, operation: Operation, count: int, of: int, trials: int = 20_000, **how: Any) -> Counter:
     ids = np.full(trials, of)
     copies = altered(corpus, ids, np.arange(trials), operation, np.full(trials, count), (11,), **how)
     sets = np.zeros((trials, corpus.atoms[of]), bool)
@@ -128,7 +129,7 @@ def test_edges_are_dropped_evenly() -> None:
 
 def grown(of: nx.Graph, size: int) -> dict[tuple[int, ...], float]:
     """The probability of each set, every order of growing it enumerated."""
-    found: Counter = Counter()
+    found: dict[tuple[int, ...], float] = defaultdict(float)
 
     def grow(held: frozenset[int], share: float) -> None:
         around = {other for node in held for other in of[node]} - held
@@ -140,7 +141,7 @@ def grown(of: nx.Graph, size: int) -> dict[tuple[int, ...], float]:
 
     for node in of:
         grow(frozenset([node]), 1 / len(of))
-    return dict(found)
+    return found
 
 
 @pytest.mark.parametrize(("of", "size"), [(4, 4), (4, 6), (2, 3)])
@@ -152,11 +153,12 @@ def test_a_subgraph_grows_by_any_neighbour(corpus: Corpus, of: int, size: int) -
 def test_the_published_subgraph_never_leaves_the_first_neighbours(corpus: Corpus) -> None:
     """Its code, replayed in every possible way: as many attempts as nodes, each drawing with repetition."""
     of = graph(corpus, 4)
-    size, expected = 3, Counter()
+    size = 3
+    expected: dict[tuple[int, ...], float] = defaultdict(float)
     for start in of:
-        states = Counter({frozenset([start]): 1 / len(of)})
+        states = {frozenset([start]): 1 / len(of)}
         for _ in range(len(of)):
-            after: Counter = Counter()
+            after: dict[frozenset[int], float] = defaultdict(float)
             for held, share in states.items():
                 for node in of[start] if len(held) < size else ():
                     after[held | {node}] += share / len(of[start])
@@ -165,12 +167,13 @@ def test_the_published_subgraph_never_leaves_the_first_neighbours(corpus: Corpus
             states = after
         for held, share in states.items():
             expected[tuple(sorted(held))] += share
-    assert fits(drawn(corpus, "subgraph-published", len(of) - size, 4), dict(expected))
+    assert fits(drawn(corpus, "subgraph-published", len(of) - size, 4), expected)
 
 
 def test_a_walk_goes_back_to_where_it_began(corpus: Corpus) -> None:
     """The sets that walks of 3 steps visit, every walk enumerated."""
-    of, restart, expected = graph(corpus, 4), 0.3, Counter()
+    of, restart = graph(corpus, 4), 0.3
+    expected: dict[tuple[int, ...], float] = defaultdict(float)
 
     def step(start: int, here: int, held: frozenset[int], left: int, share: float) -> None:
         if not left:
@@ -182,4 +185,4 @@ def test_a_walk_goes_back_to_where_it_began(corpus: Corpus) -> None:
 
     for start in of:
         step(start, start, frozenset([start]), 3, 1 / len(of))
-    assert fits(drawn(corpus, "walk", 0, 4, length=3, restart=restart), dict(expected))
+    assert fits(drawn(corpus, "walk", 0, 4, length=3, restart=restart), expected)

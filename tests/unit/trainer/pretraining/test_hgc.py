@@ -13,6 +13,7 @@ from graphkin.trainer.pretraining.hgc import (
     first_order_loss,
     high_order_loss,
     in_batch_masks,
+    nt_xent_loss,
     shared_mask,
     twins,
     unit,
@@ -178,3 +179,37 @@ def test_the_gradient_is_the_papers(seed: int) -> None:
         away = shares @ (others - (others @ z_i)[:, None] * z_i) / (TAU * w.norm())
     torch.testing.assert_close(held_gradient, away - direction * ((q_ij + p_ij) + q_ji), rtol=0, atol=1e-12)
     torch.testing.assert_close(gradient, away - direction * (q_ij + q_ji), rtol=0, atol=1e-12)
+
+
+def test_nt_xent_is_written_out_over_all_copies() -> None:
+    """Chen et al. (2020), equation 1: every copy against its partner and all others."""
+    one, other = vectors(5), vectors(5, seed=1)
+    copies = [*one, *other]
+    expected = torch.stack(
+        [
+            term(
+                copies[i] @ copies[(i + 5) % 10],
+                [copies[i] @ copies[j] for j in range(10) if j not in (i, (i + 5) % 10)],
+            )
+            for i in range(10)
+        ]
+    ).mean()
+    torch.testing.assert_close(nt_xent_loss(one, other, TAU), expected, rtol=0, atol=1e-10)
+    torch.testing.assert_close(nt_xent_loss(one, other, TAU, torch.arange(5)), expected, rtol=0, atol=1e-10)
+
+
+def test_copies_of_equal_graphs_are_no_negatives_of_each_other() -> None:
+    one, other = vectors(4), vectors(4, seed=1)
+    kin, copies = torch.tensor([7, 3, 7, 5]), [*one, *other]
+    rows = []
+    for i in range(8):
+        partner = (i + 4) % 8
+        others = [j for j in range(8) if j != partner and kin[j % 4] != kin[i % 4]]
+        rows.append(term(copies[i] @ copies[partner], [copies[i] @ copies[j] for j in others]))
+    torch.testing.assert_close(nt_xent_loss(one, other, TAU, kin), torch.stack(rows).mean(), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [2, 8])
+def test_nt_xent_of_equal_embeddings_is_the_log_of_all_others(size: int) -> None:
+    z = torch.full((size, 4), 0.5, dtype=torch.float64)
+    assert float(nt_xent_loss(z, z, TAU)) == pytest.approx(math.log(2 * size - 1))

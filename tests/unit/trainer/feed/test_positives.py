@@ -1,0 +1,164 @@
+"""Positives from elsewhere: what changes, what does not, and what they are drawn from."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.feed.positives import arranged
+from graphkin.trainer.feed.source import Epoch, Generation, Source
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.plan import Plan
+from graphkin.trainer.strategy import POSITIVES, Draws, Positives
+
+SIZE = 400
+
+
+class Ring(Source):
+    """Items in a circle, linked with those up to `reach` away; some are isolated, `offset` says which."""
+
+    def __init__(self, corpus: Corpus, draws: Draws, reach: int, offset: int, name: str = "ring") -> None:
+        self.generation = Generation(name, "graph", f"{name}-id", SIZE)
+        self.draws = draws
+        self.closed = False
+        self._corpus = corpus
+        self._reach, self._offset = reach, offset
+
+    def corpus(self) -> Corpus:
+        return self._corpus
+
+    def epoch(self, epoch: int) -> Epoch:
+        items = np.arange(SIZE)
+        steps = np.random.default_rng((epoch, self._reach)).integers(1, self._reach + 1, (SIZE, 3))
+        positives = ((items[:, None] + steps) % SIZE).astype(np.int32)
+        positives[self._offset :: 10] = -1
+        return Epoch(positives, np.random.default_rng(epoch).integers(SIZE, size=(7, 255), dtype=np.int32))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    """Trees of 10 to 40 nodes."""
+    rng = np.random.default_rng(5)
+    nodes = rng.integers(10, 41, SIZE)
+    edges = [np.stack([rng.integers(0, np.arange(1, n)), np.arange(1, n)], axis=1) for n in nodes]
+    return Corpus.from_edges("trees", nodes, nodes - 1, np.concatenate(edges))
+
+
+def source(corpus: Corpus, positives: Positives, seed: int = 3) -> Source:
+    draws = Draws.of("hgc-fo", kind="graph", batch_size=64, seed=seed, positives=positives)
+    return arranged(Ring(corpus, draws, 3, 0), Ring(corpus, draws, 50, 5, "wide"))
+
+
+def test_only_the_ids_of_positives_differ(corpus: Corpus) -> None:
+    """Anchors, batches, steps, negatives and the options of the run are the same, whatever the source."""
+    plans, configs = {}, {}
+    for name in POSITIVES:
+        configs[name] = PretrainConfig.of("hgc-fo", kind="graph", batch_size=64, seed=3, positives=name)
+        plans[name] = [Plan(configs[name], epoch, source(corpus, name).epoch(epoch)) for epoch in (0, 1)]
+    exact = plans.pop("exact")
+    for name, other in plans.items():
+        plain = replace(configs[name].draws, positives="exact", views=None)
+        assert replace(configs[name], draws=plain) == configs["exact"]
+        for epoch in (0, 1):
+            assert other[epoch].steps == exact[epoch].steps == 5
+            own, others = ([plan.draw(step) for step in range(5)] for plan in (exact[epoch], other[epoch]))
+            for one, another in zip(own, others, strict=True):
+                np.testing.assert_array_equal(one.anchors, another.anchors)
+                np.testing.assert_array_equal(one.negatives, another.negatives)
+                assert one.positives.shape == another.positives.shape
+                assert (one.positives != another.positives).any()
+
+
+def test_anchors_are_linked_in_both(corpus: Corpus) -> None:
+    isolated = np.zeros(SIZE, bool)
+    isolated[::10] = isolated[5::10] = True
+    for name in POSITIVES:
+        positives = source(corpus, name).epoch(2).positives
+        np.testing.assert_array_equal((positives == -1).all(1), isolated)
+        np.testing.assert_array_equal((positives == -1).any(1), isolated)
+        assert positives.dtype == np.int32
+
+
+def test_the_window_gives_its_own(corpus: Corpus) -> None:
+    draws = Draws.of("hgc-fo", kind="graph", positives="window")
+    wide = Ring(corpus, draws, 50, 5, "wide")
+    drawn = source(corpus, "window").epoch(4).positives
+    linked = drawn[:, 0] >= 0
+    np.testing.assert_array_equal(drawn[linked], wide.epoch(4).positives[linked])
+
+
+def test_the_shuffled_keep_the_sets_but_nobody_its_own(corpus: Corpus) -> None:
+    first, second = (source(corpus, "shuffled").epoch(epoch).positives for epoch in (0, 1))
+    own = source(corpus, "exact").epoch(0).positives
+    linked = np.flatnonzero(own[:, 0] >= 0)
+    assert sorted(map(tuple, first[linked].tolist())) == sorted(map(tuple, own[linked].tolist()))
+    again = source(corpus, "exact").epoch(1).positives
+    giver = {tuple(row): anchor for anchor, row in zip(linked.tolist(), own[linked].tolist(), strict=True)}
+    unique = [anchor for anchor in linked.tolist() if (own == own[anchor]).all(1).sum() == 1]
+    given = {anchor: giver[tuple(first[anchor].tolist())] for anchor in linked.tolist()}
+    kept = [anchor for anchor in linked.tolist() if given[anchor] in unique]
+    assert len(kept) > SIZE / 2
+    assert all(given[anchor] != anchor for anchor in kept)
+    assert all(second[anchor].tolist() == again[given[anchor]].tolist() for anchor in kept)  # the same in every epoch
+    assert (source(corpus, "shuffled", seed=4).epoch(0).positives != first).any()
+
+
+def test_the_size_matched_are_drawn_evenly_from_all_others_alike(corpus: Corpus) -> None:
+    matched = source(corpus, "size-matched")
+    drawn = np.concatenate([matched.epoch(epoch).positives for epoch in range(400)], axis=1)
+    nodes, edges = corpus.atoms, corpus.atoms - 1
+    for anchor in (1, 2, 203):
+        alike = (10 * abs(nodes - nodes[anchor]) <= nodes[anchor]) & (10 * abs(edges - edges[anchor]) <= edges[anchor])
+        alike[anchor] = False
+        seen = np.bincount(drawn[anchor], minlength=SIZE)
+        assert set(np.flatnonzero(seen)) <= set(np.flatnonzero(alike))
+        assert chisquare(seen[alike]).pvalue > 1e-3
+    assert (matched.epoch(1).positives != matched.epoch(2).positives).any()
+    np.testing.assert_array_equal(matched.epoch(1).positives, source(corpus, "size-matched").epoch(1).positives)
+
+
+def test_who_has_no_like_is_its_own(corpus: Corpus) -> None:
+    nodes = np.full(SIZE, 20)
+    nodes[1] = 300
+    path = [np.stack([np.arange(n - 1), np.arange(1, n)], axis=1) for n in nodes]
+    lone = Corpus.from_edges("paths", nodes, nodes - 1, np.concatenate(path))
+    positives = source(lone, "size-matched").epoch(0).positives
+    assert positives[1].tolist() == [1, 1, 1]
+    others = np.setdiff1d(np.flatnonzero(positives[:, 0] >= 0), [1])
+    assert not (positives[others] == others[:, None]).any()
+    assert not (positives[others] == 1).any()
+
+
+def test_the_augmented_are_the_anchor(corpus: Corpus) -> None:
+    positives = source(corpus, "augmented").epoch(0).positives
+    linked = np.flatnonzero(positives[:, 0] >= 0)
+    np.testing.assert_array_equal(positives[linked], np.repeat(linked[:, None], 3, axis=1))
+
+
+def test_a_window_needs_another_collection_of_the_same_items(corpus: Corpus) -> None:
+    draws = Draws.of("hgc-fo", kind="graph", positives="window")
+    ring = Ring(corpus, draws, 3, 0)
+    with pytest.raises(InvalidInput, match="--beside NAME"):
+        arranged(ring)
+    nodes = corpus.atoms[::-1].copy()
+    path = [np.stack([np.arange(n - 1), np.arange(1, n)], axis=1) for n in nodes]
+    other = Corpus.from_edges("other", nodes, nodes - 1, np.concatenate(path))
+    with pytest.raises(Conflict, match="do not hold the same items"):
+        arranged(ring, Ring(other, draws, 3, 0))
+    plain = Ring(corpus, Draws.of("hgc-fo", kind="graph"), 3, 0)
+    assert arranged(plain) is plain
+
+
+def test_both_are_closed(corpus: Corpus) -> None:
+    draws = Draws.of("hgc-fo", kind="graph", positives="window")
+    one, other = Ring(corpus, draws, 3, 0), Ring(corpus, draws, 3, 0)
+    with arranged(one, other):
+        pass
+    assert one.closed
+    assert other.closed

@@ -1,0 +1,156 @@
+"""Positives that are not the hierarchy's: the same anchors, as many each, from elsewhere.
+
+What similarity is worth is what is lost with them: everything else of a run, batches, order and random numbers, is that
+of a run with the hierarchy's own.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.feed.source import Epoch, Generation, Source
+
+_SHUFFLE, _SIZE = 1, 2  # streams of random numbers
+_SHARE = 10  # sizes are alike that differ by a tenth of the anchor's at most (method.md A3)
+
+
+def arranged(source: Source, beside: Source | None = None) -> Source:
+    """What draws the positives that `source.draws` names.
+
+    beside: another collection of the same items. Anchors are those that are linked in both; with `window` the
+    positives are its own. It is closed with the source.
+
+    Raises `InvalidInput` for `window` without it, and `Conflict` if it has other items.
+    """
+    if beside is None and source.draws.positives == "window":
+        raise InvalidInput(
+            "whose positives?",
+            given="--positives window alone",
+            expected="--beside NAME, a collection of the same items",
+            hint="ingest the same file with --candidates window",
+        )
+    if beside is None and source.draws.positives == "exact":
+        return source
+    return Arranged(source, beside)
+
+
+class Arranged(Source):
+    """A source with another's positives, or with positives of its own making. All else is the first's.
+
+    `shuffled`      the anchors' sets go round in a circle of random order, the same in every epoch: nobody keeps its
+                    own.
+    `size-matched`  drawn evenly, with repetition, from the other items whose numbers of nodes and of edges both differ
+                    from the anchor's by a tenth of it at most; from the anchor alone where there are none.
+    `augmented`     the anchor itself, for copies to be made of it.
+    """
+
+    def __init__(self, source: Source, beside: Source | None) -> None:
+        self.generation, self.draws = source.generation, source.draws
+        self.beside: Generation | None = None if beside is None else beside.generation
+        self._source = source
+        self._other = beside
+        self._sizes: _Sizes | None = None
+        if beside is not None:
+            _require_same(source, beside)
+
+    def corpus(self) -> Corpus:
+        return self._source.corpus()
+
+    def prefetch(self, epoch: int) -> None:
+        for each in self._both():
+            each.prefetch(epoch)
+
+    def require(self, last: int) -> None:
+        for each in self._both():
+            each.require(last)
+
+    def epoch(self, epoch: int) -> Epoch:
+        own, negatives = self._source.epoch(epoch)
+        linked = own[:, 0] >= 0
+        if self._other is not None:
+            other = self._other.epoch(epoch).positives
+            linked &= other[:, 0] >= 0
+            own = other if self.draws.positives == "window" else own
+        positives = np.full_like(own, -1)
+        anchors = np.flatnonzero(linked)
+        positives[anchors] = self._of(anchors, own, epoch)
+        return Epoch(positives, negatives)
+
+    def twins(self) -> NDArray[np.int32]:
+        return self._source.twins()
+
+    def edges(self) -> NDArray[np.int32]:
+        return self._source.edges()
+
+    def links(self) -> NDArray[np.int32]:
+        return self._source.links()
+
+    def close(self) -> None:
+        for each in self._both():
+            each.close()
+
+    def _both(self) -> list[Source]:
+        return [each for each in (self._source, self._other) if each is not None]
+
+    def _of(self, anchors: NDArray[np.int64], drawn: NDArray[np.int32], epoch: int) -> NDArray[np.integer]:
+        """(n, k): the positives of these anchors, of which `drawn` holds the hierarchy's, item by item."""
+        match self.draws.positives:
+            case "shuffled":
+                circle = np.random.default_rng((self.draws.seed, _SHUFFLE)).permutation(len(anchors))
+                given = np.empty_like(circle)
+                given[circle] = np.roll(circle, 1)
+                return drawn[anchors[given]]
+            case "size-matched":
+                self._sizes = self._sizes or _Sizes(self.corpus())
+                return self._sizes.drawn(anchors, drawn.shape[1], (self.draws.seed, epoch, _SIZE))
+            case "augmented":
+                return np.repeat(anchors[:, None], drawn.shape[1], axis=1)
+            case _:
+                return drawn[anchors]
+
+
+class _Sizes:
+    """Items by their numbers of nodes and edges."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        sizes = np.stack([corpus.atoms, corpus.edges // 2], axis=1)
+        self._classes, of, self._counts = np.unique(sizes, axis=0, return_inverse=True, return_counts=True)
+        self._of = of.reshape(-1)
+        self._items = np.argsort(self._of, kind="stable")
+        self._place = np.empty_like(self._items)
+        self._place[self._items] = np.arange(len(self._items))
+        self._first = np.cumsum(self._counts) - self._counts
+
+    def drawn(self, anchors: NDArray[np.int64], count: int, key: tuple[int, ...]) -> NDArray[np.int64]:
+        """(n, count): items like each anchor, never itself unless it is alone."""
+        luck = np.random.default_rng(key).random((len(anchors), count))
+        items = np.empty((len(anchors), count), np.int64)
+        for each in np.unique(self._of[anchors]):
+            rows = np.flatnonzero(self._of[anchors] == each)
+            items[rows] = self._like(each, self._place[anchors[rows]], luck[rows])
+        return items
+
+    def _like(self, own: int, places: NDArray[np.int64], luck: NDArray[np.float64]) -> NDArray[np.int64]:
+        """For anchors of one class, at these places of `_items`: the items of all like classes in a row, without
+        the anchor, who would be at `skip`."""
+        alike = np.flatnonzero((_SHARE * abs(self._classes - self._classes[own]) <= self._classes[own]).all(1))
+        ends = np.cumsum(self._counts[alike])
+        at = int(np.searchsorted(alike, own))
+        skip = (places - self._first[own] + ends[at] - self._counts[own])[:, None]
+        others = int(ends[-1]) - 1
+        place = (luck * others).astype(np.int64)
+        place = np.where(place >= skip, place + 1, place) if others else np.broadcast_to(skip, place.shape)
+        among = np.searchsorted(ends, place, side="right")
+        return self._items[self._first[alike[among]] + place - (ends - self._counts[alike])[among]]
+
+
+def _require_same(source: Source, beside: Source) -> None:
+    """Raises `Conflict` unless the items of both are the same to an encoder, id for id."""
+    own, other = source.corpus().columns, beside.corpus().columns
+    if own.keys() != other.keys() or any(not np.array_equal(own[name], other[name]) for name in own):
+        raise Conflict(
+            "these collections do not hold the same items",
+            given=f"{source.generation.collection} and {beside.generation.collection}",
+            expected="the same file, ingested by two recipes that keep the same items",
+        )

@@ -1,0 +1,53 @@
+"""Damaged copies of graphs that are drawn anew in every epoch (You et al., 2020: GraphCL; method.md E5)."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.features.altered import altered, chosen
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.turns import turns
+from graphkin.trainer.model.batch import Assembler, Batch, Graphs
+from graphkin.trainer.strategy import Operation, Views
+
+
+class ViewedGraphs(Graphs):
+    """The graphs of a corpus, and copies of them that follow from seed, epoch and graph.
+
+    Where an item comes in a batch first it is the graph itself, or a copy with `Views.anchors`; every time it comes
+    again it is another copy.
+    """
+
+    def __init__(self, corpus: Corpus, views: Views, seed: int, device: torch.device | str = "cpu") -> None:
+        self.device = torch.device(device)
+        self._corpus = corpus
+        self._views = views
+        self._seed = seed
+        self._nodes, self._edges = corpus.atoms, corpus.edges // 2
+
+    def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:
+        if len(ids) == 0 or ids.min() < 0 or ids.max() >= self._corpus.size:
+            raise InvalidInput("there are no such graphs", expected=f"0 to {self._corpus.size - 1}")
+        turn, key = turns(ids), (self._seed, epoch)
+        how = chosen(ids, turn, len(self._views.operations), key)
+        if not self._views.anchors:
+            how[turn == 0] = -1
+        groups = [np.flatnonzero(how == each) for each in range(-1, len(self._views.operations))]
+        parts = [
+            self._copies(ids[rows], turn[rows], operation, key)
+            for rows, operation in zip(groups, (None, *self._views.operations), strict=True)
+        ]
+        place = np.argsort(np.concatenate(groups))
+        return Assembler(Corpus.concatenate("", parts), self.device).batch(place)
+
+    def _copies(
+        self, ids: NDArray[Any], turn: NDArray[np.int64], operation: Operation | None, key: tuple[int, int]
+    ) -> Corpus:
+        """By one operation; None leaves the graphs as they are."""
+        sizes = self._edges if operation == "drop-edges" else self._nodes
+        share = 0.0 if operation is None else self._views.ratio
+        counts = (sizes[ids] * share).astype(np.int64)
+        return altered(self._corpus, ids, turn, operation or "drop-nodes", counts, key).corpus()
