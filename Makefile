@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest -W error
 SIDE_BY_SIDE := --numprocesses 2 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test test-page test-python kernels server page lint format bench results graph-results node-results check-long docs screenshot clean
+.PHONY: help demo unit test test-page test-python kernels server page lint format bench results graph-results node-results evidence check-long docs screenshot clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -66,6 +66,9 @@ graph-results: $(VENV)/.dev ## the same of social graphs: hours, and it goes on 
 
 node-results: $(VENV)/.dev ## the same of nodes of big graphs: hours, and it goes on where it was stopped
 	$(BIN)/python -m benchmarks.node_results $(RESULTS)
+
+evidence: $(VENV)/.dev ## whether the source of positives matters: docs/evidence-plan.md; hours, and it goes on where it was stopped
+	$(BIN)/python -m benchmarks.evidence $(EVIDENCE)
 
 lint: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## format, lint, types, who may import whom, what is made by `make docs`
 	$(BIN)/ruff format --check .

@@ -54,13 +54,14 @@ from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Strategy
 
-_DATA = Path(__file__).parents[2] / "shared" / "data" / "moleculenet"
+DATA = Path(__file__).parents[2] / "shared" / "data" / "moleculenet"
 _FILES = {
     "bace": "bace.csv.gz",
     "bbbp": "BBBP.csv",
     "sider": "sider.csv",
     "tox21": "tox21.csv.gz",
     "clintox": "clintox.csv",
+    "hiv": "HIV.csv.gz",
 }
 _BATCH = 64
 _CALIBRATION = 4096  # molecules
@@ -119,7 +120,7 @@ def trained(options: Options, strategy: Strategy, seed: int, place: Callable[[],
 @cache
 def dataset(name: str) -> tuple[Dataset, list[str]]:
     """A MoleculeNet set, and the scaffolds of its molecules."""
-    data = read_csv(_DATA / _FILES[name], targets=MOLECULENET[name], workers=_WORKERS)
+    data = read_csv(DATA / _FILES[name], targets=MOLECULENET[name], workers=_WORKERS)
     return data, scaffolds(data.smiles)
 
 
@@ -200,7 +201,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.splits < 2:
         parser.error("--splits: one split has no spread")
-    if not _DATA.is_dir():
+    if not DATA.is_dir():
         parser.error("../shared/data/moleculenet is missing: there is nothing to score on")
     options = Options(given.work, given.molecules, given.steps, given.splits, given.epochs, given.bf16)
     text = report(measure(options, given.seeds))

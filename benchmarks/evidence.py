@@ -1,0 +1,226 @@
+"""Does the source of positives matter? The experiment of docs/evidence-plan.md (method.md E, G10).
+
+    python -m benchmarks.evidence [--seeds 0 1 2] [--steps 3000] [--splits 10] [--processes 2] [--work evidence]
+                                  [--cells docs/evidence] [--arms exact window ...]
+
+GIN of 5 layers and width 300, batch 64, on ZINC250k, by HGC's first-order loss with three positives an anchor. Arms
+differ in where these come from and in nothing else; `--positives` of `graphkin pretrain` is what is compared. Controls:
+initial weights, Morgan fingerprints, and masking.
+
+Every (arm, seed) is one JSON file in --cells: trained, embedded, scored and only then written. Those that are there
+are read, so the command goes on where it was, on any machine; pre-training itself goes on from checkpoints in --work.
+The report is printed. Needs ../shared for what is not there yet.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from benchmarks.cells import Cell, Stopwatch, finished
+from benchmarks.data import smiles_file
+from benchmarks.evidence_report import ARMS, SETS, report
+from benchmarks.far import far
+from benchmarks.few import few
+from benchmarks.heldout import retrieved
+from benchmarks.pretraining import pretrained
+from benchmarks.probe import Features, morgan, probe, standardised
+from benchmarks.results import DATA, dataset, untrained
+from benchmarks.scaffold import random_scaffold_split
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
+from graphkin.ingest.pipeline import ingest
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.store import open_store
+from graphkin.trainer.downstream.embed import embed
+from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.online import default_cache, online
+from graphkin.trainer.feed.source import Source
+from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.pretrained import load_encoder
+from graphkin.trainer.strategy import Positives, Strategy
+
+_MOLECULES = 249_456
+_BATCH = 64
+_CHECKPOINT = 100  # steps
+_THRESHOLD = 0.36
+_EXACT, _WINDOW = "zinc-exact", "zinc-window"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What is trained: a strategy, where its positives come from, and the collection they come from."""
+
+    strategy: Strategy = "hgc-fo"
+    positives: Positives = "exact"
+    collection: str = _EXACT
+    loss_over_all: bool = False
+
+
+TRAINED: Mapping[str, Arm] = {
+    "exact": Arm(),
+    "window": Arm(positives="window"),
+    "shuffled": Arm(positives="shuffled"),
+    "size-matched": Arm(positives="size-matched"),
+    "augmented": Arm(positives="augmented"),
+    "rdm": Arm("rdm", loss_over_all=True),
+    "adam": Arm("adam"),
+    "exact-ho": Arm("hgc-ho"),
+    **{f"exact-{threshold}": Arm(collection=f"zinc-{threshold}") for threshold in ("0.5", "0.6", "0.7")},
+}
+
+_GROUPS = (
+    ("untrained", "morgan", "exact", "shuffled", "augmented", "window", "size-matched"),
+    ("rdm", "adam"),
+    ("exact-ho",),
+    ("exact-0.5", "exact-0.6", "exact-0.7"),
+)
+"""The order of measuring: all seeds of a group, seed by seed, before the next."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is measured, and where it is kept."""
+
+    work: Path
+    cells: Path
+    steps: int
+    splits: int
+
+    def run(self, arm: str, seed: int) -> Path:
+        return self.work / f"{self.steps}-steps" / f"{arm}-{seed}"
+
+    def cell(self, arm: str, seed: int) -> Path:
+        return self.cells / f"{self.steps}-steps" / f"{arm}-{seed}.json"
+
+
+@contextmanager
+def served(options: Options, collections: set[str]) -> Iterator[str]:
+    """A server with these collections, which are ingested unless they have been."""
+    store = options.work / "store"
+    with open_store(store, create=True) as opened:
+        for name in sorted(collections - {each.name for each in opened.collections()}):
+            label, file = smiles_file(options.work, _MOLECULES)
+            print(f"ingesting {label} as {name}", flush=True)
+            threshold = _THRESHOLD if name in (_EXACT, _WINDOW) else float(name.removeprefix("zinc-"))
+            candidates = "window" if name == _WINDOW else "exact"
+            recipe = resolve(fingerprint="rdkit", threshold=threshold, candidates=candidates)
+            ingest(opened, name, [str(file)], recipe)
+    with Server(Settings(store=store, port=0, cache_dir=options.work / "server-cache")).running() as url:
+        yield url
+
+
+def config_of(arm: Arm, options: Options, seed: int) -> PretrainConfig:
+    config = PretrainConfig.of(
+        arm.strategy, batch_size=_BATCH, seed=seed, max_steps=options.steps, bf16=True, positives=arm.positives
+    )
+    if arm.loss_over_all:
+        assert config.masking is not None
+        config = replace(config, masking=replace(config.masking, loss="all"))
+    return config
+
+
+def source_of(arm: Arm, config: PretrainConfig, options: Options, url: str) -> Source:
+    """Its anchors are those that are linked both by the exact rule and by the window's."""
+    local = default_cache(options.work / "cache")
+    beside = _WINDOW if config.contrast is not None and arm.collection == _EXACT else None
+    return online(url, arm.collection, config.draws, partial(features, workers=1), local, beside=beside)
+
+
+def measured(options: Options, name: str, seed: int, url: str) -> Cell:
+    """Train one arm, and score what it learned; controls that learn nothing are scored only."""
+    torch.set_num_threads(1)
+    stopwatch = Stopwatch()
+    made: Cell = {"arm": name, "seed": seed, "steps": options.steps, "torch": torch.__version__}
+    encoder: Encoder | None = None
+    if name in TRAINED:
+        arm, folder = TRAINED[name], options.run(name, seed)
+        config = config_of(arm, options, seed)
+        made["pretraining"] = pretrained(config, source_of(arm, config, options, url), folder, _CHECKPOINT)
+        encoder = load_encoder(folder)[0]
+    elif name == "untrained":
+        encoder = untrained(seed)
+    if encoder is not None:
+        made["heldout"] = _heldout(encoder, options, seed, url)
+    made["sets"] = {each: scored(encoder, each, options.splits) for each in SETS}
+    return {**made, **stopwatch.read()}
+
+
+def _heldout(encoder: Encoder, options: Options, seed: int, url: str) -> Cell:
+    """On exact positives, of anchors that no first-order arm has been trained on in its first pass."""
+    exact = TRAINED["exact"]
+    config = config_of(exact, options, seed)
+    with source_of(exact, config, options, url) as source:
+        return retrieved(encoder, source, config, options.steps * _BATCH)
+
+
+def scored(encoder: Encoder | None, name: str, splits: int) -> Cell:
+    """Without an encoder, of Morgan fingerprints."""
+    data, groups = dataset(name)
+    rows: Any = morgan(data.smiles) if encoder is None else embed(encoder, data.corpus)
+    parts = [random_scaffold_split(groups, number) for number in range(splits)]
+
+    def given(train: NDArray[np.int64]) -> Features:
+        return rows if encoder is None else standardised(rows, train)
+
+    return {
+        "probe": [probe(given(part.train), data.labels, part)._asdict() for part in parts],
+        "few": [few(given(part.train), data.labels, part, number)._asdict() for number, part in enumerate(parts)],
+        "test_share": float(np.mean([len(part.test) / len(part.train) for part in parts])),
+        "far": far(rows, data.smiles, groups, data.labels) if encoder is not None else None,
+    }
+
+
+def measure(options: Options, arms: list[str], seeds: list[int], processes: int) -> dict[tuple[str, int], Cell]:
+    """All of them, so many at a time. Morgan fingerprints have no seed and are measured once."""
+    ordered = [(arm, seed) for group in _GROUPS for seed, arm in product(seeds, group)]
+    wanted = [(arm, seed) for arm, seed in ordered if arm in arms and (seed == seeds[0] or arm != "morgan")]
+    left = [each for each in wanted if not options.cell(*each).exists()]
+    if left:
+        if not DATA.is_dir():
+            raise SystemExit(f"../shared/data/moleculenet is missing: {len(left)} parts are left to measure")
+        options.work.mkdir(parents=True, exist_ok=True)
+        collections = {_EXACT, _WINDOW, *(TRAINED[arm].collection for arm, _ in left if arm in TRAINED)}
+        with ExitStack() as stack:
+            url = stack.enter_context(served(options, collections))
+            pool = stack.enter_context(ProcessPoolExecutor(processes, get_context("spawn")))
+            _all(pool.submit(_made, options, arm, seed, url) for arm, seed in left)
+    return {each: finished(options.cell(*each), dict) for each in wanted if options.cell(*each).exists()}
+
+
+def _all(parts: Iterator[Future[None]]) -> None:
+    for each in as_completed(list(parts)):
+        each.result()
+
+
+def _made(options: Options, arm: str, seed: int, url: str) -> None:
+    finished(options.cell(arm, seed), partial(measured, options, arm, seed, url))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--arms", nargs="+", choices=[*ARMS], default=[*ARMS], metavar="ARM", help=", ".join(ARMS))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="of pre-training")
+    parser.add_argument("--steps", type=int, default=3000, help="of pre-training")
+    parser.add_argument("--splits", type=int, default=10, help="scaffold re-splits, 2 or more")
+    parser.add_argument("--processes", type=int, default=2, help="of one thread each")
+    parser.add_argument("--work", type=Path, default=Path("evidence"), help="store, cache and checkpoints")
+    parser.add_argument("--cells", type=Path, default=Path("docs/evidence"), help="what has been measured")
+    given = parser.parse_args()
+    options = Options(given.work, given.cells, given.steps, given.splits)
+    print(report(measure(options, given.arms, given.seeds, given.processes)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""From the finished parts of `benchmarks.evidence` to Markdown."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t
+from statsmodels.stats.meta_analysis import combine_effects
+from statsmodels.stats.multitest import multipletests
+
+from benchmarks.cells import Cell
+from benchmarks.comparison import Difference, over_seeds, over_splits
+
+ARMS: Mapping[str, str] = {
+    "untrained": "initial weights",
+    "morgan": "Morgan + LR",
+    "exact": "exact",
+    "shuffled": "shuffled",
+    "augmented": "damaged copies",
+    "window": "window",
+    "size-matched": "of like size",
+    "rdm": "RdM, loss over all",
+    "adam": "AdaM",
+    "exact-ho": "exact, high order",
+    "exact-0.5": "exact, τ .5",
+    "exact-0.6": "exact, τ .6",
+    "exact-0.7": "exact, τ .7",
+}
+"""By the name of their cells, in the order they are measured in."""
+
+SETS: Mapping[str, str] = {"bace": "BACE", "bbbp": "BBBP", "sider": "SIDER", "tox21": "Tox21", "hiv": "HIV"}
+CONTRASTS = (("exact", "shuffled"), ("exact", "augmented"), ("exact", "window"), ("exact", "size-matched"))
+"""Fixed beforehand; the differences are of the first minus the second."""
+
+OF_INTEREST = 0.01
+"""The smallest effect of interest."""
+
+Cells = Mapping[tuple[str, int], Cell]
+
+
+class Pooled(NamedTuple):
+    """A contrast over all sets: the random-effects mean, its 95 % interval, and the p of no difference."""
+
+    sets: dict[str, Difference]
+    mean: float
+    low: float
+    high: float
+    p: float
+    seeds: int
+
+
+def pooled(cells: Cells, one: str, other: str, score: str = "probe") -> Pooled | None:
+    """Of the seeds that both arms have; None where there are none.
+
+    A set's variance is that of `over_splits`. Their mean is that of a random-effects model (Paule and Mandel, 1982),
+    its interval Student's with as many degrees of freedom as there are sets, less one.
+    """
+    seeds = _seeds(cells, one) & _seeds(cells, other)
+    if not seeds:
+        return None
+    sets = {}
+    for name in SETS:
+        pairs = [[_scores(cells[arm, seed], name, score) for arm in (one, other)] for seed in sorted(seeds)]
+        share = float(np.mean([cells[one, seed]["sets"][name]["test_share"] for seed in seeds]))
+        sets[name] = over_splits([first - second for first, second in pairs], share)
+    effects = np.array([each.mean for each in sets.values()])
+    found = combine_effects(effects, np.array([each.error**2 for each in sets.values()]), method_re="iterated")
+    mean, error, freedom = float(found.mean_effect_re), float(found.sd_eff_w_re), len(sets) - 1
+    half = float(t.ppf(0.975, freedom)) * error
+    return Pooled(sets, mean, mean - half, mean + half, float(2 * t.sf(abs(mean) / error, freedom)), len(seeds))
+
+
+def report(cells: Cells) -> str:
+    return "\n".join([*_contrasts(cells), "", *_arms(cells), "", *_others(cells), "", *_times(cells), ""])
+
+
+def _contrasts(cells: Cells) -> Iterator[str]:
+    for title, score in (("## Contrasts fixed beforehand", "probe"), ("### With 100 labels", "few")):
+        yield title
+        yield ""
+        yield f"| exact minus | seeds | {' | '.join(SETS.values())} | all five | Holm's p |"
+        yield f"|---|---|{'---|' * len(SETS)}---|---|"
+        found = {pair: pooled(cells, *pair, score) for pair in CONTRASTS}
+        done = {pair: each for pair, each in found.items() if each is not None}
+        adjusted = multipletests([each.p for each in done.values()], method="holm")[1] if done else []
+        for (pair, each), p in zip(done.items(), adjusted, strict=True):
+            yield f"| {ARMS[pair[1]]} | {each.seeds} | {' | '.join(_told(each))} | {p:.3f} |"
+        left = [ARMS[other] for (_, other), each in found.items() if each is None]
+        if left:
+            yield ""
+            yield f"Not measured yet: {', '.join(left)}."
+        yield ""
+
+
+def _told(found: Pooled) -> Iterator[str]:
+    for each in found.sets.values():
+        yield f"{each.mean:+.4f} ± {each.error:.4f}"
+    yield f"{found.mean:+.4f} [{found.low:+.4f}, {found.high:+.4f}]"
+
+
+def _arms(cells: Cells) -> Iterator[str]:
+    yield "## Arms"
+    yield ""
+    yield f"| arm | seeds | {' | '.join(SETS.values())} | mean | mean with 100 labels |"
+    yield f"|---|---|{'---|' * len(SETS)}---|---|"
+    for arm in ARMS:
+        seeds = sorted(_seeds(cells, arm))
+        if seeds:
+            full, few = (
+                {name: np.mean([_scores(cells[arm, seed], name, score) for seed in seeds]) for name in SETS}
+                for score in ("probe", "few")
+            )
+            parts = [f"{each:.4f}" for each in (*full.values(), np.mean([*full.values()]), np.mean([*few.values()]))]
+            yield f"| {ARMS[arm]} | {len(seeds)} | {' | '.join(parts)} |"
+
+
+def _others(cells: Cells) -> Iterator[str]:
+    yield "## Actives that look different, and held-out anchors"
+    yield ""
+    yield f"| arm | {' | '.join(SETS.values())} | mean | held-out retrieval@1 of 64 |"
+    yield f"|---|{'---|' * len(SETS)}---|---|"
+    for arm in ARMS:
+        seeds = sorted(_seeds(cells, arm))
+        if seeds and "heldout" in cells[arm, seeds[0]]:
+            found = np.array([[cells[arm, seed]["sets"][name]["far"]["auc"] for name in SETS] for seed in seeds])
+            held = over_seeds([cells[arm, seed]["heldout"]["retrieval"] for seed in seeds]).mean
+            parts = [f"{each:.4f}" for each in (*found.mean(0), found.mean())]
+            yield f"| {ARMS[arm]} | {' | '.join(parts)} | {held:.3f} |"
+
+
+def _times(cells: Cells) -> Iterator[str]:
+    yield "## Minutes of processor time"
+    yield ""
+    yield "| arm | seeds | pre-training | in all |"
+    yield "|---|---|---|---|"
+    for arm in ARMS:
+        own = [cell for (name, _), cell in sorted(cells.items()) if name == arm]
+        if own:
+            trained = [cell["pretraining"]["processor_seconds"] for cell in own if "pretraining" in cell]
+            told = f"{np.mean(trained) / 60:.1f}" if trained else ""
+            whole = np.mean([cell["processor_seconds"] for cell in own]) / 60
+            yield f"| {ARMS[arm]} | {len(own)} | {told} | {whole:.1f} |"
+
+
+def _seeds(cells: Cells, arm: str) -> set[int]:
+    return {seed for name, seed in cells if name == arm}
+
+
+def _scores(cell: Cell, name: str, score: str) -> NDArray[np.float64]:
+    """(R,) by re-split."""
+    return np.array([each["auc"] for each in cell["sets"][name][score]])
