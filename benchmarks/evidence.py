@@ -14,11 +14,11 @@ The report is printed. Needs ../shared for what is not there yet.
 
 import argparse
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,9 @@ _BATCH = 64
 _CHECKPOINT = 100  # steps
 _THRESHOLD = 0.36
 _EXACT, _WINDOW = "zinc-exact", "zinc-window"
+
+Part = tuple[str, int]
+"""An arm, and a seed of pre-training."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def served(options: Options, collections: set[str]) -> Iterator[str]:
             print(f"ingesting {label} as {name}", flush=True)
             threshold = _THRESHOLD if name in (_EXACT, _WINDOW) else float(name.removeprefix("zinc-"))
             candidates = "window" if name == _WINDOW else "exact"
-            recipe = resolve(fingerprint="rdkit", threshold=threshold, candidates=candidates)
+            recipe = resolve(fingerprint={"name": "rdkit"}, threshold=threshold, candidates=candidates)
             ingest(opened, name, [str(file)], recipe)
     with Server(Settings(store=store, port=0, cache_dir=options.work / "server-cache")).running() as url:
         yield url
@@ -182,26 +185,30 @@ def scored(encoder: Encoder | None, name: str, splits: int) -> Cell:
     }
 
 
-def measure(options: Options, arms: list[str], seeds: list[int], processes: int) -> dict[tuple[str, int], Cell]:
-    """All of them, so many at a time. Morgan fingerprints have no seed and are measured once."""
-    ordered = [(arm, seed) for group in _GROUPS for seed, arm in product(seeds, group)]
-    wanted = [(arm, seed) for arm, seed in ordered if arm in arms and (seed == seeds[0] or arm != "morgan")]
-    left = [each for each in wanted if not options.cell(*each).exists()]
-    if left:
-        if not DATA.is_dir():
-            raise SystemExit(f"../shared/data/moleculenet is missing: {len(left)} parts are left to measure")
-        options.work.mkdir(parents=True, exist_ok=True)
-        collections = {_EXACT, _WINDOW, *(TRAINED[arm].collection for arm, _ in left if arm in TRAINED)}
-        with ExitStack() as stack:
-            url = stack.enter_context(served(options, collections))
-            pool = stack.enter_context(ProcessPoolExecutor(processes, get_context("spawn")))
-            _all(pool.submit(_made, options, arm, seed, url) for arm, seed in left)
-    return {each: finished(options.cell(*each), dict) for each in wanted if options.cell(*each).exists()}
+def wanted(arms: list[str], seeds: list[int]) -> list[list[Part]]:
+    """Group after group. Morgan fingerprints have no seed and are measured once."""
+    parts = [[(arm, seed) for seed, arm in product(seeds, group) if arm in arms] for group in _GROUPS]
+    return [[each for each in group if each[0] != "morgan" or each[1] == seeds[0]] for group in parts]
 
 
-def _all(parts: Iterator[Future[None]]) -> None:
-    for each in as_completed(list(parts)):
-        each.result()
+def measured_already(options: Options, parts: list[Part]) -> dict[Part, Cell]:
+    return {each: finished(options.cell(*each), dict) for each in parts if options.cell(*each).exists()}
+
+
+def measure(options: Options, parts: list[Part], processes: int) -> None:
+    """So many at a time; those that have been measured are left alone."""
+    parts = [each for each in parts if not options.cell(*each).exists()]
+    if not parts:
+        return
+    if not DATA.is_dir():
+        raise SystemExit(f"../shared/data/moleculenet is missing: {len(parts)} parts are left to measure")
+    options.work.mkdir(parents=True, exist_ok=True)
+    collections = {_EXACT, _WINDOW, *(TRAINED[arm].collection for arm, _ in parts if arm in TRAINED)}
+    with ExitStack() as stack:
+        url = stack.enter_context(served(options, collections))
+        pool = stack.enter_context(ProcessPoolExecutor(processes, get_context("spawn")))
+        for each in as_completed([pool.submit(_made, options, arm, seed, url) for arm, seed in parts]):
+            each.result()
 
 
 def _made(options: Options, arm: str, seed: int, url: str) -> None:
@@ -217,9 +224,13 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2, help="of one thread each")
     parser.add_argument("--work", type=Path, default=Path("evidence"), help="store, cache and checkpoints")
     parser.add_argument("--cells", type=Path, default=Path("docs/evidence"), help="what has been measured")
+    parser.add_argument("--report", action="store_true", help="measure nothing: report what has been")
     given = parser.parse_args()
     options = Options(given.work, given.cells, given.steps, given.splits)
-    print(report(measure(options, given.arms, given.seeds, given.processes)))
+    groups = wanted(given.arms, given.seeds)
+    for group in () if given.report else groups:
+        measure(options, group, given.processes)
+    print(report(measured_already(options, [*chain.from_iterable(groups)])))
 
 
 if __name__ == "__main__":
