@@ -1,7 +1,7 @@
 """The offline folder: a generation's features and the draws of some epochs, for machines without a network.
 
 folder/
-  manifest.json     format, the generation, the draws, the number of epochs, the columns of the corpus
+  manifest.json     format, the generation and the one beside it, the draws, the number of epochs, the corpus's columns
   corpus.npz        the columns of `features.corpus.Corpus`
   twins.npz         `pairs`: those of similarity 1
   links.npz         `pairs`: the edges of the big graph, where subgraphs of it are to be drawn
@@ -54,6 +54,8 @@ def write_offline(source: Source, epochs: int, folder: Path, advance: Callable[[
         "epochs": epochs,
         "columns": [*columns],
     }
+    if source.beside is not None:
+        manifest["beside"] = asdict(source.beside)
     (folder / _MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
 
 
@@ -73,6 +75,7 @@ class OfflineSource(Source):
         self.draws = draws
         self.generation = fetched_generation(folder)
         try:
+            self.beside = Generation(**manifest["beside"]) if "beside" in manifest else None
             self._fetched = Draws.from_json(manifest["draws"])
             self._count: int = manifest["epochs"]
             self._columns: list[str] = [*manifest.get("columns", _COLUMNS)]
