@@ -16,7 +16,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, product
 from multiprocessing import get_context
@@ -33,7 +33,7 @@ from benchmarks.evidence_report import ARMS, SETS, report
 from benchmarks.far import far
 from benchmarks.few import few
 from benchmarks.heldout import retrieved
-from benchmarks.pretraining import pretrained
+from benchmarks.pretraining import over_all_atoms, pretrained
 from benchmarks.probe import Features, morgan, probe, standardised
 from benchmarks.results import DATA, dataset, untrained
 from benchmarks.scaffold import random_scaffold_split
@@ -128,10 +128,7 @@ def config_of(arm: Arm, options: Options, seed: int) -> PretrainConfig:
     config = PretrainConfig.of(
         arm.strategy, batch_size=_BATCH, seed=seed, max_steps=options.steps, bf16=True, positives=arm.positives
     )
-    if arm.loss_over_all:
-        assert config.masking is not None
-        config = replace(config, masking=replace(config.masking, loss="all"))
-    return config
+    return over_all_atoms(config) if arm.loss_over_all else config
 
 
 def source_of(arm: Arm, config: PretrainConfig, options: Options, url: str) -> Source:

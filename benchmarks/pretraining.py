@@ -1,5 +1,6 @@
 """A pre-training run that is timed, and goes on where it was killed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.cells import Cell, Stopwatch
@@ -7,6 +8,12 @@ from graphkin.trainer.feed.source import Source
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.metrics_log import Record
 from graphkin.trainer.pretraining.pretrain import pretrain
+
+
+def over_all_atoms(config: PretrainConfig) -> PretrainConfig:
+    """The same with the masking loss over all atoms, as AdaM's is (method.md I)."""
+    assert config.masking is not None
+    return replace(config, masking=replace(config.masking, loss="all"))
 
 
 def pretrained(config: PretrainConfig, source: Source, run: Path, checkpoint_steps: int) -> Cell:

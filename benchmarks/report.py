@@ -8,18 +8,24 @@ from numpy.typing import NDArray
 
 from benchmarks.cells import Cell, minutes
 from benchmarks.comparison import Difference, over_seeds, over_splits, told_apart
-from graphkin.trainer.strategy import Strategy
 
-PRETRAINED: tuple[Strategy, ...] = ("rdm", "adam", "hgc-fo")
+PRETRAINED = ("rdm", "rdm-all", "adam", "hgc-fo")
 INTERPRETED = ("bace", "bbbp", "sider", "tox21")
 UNINTERPRETED = ("clintox",)
 FINETUNED = ("bace", "bbbp")
 LATE = 10
 """The last epochs of fine-tuning, whose mean score hangs neither on one epoch nor on validation."""
 
-_ARMS = {"random": "random init", "rdm": "RdM", "adam": "AdaM", "hgc-fo": "HGC(FO)", "morgan": "Morgan + LR"}
+_ARMS = {
+    "random": "random init",
+    "rdm": "RdM",
+    "rdm-all": "RdM, loss over all",
+    "adam": "AdaM",
+    "hgc-fo": "HGC(FO)",
+    "morgan": "Morgan + LR",
+}
 _SETS = {"bace": "BACE", "bbbp": "BBBP", "sider": "SIDER", "tox21": "Tox21", "clintox": "ClinTox"}
-_AGAINST = ("random", "rdm")
+_AGAINST = ("random", "rdm", "rdm-all")
 
 Scores = NDArray[np.float64]
 

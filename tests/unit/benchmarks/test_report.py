@@ -8,7 +8,7 @@ import pytest
 from benchmarks.comparison import over_splits
 from benchmarks.report import FINETUNED, INTERPRETED, PRETRAINED, UNINTERPRETED, Results, report
 
-GAIN = {"random": 0.0, "rdm": 0.0, "adam": 0.0, "hgc-fo": 0.1, "morgan": -0.1}
+GAIN = {"random": 0.0, "rdm": 0.0, "rdm-all": 0.0, "adam": 0.0, "hgc-fo": 0.1, "morgan": -0.1}
 
 
 def results(seeds: int) -> Results:
@@ -56,17 +56,17 @@ def test_what_is_better_is_told_with_its_error() -> None:
 def test_nulls_are_told_too() -> None:
     text = report(results(3))
     for name in ("BACE", "BBBP", "SIDER", "Tox21", "ClinTox"):
-        assert len(rows(text, name, "AdaM")[0]) == 5
+        assert len(rows(text, name, "AdaM")[0]) == 6
         assert "**" not in "".join(rows(text, name, "AdaM")[0])
-    assert (
-        "outside 16 of these 28 intervals" in text
-    )  # each set: HGC and Morgan, against two arms; 28 = 4 (1 + 2 + 2 + 2)
+    # each set: HGC and Morgan, against three arms; 48 = 4 (1 + 2 + 3 + 3 + 3)
+    assert "outside 24 of these 48 intervals" in text
 
 
 def test_pairs_are_compared_once() -> None:
     text = report(results(2))
-    assert rows(text, "BACE", "random init")[0][3:] == ["", ""]
-    assert rows(text, "BACE", "RdM")[0][4] == ""
+    assert rows(text, "BACE", "random init")[0][3:] == ["", "", ""]
+    assert rows(text, "BACE", "RdM")[0][4:] == ["", ""]
+    assert rows(text, "BACE", "RdM, loss over all")[0][4] != ""
     assert rows(text, "BACE", "Morgan + LR")[0][4].startswith("**-0.")
 
 
