@@ -13,7 +13,7 @@ GAIN = {"random": 0.0, "rdm": 0.0, "rdm-all": 0.0, "adam": 0.0, "hgc-fo": 0.1, "
 
 def results(seeds: int) -> Results:
     """HGC is better by .1 than the others everywhere, Morgan worse; the noise is a tenth of that."""
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(1)
     made = Results(2000, 64, 40, True, {}, {}, {})
     for seed in range(seeds):
         for strategy in PRETRAINED:
