@@ -13,7 +13,7 @@ The report is printed. Needs ../shared for what is not there yet.
 """
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -47,8 +47,9 @@ from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import default_cache, online
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.encoders import Encoder
-from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.pretrained import load_encoder
+from graphkin.trainer.strategy import Encoder as EncoderKind
 from graphkin.trainer.strategy import Positives, Strategy
 
 _MOLECULES = 249_456
@@ -63,12 +64,13 @@ Part = tuple[str, int]
 
 @dataclass(frozen=True)
 class Arm:
-    """What is trained: a strategy, where its positives come from, and the collection they come from."""
+    """What is trained: a strategy, where its positives come from, the collection they come from, and the encoder."""
 
     strategy: Strategy = "hgc-fo"
     positives: Positives = "exact"
     collection: str = _EXACT
     loss_over_all: bool = False
+    encoder: EncoderKind = "gin"
 
 
 TRAINED: Mapping[str, Arm] = {
@@ -80,14 +82,20 @@ TRAINED: Mapping[str, Arm] = {
     "rdm": Arm("rdm", loss_over_all=True),
     "adam": Arm("adam"),
     "exact-ho": Arm("hgc-ho"),
+    "exact-gcn": Arm(encoder="gcn"),
+    "exact-sage": Arm(encoder="sage"),
     **{f"exact-{threshold}": Arm(collection=f"zinc-{threshold}") for threshold in ("0.5", "0.6", "0.7")},
 }
+
+COLLECTIONS = frozenset({_EXACT, _WINDOW})
+"""That anchors are taken from."""
 
 _GROUPS = (
     ("untrained", "morgan", "exact", "shuffled", "augmented", "window", "size-matched"),
     ("rdm", "adam"),
     ("exact-ho",),
     ("exact-0.5", "exact-0.6", "exact-0.7"),
+    ("exact-gcn", "exact-sage"),
 )
 """The order of measuring: all seeds of a group, seed by seed, before the next."""
 
@@ -109,7 +117,7 @@ class Options:
 
 
 @contextmanager
-def served(options: Options, collections: set[str]) -> Iterator[str]:
+def served(options: Options, collections: Set[str]) -> Iterator[str]:
     """A server with these collections, which are ingested unless they have been."""
     store = options.work / "store"
     with open_store(store, create=True) as opened:
@@ -126,7 +134,13 @@ def served(options: Options, collections: set[str]) -> Iterator[str]:
 
 def config_of(arm: Arm, options: Options, seed: int) -> PretrainConfig:
     config = PretrainConfig.of(
-        arm.strategy, batch_size=_BATCH, seed=seed, max_steps=options.steps, bf16=True, positives=arm.positives
+        arm.strategy,
+        model=Model(arm.encoder),
+        batch_size=_BATCH,
+        seed=seed,
+        max_steps=options.steps,
+        bf16=True,
+        positives=arm.positives,
     )
     return over_all_atoms(config) if arm.loss_over_all else config
 
@@ -138,6 +152,13 @@ def source_of(arm: Arm, config: PretrainConfig, options: Options, url: str) -> S
     return online(url, arm.collection, config.draws, partial(features, workers=1), local, beside=beside)
 
 
+def train(options: Options, name: str, seed: int, url: str) -> Cell:
+    """Go on where the run was, to its end."""
+    arm = TRAINED[name]
+    config = config_of(arm, options, seed)
+    return pretrained(config, source_of(arm, config, options, url), options.run(name, seed), _CHECKPOINT)
+
+
 def measured(options: Options, name: str, seed: int, url: str) -> Cell:
     """Train one arm, and score what it learned; controls that learn nothing are scored only."""
     torch.set_num_threads(1)
@@ -145,10 +166,8 @@ def measured(options: Options, name: str, seed: int, url: str) -> Cell:
     made: Cell = {"arm": name, "seed": seed, "steps": options.steps, "torch": torch.__version__}
     encoder: Encoder | None = None
     if name in TRAINED:
-        arm, folder = TRAINED[name], options.run(name, seed)
-        config = config_of(arm, options, seed)
-        made["pretraining"] = pretrained(config, source_of(arm, config, options, url), folder, _CHECKPOINT)
-        encoder = load_encoder(folder)[0]
+        made["pretraining"] = train(options, name, seed, url)
+        encoder = load_encoder(options.run(name, seed))[0]
     elif name == "untrained":
         encoder = untrained(seed)
     if encoder is not None:
@@ -200,7 +219,7 @@ def measure(options: Options, parts: list[Part], processes: int) -> None:
     if not DATA.is_dir():
         raise SystemExit(f"../shared/data/moleculenet is missing: {len(parts)} parts are left to measure")
     options.work.mkdir(parents=True, exist_ok=True)
-    collections = {_EXACT, _WINDOW, *(TRAINED[arm].collection for arm, _ in parts if arm in TRAINED)}
+    collections = {*COLLECTIONS, *(TRAINED[arm].collection for arm, _ in parts if arm in TRAINED)}
     with ExitStack() as stack:
         url = stack.enter_context(served(options, collections))
         pool = stack.enter_context(ProcessPoolExecutor(processes, get_context("spawn")))

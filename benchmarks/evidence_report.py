@@ -26,6 +26,8 @@ ARMS: Mapping[str, str] = {
     "exact-0.5": "exact, τ .5",
     "exact-0.6": "exact, τ .6",
     "exact-0.7": "exact, τ .7",
+    "exact-gcn": "exact, GCN",
+    "exact-sage": "exact, GraphSAGE",
 }
 """By the name of their cells, in the order they are measured in."""
 

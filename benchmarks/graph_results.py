@@ -67,7 +67,7 @@ from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Strategy
 
 _DATA = Path(__file__).parents[2] / "shared" / "data" / "tu"
-_CALIBRATION = 512  # graphs
+CALIBRATION = 512  # graphs
 _CHECKPOINT = 20  # steps
 
 Fold = int | None
@@ -182,7 +182,7 @@ def encoder(options: Options, arm: str, seed: int, without: Fold) -> Encoder:
         return load_encoder(options.run(arm, seed, without))[0]
     torch.manual_seed(seed)
     made = make_encoder(Model())
-    seen = np.random.default_rng(0).choice(pretrained_on(without), _CALIBRATION, replace=False)
+    seen = np.random.default_rng(0).choice(pretrained_on(without), CALIBRATION, replace=False)
     calibrate(made, Corpus.concatenate("all", [dataset(name).corpus for name in SETS]), np.sort(seen))
     return made
 

@@ -1,0 +1,123 @@
+"""From molecules to social graphs (method.md E4; the paper's T5): does pre-training on molecules serve graphs?
+
+    python -m benchmarks.transfer [--seeds 0 1 2] [--arms ...] [--epochs 20] [--finetuned 3] [--work evidence]
+                                  [--cells docs/evidence]
+
+Encoders are those of `benchmarks.evidence`, pre-trained on ZINC250k; every node of a graph is given as a masked atom,
+every edge as a single bond. Controls: the initial weights, with batch normalisation calibrated on molecules, as the
+others' is, and, for the frozen probe, calibrated on 512 of the graphs.
+
+Frozen: logistic regression on standardised embeddings of IMDB-BINARY, IMDB-MULTI and REDDIT-BINARY, 10 stratified
+folds, accuracy. Fine-tuned: IMDB-BINARY and IMDB-MULTI at the published settings but for --epochs, on the first
+--finetuned folds. Every (arm, seed) is a JSON file in --cells; a run that is missing in --work is trained first, as
+`benchmarks.evidence` does. Needs ../shared.
+"""
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack
+from functools import partial
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks.calibration import calibrate
+from benchmarks.cells import Cell, Stopwatch, finished
+from benchmarks.evidence import COLLECTIONS, TRAINED, Options, Part, served, train
+from benchmarks.graph_report import FINETUNED, SETS
+from benchmarks.graph_results import CALIBRATION, dataset
+from benchmarks.probe import probe_classes, standardised
+from benchmarks.results import untrained
+from benchmarks.transfer_report import ARMS, report
+from graphkin.trainer.downstream.embed import embed
+from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.split import FOLDS, stratified_split
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.pretraining.config import Model
+from graphkin.trainer.pretraining.objective import make_encoder
+from graphkin.trainer.pretraining.pretrained import load_encoder
+
+
+def measured(options: Options, arm: str, seed: int, url: str, epochs: int, folds: int) -> Cell:
+    torch.set_num_threads(1)
+    stopwatch = Stopwatch()
+    if arm in TRAINED:
+        train(options, arm, seed, url)
+    encoder = _encoder(options, arm, seed)
+    frozen = {name: _frozen(encoder, name) for name in SETS}
+    start = Start.of(options.run(arm, seed)) if arm in TRAINED else Start(Model())
+    tuned = {} if arm == "calibrated" else {name: _finetuned(start, name, seed, epochs, folds) for name in FINETUNED}
+    return {"arm": arm, "seed": seed, "frozen": frozen, "finetuned": tuned, "epochs": epochs, **stopwatch.read()}
+
+
+def _encoder(options: Options, arm: str, seed: int) -> Encoder:
+    if arm in TRAINED:
+        return load_encoder(options.run(arm, seed))[0]
+    if arm == "untrained":
+        return untrained(seed)
+    torch.manual_seed(seed)
+    encoder = make_encoder(Model())
+    corpus = Corpus.concatenate("all", [dataset(name).corpus for name in SETS])
+    calibrate(encoder, corpus, np.sort(np.random.default_rng(0).choice(corpus.size, CALIBRATION, replace=False)))
+    return encoder
+
+
+def _frozen(encoder: Encoder, name: str) -> list[float]:
+    """The accuracy on each fold."""
+    data = dataset(name)
+    vectors = embed(encoder, data.corpus)
+    splits = [stratified_split(data.labels, fold) for fold in range(FOLDS)]
+    return [probe_classes(standardised(vectors, split.train), data.labels, split).accuracy for split in splits]
+
+
+def _finetuned(start: Start, name: str, seed: int, epochs: int, folds: int) -> list[float]:
+    """The accuracy on each of the first folds, at the epoch that is best on validation."""
+    data = dataset(name)
+    runs = [
+        finetune(start, data, stratified_split(data.labels, fold), FinetuneOptions(epochs=epochs), seed)
+        for fold in range(folds)
+    ]
+    return [run.main.score for run in runs]
+
+
+def measure(options: Options, parts: list[Part], processes: int, epochs: int, folds: int) -> dict[Part, Cell]:
+    left = [each for each in parts if not _cell(options, *each).exists()]
+    if left:
+        with ExitStack() as stack:
+            url = stack.enter_context(served(options, COLLECTIONS))
+            pool = stack.enter_context(ProcessPoolExecutor(processes, get_context("spawn")))
+            for each in as_completed([pool.submit(_made, options, *part, url, epochs, folds) for part in left]):
+                each.result()
+    return {each: finished(_cell(options, *each), dict) for each in parts}
+
+
+def _cell(options: Options, arm: str, seed: int) -> Path:
+    return options.cell(f"graphs-{arm}", seed)
+
+
+def _made(options: Options, arm: str, seed: int, url: str, epochs: int, folds: int) -> None:
+    finished(_cell(options, arm, seed), partial(measured, options, arm, seed, url, epochs, folds))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--arms", nargs="+", choices=[*ARMS], default=[*ARMS], metavar="ARM", help=", ".join(ARMS))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="of pre-training and fine-tuning")
+    parser.add_argument("--steps", type=int, default=3000, help="of pre-training")
+    parser.add_argument("--epochs", type=int, default=20, help="of fine-tuning")
+    parser.add_argument("--finetuned", type=int, default=3, choices=range(1, FOLDS + 1), help="folds to fine-tune on")
+    parser.add_argument("--processes", type=int, default=2, help="of one thread each")
+    parser.add_argument("--work", type=Path, default=Path("evidence"), help="store, cache and checkpoints")
+    parser.add_argument("--cells", type=Path, default=Path("docs/evidence"), help="what has been measured")
+    given = parser.parse_args()
+    options = Options(given.work, given.cells, given.steps, splits=2)
+    parts = [*product(given.arms, given.seeds)]
+    print(report(measure(options, parts, given.processes, given.epochs, given.finetuned)))
+
+
+if __name__ == "__main__":
+    main()

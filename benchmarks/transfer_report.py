@@ -1,0 +1,49 @@
+"""From the finished parts of `benchmarks.transfer` to Markdown."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from benchmarks.cells import Cell
+from benchmarks.comparison import over_splits
+from benchmarks.graph_report import FINETUNED, SETS, TEST_SHARE
+from benchmarks.report import counted
+
+ARMS: Mapping[str, str] = {
+    "untrained": "initial weights",
+    "calibrated": "initial weights, calibrated on graphs",
+    "exact": "HGC(FO)",
+    "shuffled": "HGC(FO), positives shuffled",
+    "augmented": "HGC(FO), damaged copies",
+    "rdm": "RdM, loss over all",
+    "adam": "AdaM",
+}
+"""By the name of their cells; the first is what the others are compared with."""
+
+Cells = Mapping[tuple[str, int], Cell]
+
+
+def report(cells: Cells) -> str:
+    seeds = sorted({seed for _, seed in cells})
+    lines = [f"Accuracy on stratified folds, paired, {counted(len(seeds), 'seed')}. Bold: 0 is outside.", ""]
+    lines += [*_table(cells, "frozen", SETS), "", *_table(cells, "finetuned", FINETUNED), ""]
+    return "\n".join(lines)
+
+
+def _table(cells: Cells, how: str, sets: tuple[str, ...]) -> Iterator[str]:
+    yield f"| {how} | {' | '.join(f'{name} | minus initial weights' for name in sets)} |"
+    yield f"|---|{'---|---|' * len(sets)}"
+    for arm, title in ARMS.items():
+        seeds = sorted(seed for name, seed in cells if name == arm and cells[name, seed][how])
+        if not seeds:
+            continue
+        row = []
+        for name in sets:
+            scores, control = (
+                np.array([cells[each, seed][how][name] for seed in seeds]) for each in (arm, "untrained")
+            )
+            row += [
+                f"{scores.mean():.4f}",
+                "" if arm == "untrained" else str(over_splits(scores - control, TEST_SHARE)),
+            ]
+        yield f"| {title} | {' | '.join(row)} |"
