@@ -3,21 +3,34 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from math import ceil
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from graphkin.protocol.values import Pad, PolicyName, Rank
 
-Strategy = Literal["hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho", "gcc"]
+Strategy = Literal[
+    "hgc-fo",
+    "hgc-ho",
+    "adam",
+    "rdm",
+    "hgc-adam-fo",
+    "hgc-adam-ho",
+    "gcc",
+    "edge-pred",
+    "infomax",
+    "context-pred",
+]
 Preset = Literal["default", "paper", "rc"]
 Encoder = Literal["gin", "gcn", "sage"]
 
-STRATEGIES: tuple[Strategy, ...] = ("hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho", "gcc")
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+_BASELINES: tuple[Strategy, ...] = ("edge-pred", "infomax", "context-pred")
 LEARNED_BY: Mapping[str, tuple[Strategy, ...]] = {
-    "molecule": ("hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho"),
-    "graph": ("hgc-fo", "hgc-ho"),
+    "molecule": ("hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho", *_BASELINES),
+    "graph": ("hgc-fo", "hgc-ho", *_BASELINES),
     "node": ("hgc-fo", "hgc-ho", "gcc"),
 }
-"""The strategies that items of each kind are learned from by: only atoms can be masked, only nodes have a big graph."""
+"""The strategies that items of each kind are learned from by: only atoms can be masked, only nodes have a big graph,
+and the baselines of Hu et al. are about whole graphs."""
 PRESETS: tuple[Preset, ...] = ("default", "paper", "rc")
 ENCODERS: tuple[Encoder, ...] = ("gin", "gcn", "sage")
 
@@ -89,7 +102,7 @@ class Draws:
         batch_size: int = 256,
         seed: int = 0,
     ) -> "Draws":
-        """As in T6 and T7 of the paper (method.md B); AdaM and uniform masking draw nothing.
+        """As in T6 and T7 of the paper (method.md B); AdaM and the baselines of Hu et al. draw nothing.
 
         First order: 3 positives. High order: 5 of 5 walks of 2 edges, for GCN and GraphSAGE without AdaM of 7 walks
         of 4; 255 shared negatives. `paper` takes the most visited; `rc` ends walks with probability 0.2 a step and
@@ -97,7 +110,7 @@ class Draws:
         """
         if strategy == "gcc":
             return cls(None, 0, batch_size, seed, Walks())
-        if strategy in ("adam", "rdm"):
+        if strategy in ("adam", "rdm", *_BASELINES):
             return cls(None, 0, batch_size, seed)
         single = kind == "node"
         if strategy in ("hgc-fo", "hgc-adam-fo"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args
 
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.features.eigenvectors import EIGENVECTORS
@@ -11,9 +11,10 @@ from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, PRESETS, STRATEGIES,
 
 T = TypeVar("T")
 
-_MASKING_EPOCHS = 100
+_EPOCHS = 100  # of strategies without contrast
 
 ScheduleShape = Literal["linear", "restarting", "constant"]
+TaskName = Literal["edge-pred", "infomax", "context-pred"]
 
 
 def _require(holds: bool, what: str, given: object, expected: str) -> None:
@@ -92,6 +93,53 @@ class Contrast:
 
 
 @dataclass(frozen=True)
+class Context:
+    """Around a centre atom, what is its substructure and what its context, by distance in bonds (Hu et al., 2020).
+
+    hops    the substructure are the atoms at distance 0 to `hops`.
+    inner   the context are those beyond `inner`, which is less than `hops`, so that there is an overlap,
+    outer   and not beyond `outer`.
+    layers  of the encoder of contexts.
+    """
+
+    hops: int = 5
+    inner: int = 4
+    outer: int = 7
+    layers: int = 3
+
+    def __post_init__(self) -> None:
+        _require(self.hops >= 1, "radius of substructures", self.hops, "1 or more")
+        _require(0 <= self.inner < self.hops, "inner radius of contexts", self.inner, f"0 to {self.hops - 1}")
+        _require(self.outer > self.inner, "outer radius of contexts", self.outer, f"above {self.inner}")
+        _require(self.layers >= 1, "number of layers", self.layers, "1 or more")
+
+    @classmethod
+    def of(cls, layers: int) -> Self:
+        """The published one for an encoder of so many layers: what it sees, and three bonds from its last one on."""
+        return cls(layers, layers - 1, layers + 2, 3)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A baseline of Hu et al. (2020), whose loss tells what belongs together from what does not.
+
+    context  of context-pred alone.
+    """
+
+    name: TaskName
+    context: Context | None = None
+
+    def __post_init__(self) -> None:
+        _require(self.name in get_args(TaskName), "task", self.name, ", ".join(get_args(TaskName)))
+        holds = (self.context is not None) == (self.name == "context-pred")
+        _require(holds, f"context of {self.name}", self.context, "one for context-pred, none for another")
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Self:
+        return cls(**{**said, "context": _made(Context, said["context"])})
+
+
+@dataclass(frozen=True)
 class Optimization:
     """Adam, its schedule, and clipping.
 
@@ -119,7 +167,7 @@ class Optimization:
 class Published(NamedTuple):
     """How one kind of item is trained on (T6).
 
-    epochs        with contrast, by preset; with masking alone they are 100.
+    epochs        with contrast, by preset; without it they are 100.
     shuffled      the authors' code shuffles the anchors of HGC.
     optimization  but for what the authors' code does else with molecules and graphs.
     queue         its length, for momentum contrast; None: negatives are of the batch.
@@ -151,6 +199,7 @@ class PretrainConfig:
     """A pre-training run. `of` fills in what a strategy and a preset say; explicit options override it.
 
     contrast   None for strategies without HGC.      masking  None for strategies without masking.
+    task       None but for the baselines of Hu et al., which have neither of these.
     draws      what is drawn from the store, with batch size and seed; the seed is that of everything else too.
     epochs     passes over the anchors.              max_steps  where to stop instead; warm-up and decay span it then.
     shuffle    anchors come in another order every epoch.
@@ -169,14 +218,15 @@ class PretrainConfig:
     shuffle: bool = True
     limit: int | None = None
     bf16: bool = False
+    task: Task | None = None
 
     def __post_init__(self) -> None:
         _require(self.epochs >= 1, "number of epochs", self.epochs, "1 or more")
         _require(self.max_steps is None or self.max_steps >= 1, "number of steps", self.max_steps, "1 or more")
         _require(self.draws.batch_size >= 2, "batch size", self.draws.batch_size, "2 or more")
         _require(self.limit is None or self.limit >= 2, "number of anchors an epoch", self.limit, "2 or more")
-        if self.contrast is None and self.masking is None:
-            raise InvalidInput("nothing to learn from", expected="contrast, masking or both")
+        if (self.contrast is None and self.masking is None) == (self.task is None):
+            raise InvalidInput("not one thing to learn from", expected="contrast, masking or both; or a task alone")
         if self.contrast is not None and (momentum := self.contrast.momentum) is not None:
             size = self.draws.batch_size
             _require(momentum.queue >= size, "length of a queue", momentum.queue, f"a batch, {size}, or more")
@@ -200,12 +250,13 @@ class PretrainConfig:
     ) -> "PretrainConfig":
         """The published run of a strategy on a kind of items, Adam at 1e-3; other options override it.
 
-        Molecules: batch 256, 20 epochs with HGC and 100 with masking alone. Graphs: batch 32, 35 epochs, which on the
-        published collection are 171,465 steps; with `rc` 100. Nodes: batch 32, 100 epochs, momentum contrast, Adam at
-        0.005 with weight decay 1e-5; there the presets differ in the walks on the hierarchy alone.
+        Molecules: batch 256, 20 epochs with HGC and 100 without. Graphs: batch 32, 35 epochs with HGC, which on the
+        published collection are 171,465 steps, and 100 with `rc` or without HGC. Nodes: batch 32, 100 epochs, momentum
+        contrast, Adam at 0.005 with weight decay 1e-5; there the presets differ in the walks on the hierarchy alone.
         `paper` chooses and scores masks per graph as the text does. `rc` does what the authors' code does: its
         schedule, no shuffling and a free atom head with HGC; a constant rate without clipping, and scoring that moves
-        the running statistics, for masking; 100 epochs for hgc-adam-fo. It does shuffle graphs.
+        the running statistics, for masking; 100 epochs for hgc-adam-fo. It does shuffle graphs. The baselines of Hu et
+        al., rdm being one, are the same in all presets.
 
         Raises `InvalidInput`, and `Conflict` for a kind that this strategy, or none, can learn from.
         """
@@ -235,10 +286,11 @@ class PretrainConfig:
             Contrast(mask_neighbors=mask_neighbors, momentum=momentum) if contrasts else None,
             masking,
             usual.optimization,
-            epochs or (usual.epochs[preset] if contrasts else _MASKING_EPOCHS),
+            epochs or (usual.epochs[preset] if contrasts else _EPOCHS),
             max_steps,
             limit=limit,
             bf16=bf16,
+            task=_task(strategy, model),
         )
         if preset == "default" or momentum is not None:
             return config
@@ -258,6 +310,7 @@ class PretrainConfig:
             "contrast": contrast and Contrast(**{**contrast, "momentum": _made(Momentum, contrast.get("momentum"))}),
             "masking": _made(Masking, said["masking"]),
             "optimization": Optimization(**optimization),
+            "task": said.get("task") and Task.from_json(said["task"]),
         }
         return cls(**{**said, **parts})
 
@@ -270,10 +323,14 @@ def _made(options: type[T], said: Mapping[str, Any] | None) -> T | None:
 def _require_learned(strategy: Strategy, kind: str) -> None:
     """Raises `Conflict` unless items of this kind are learned from by this strategy."""
     if strategy not in LEARNED_BY[kind]:
+        if strategy == "gcc":
+            why = "there is no big graph to walk on"
+        elif strategy in get_args(TaskName):
+            why = "this baseline is about whole graphs, not about what surrounds a node"
+        else:
+            why = "there is nothing to mask: these items have no attributes that could be predicted"
         raise Conflict(
-            "there is no big graph to walk on"
-            if strategy == "gcc"
-            else "there is nothing to mask: these items have no attributes that could be predicted",
+            why,
             given=f"{strategy}, for items of kind {kind}",
             expected=" or ".join(LEARNED_BY[kind]),
         )
@@ -298,6 +355,16 @@ def _masking(strategy: Strategy) -> Masking | None:
             return None
 
 
+def _task(strategy: Strategy, model: Model) -> Task | None:
+    match strategy:
+        case "edge-pred" | "infomax":
+            return Task(strategy)
+        case "context-pred":
+            return Task(strategy, Context.of(model.layers))
+        case _:
+            return None
+
+
 def _as_written(config: PretrainConfig) -> PretrainConfig:
     if config.masking is None or config.strategy == "rdm":
         return config
@@ -305,8 +372,8 @@ def _as_written(config: PretrainConfig) -> PretrainConfig:
 
 
 def _as_coded(config: PretrainConfig, epochs: int | None, shuffled: bool) -> PretrainConfig:
-    if config.strategy == "rdm":
-        return config  # the baseline is Hu et al.'s, not the authors'
+    if config.strategy == "rdm" or config.task is not None:
+        return config  # these baselines are Hu et al.'s, not the authors'
     if config.masking is not None:
         config = replace(config, masking=replace(config.masking, freeze=False))
     if config.contrast is None:
