@@ -57,6 +57,10 @@ class Model:
         """The published one for items of this kind (method.md C). Raises `Conflict` if nothing is learned from them."""
         return cls(encoder, width=64, nodes=Nodes()) if _usual(kind).queue else cls(encoder)
 
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Self:
+        return cls(**{**said, "nodes": _made(Nodes, said.get("nodes"))})
+
 
 @dataclass(frozen=True)
 class Momentum:
@@ -303,9 +307,9 @@ class PretrainConfig:
     def from_json(cls, said: Mapping[str, Any]) -> Self:
         """What `as_json` gave, through JSON. Raises `TypeError` or `LookupError` for anything else."""
         optimization = {**said["optimization"], "betas": tuple(said["optimization"]["betas"])}
-        model, contrast = said["model"], said["contrast"]
+        contrast = said["contrast"]
         parts = {
-            "model": Model(**{**model, "nodes": _made(Nodes, model.get("nodes"))}),
+            "model": Model.from_json(said["model"]),
             "draws": Draws.from_json(said["draws"]),
             "contrast": contrast and Contrast(**{**contrast, "momentum": _made(Momentum, contrast.get("momentum"))}),
             "masking": _made(Masking, said["masking"]),
