@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,11 @@ from graphkin.trainer.downstream.dataset import MOLECULENET
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize_readable
 from graphkin.trainer.feed.source import Epoch
-from graphkin.trainer.pretraining.checkpoint import Run
+from graphkin.trainer.pretraining.checkpoint import Run, read_model
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.pretrain import pretrain
 from graphkin.trainer.pretraining.pretrained import load_encoder
+from graphkin.trainer.strategy import Strategy
 
 
 @pytest.fixture(scope="module")
@@ -105,14 +107,43 @@ def test_graphs_from_nothing_and_from_a_checkpoint_of_molecules(
 
 
 @pytest.fixture(scope="module")
-def context_checkpoint(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small GIN that was pre-trained by context prediction for three steps."""
-    config = PretrainConfig.of("context-pred", batch_size=16, max_steps=3, model=Model(layers=2, width=8))
-    corpus, _ = featurize_readable(nci_smiles[:60], "nci")
-    nothing = Epoch(np.empty((corpus.size, 0), np.int32), np.empty((0, 0), np.int32))
-    folder = tmp_path_factory.mktemp("runs") / "context"
-    pretrain(config, MemorySource(corpus, config.draws, [nothing]), folder)
-    return folder
+def pretrained(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Callable[[Strategy], Path]:
+    """`pretrained(strategy)`: a small GIN that was pre-trained so for three steps."""
+
+    def train(strategy: Strategy) -> Path:
+        config = PretrainConfig.of(strategy, batch_size=16, max_steps=3, model=Model(layers=2, width=8))
+        corpus, _ = featurize_readable(nci_smiles[:60], "nci")
+        nothing = Epoch(np.empty((corpus.size, 0), np.int32), np.empty((0, 0), np.int32))
+        folder = tmp_path_factory.mktemp("runs") / strategy
+        pretrain(config, MemorySource(corpus, config.draws, [nothing]), folder)
+        return folder
+
+    return train
+
+
+@pytest.mark.parametrize("strategy", ["edge-pred", "infomax", "context-pred"])
+def test_from_a_baseline(
+    graphkin: Any, file: Path, pretrained: Callable[[Strategy], Path], tmp_path: Path, strategy: Strategy
+) -> None:
+    """Of its checkpoint the main encoder is taken, and nothing else."""
+    checkpoint, output = pretrained(strategy), tmp_path / "result.json"
+    bace = tmp_path / "bace.csv"
+    bace.write_text(file.read_text().replace("nitrogen,smiles,oxygen", "Class,mol,other", 1))
+    command = ("finetune", "--dataset", "bace", "--csv", bace, "--seeds", 0, "--epochs", 1)
+    ended = graphkin(*command, "--checkpoint", checkpoint, "--output", output)
+    assert ended.code == 0, ended.err
+    title, score = {
+        "edge-pred": ("Edge_Pred", ".7939(.0064)"),
+        "infomax": ("Infomax", ".7571(.0094)"),
+        "context-pred": ("Context_Pred", ".8055(.0115)"),
+    }[strategy]
+    assert f"| here: GIN after {strategy}, seeds 0 | " in ended.out
+    assert f"| published: GIN {title}, untuned (T1) | {score} |" in ended.out
+    weights = read_model(checkpoint)
+    others = {name.split(".")[0] for name in weights} - {"encoder"}
+    assert others == {"edge-pred": set(), "infomax": {"bilinear"}, "context-pred": {"context_encoder"}}[strategy]
+    taken = load_encoder(checkpoint).encoder.state_dict()
+    assert all(bool((weights[f"encoder.{name}"] == value).all()) for name, value in taken.items())
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -120,9 +151,10 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_supervised_pre_training_after_context_prediction(
-    graphkin: Any, file: Path, shapes: Path, context_checkpoint: Path, tmp_path: Path
+    graphkin: Any, file: Path, shapes: Path, pretrained: Callable[[Strategy], Path], tmp_path: Path
 ) -> None:
     """S_Context_Pred (method.md E4): pre-trained without labels, then with many, then fine-tuned on something else."""
+    context_checkpoint = pretrained("context-pred")
     encoder, output = tmp_path / "supervised", tmp_path / "many.json"
     how = ("--csv", file, "--targets", "all", "--epochs", 4, "--seeds", 3, "--output", output)
     command = ("finetune", *how, "--checkpoint", context_checkpoint, "--save-encoder", encoder)
