@@ -167,7 +167,7 @@ def measured(options: Options, name: str, seed: int, url: str) -> Cell:
     encoder: Encoder | None = None
     if name in TRAINED:
         made["pretraining"] = train(options, name, seed, url)
-        encoder = load_encoder(options.run(name, seed))[0]
+        encoder = load_encoder(options.run(name, seed)).encoder
     elif name == "untrained":
         encoder = untrained(seed)
     if encoder is not None:

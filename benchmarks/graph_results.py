@@ -179,7 +179,7 @@ def trained(options: Options, strategy: Strategy, seed: int, without: Fold, url:
 def encoder(options: Options, arm: str, seed: int, without: Fold) -> Encoder:
     """A pre-trained one, or what pre-training with this seed begins with, calibrated."""
     if arm != "random":
-        return load_encoder(options.run(arm, seed, without))[0]
+        return load_encoder(options.run(arm, seed, without)).encoder
     torch.manual_seed(seed)
     made = make_encoder(Model())
     seen = np.random.default_rng(0).choice(pretrained_on(without), CALIBRATION, replace=False)

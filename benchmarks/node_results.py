@@ -135,7 +135,7 @@ def trained(options: Options, strategy: Strategy, seed: int, url: Callable[[], s
 def encoder(options: Options, arm: str, seed: int, url: Callable[[], str]) -> Encoder:
     """A pre-trained one, or what pre-training with this seed begins with, calibrated."""
     if arm != "random":
-        return load_encoder(options.run(arm, seed))[0]
+        return load_encoder(options.run(arm, seed)).encoder
     torch.manual_seed(seed)
     made = make_encoder(Model.of("node"))
     with source_of(options, PretrainConfig.of("gcc", kind="node"), url()) as source:

@@ -147,7 +147,7 @@ def probed(options: Options, name: str, arm: str, seed: int) -> Cell:
     if arm == "morgan":
         features = morgan(data.smiles)
     else:
-        encoder = untrained(seed) if arm == "random" else load_encoder(options.run(arm, seed))[0]
+        encoder = untrained(seed) if arm == "random" else load_encoder(options.run(arm, seed)).encoder
         features = embed(encoder, data.corpus)
     splits = [random_scaffold_split(groups, number) for number in range(options.splits)]
     given = (features if arm == "morgan" else standardised(features, split.train) for split in splits)

@@ -56,7 +56,7 @@ def measured(options: Options, arm: str, seed: int, url: str, epochs: int, folds
 
 def _encoder(options: Options, arm: str, seed: int) -> Encoder:
     if arm in TRAINED:
-        return load_encoder(options.run(arm, seed))[0]
+        return load_encoder(options.run(arm, seed)).encoder
     if arm == "untrained":
         return untrained(seed)
     torch.manual_seed(seed)

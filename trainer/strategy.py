@@ -3,25 +3,39 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from math import ceil
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from graphkin.protocol.values import Pad, PolicyName, Rank
 
-Strategy = Literal["hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho", "gcc", "graphcl", "c-subgraph"]
+Strategy = Literal[
+    "hgc-fo",
+    "hgc-ho",
+    "adam",
+    "rdm",
+    "hgc-adam-fo",
+    "hgc-adam-ho",
+    "gcc",
+    "edge-pred",
+    "infomax",
+    "context-pred",
+    "graphcl",
+    "c-subgraph",
+]
 Preset = Literal["default", "paper", "rc"]
 Encoder = Literal["gin", "gcn", "sage"]
 Positives = Literal["exact", "window", "shuffled", "size-matched", "augmented"]
 Operation = Literal["drop-nodes", "drop-edges", "subgraph", "subgraph-published", "walk"]
 
-_ON_GRAPHS: tuple[Strategy, ...] = ("hgc-fo", "hgc-ho", "graphcl", "c-subgraph")
-_ON_ATOMS: tuple[Strategy, ...] = ("adam", "rdm", "hgc-adam-fo", "hgc-adam-ho")
-STRATEGIES: tuple[Strategy, ...] = (*_ON_GRAPHS, *_ON_ATOMS, "gcc")
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+_TASKS: tuple[Strategy, ...] = ("edge-pred", "infomax", "context-pred")
+BASELINES: tuple[Strategy, ...] = (*_TASKS, "graphcl", "c-subgraph")
 LEARNED_BY: Mapping[str, tuple[Strategy, ...]] = {
-    "molecule": (*_ON_GRAPHS, *_ON_ATOMS),
-    "graph": _ON_GRAPHS,
+    "molecule": ("hgc-fo", "hgc-ho", "adam", "rdm", "hgc-adam-fo", "hgc-adam-ho", *BASELINES),
+    "graph": ("hgc-fo", "hgc-ho", *BASELINES),
     "node": ("hgc-fo", "hgc-ho", "gcc"),
 }
-"""The strategies that items of each kind are learned from by: only atoms can be masked, only nodes have a big graph."""
+"""The strategies that items of each kind are learned from by: only atoms can be masked, only nodes have a big graph,
+and the other baselines are about whole graphs."""
 PRESETS: tuple[Preset, ...] = ("default", "paper", "rc")
 POSITIVES: tuple[Positives, ...] = ("exact", "window", "shuffled", "size-matched", "augmented")
 ENCODERS: tuple[Encoder, ...] = ("gin", "gcn", "sage")
@@ -115,7 +129,7 @@ class Draws:
         seed: int = 0,
         positives: Positives = "exact",
     ) -> "Draws":
-        """As in T6 and T7 of the paper (method.md B); AdaM and uniform masking draw nothing.
+        """As in T6 and T7 of the paper (method.md B); AdaM and the baselines of Hu et al. draw nothing.
 
         First order: 3 positives. High order: 5 of 5 walks of 2 edges, for GCN and GraphSAGE without AdaM of 7 walks
         of 4; 255 shared negatives. `paper` takes the most visited; `rc` ends walks with probability 0.2 a step and
@@ -129,8 +143,8 @@ class Draws:
                 return cls(None, 0, batch_size, seed, views=Views(anchors=True))
             case "c-subgraph":
                 return cls(None, 0, batch_size, seed, views=Views(("walk",), anchors=True))
-            case "adam" | "rdm":
-                return cls(None, 0, batch_size, seed)
+        if strategy in ("adam", "rdm", *_TASKS):
+            return cls(None, 0, batch_size, seed)
         views = Views() if positives == "augmented" else None
         single = kind == "node"
         if strategy in ("hgc-fo", "hgc-adam-fo"):

@@ -28,7 +28,7 @@ _NO_MOLECULE = "no molecule with atoms that RDKit reads"
     type=click.Path(path_type=Path),
     required=True,
     metavar="DIR",
-    help="Folder of a run of `graphkin pretrain`.",
+    help="Folder of `graphkin pretrain`, or of `graphkin finetune --save-encoder`.",
 )
 @click.option(
     "--input", "source_path", required=True, metavar="FILE", help="SMILES, CSV, TSV or Parquet, also gzipped."
@@ -68,7 +68,7 @@ def embed(
     from graphkin.trainer.pretraining.pretrained import load_encoder
 
     place = chosen_device(device)
-    output_format, (encoder, _) = embedding_format(output), load_encoder(checkpoint)
+    output_format, encoder = embedding_format(output), load_encoder(checkpoint).encoder
     encoder.to(place)
     rejections = output.with_suffix(".rejections.csv")
     with (

@@ -20,6 +20,8 @@ _EPILOG = """\b
 Examples:
   graphkin finetune --dataset bace --csv bace.csv.gz --checkpoint runs/hgc --output bace.json
   graphkin finetune --csv mine.csv --targets toxic --checkpoint none --encoder gin --output mine.json
+  graphkin finetune --csv chembl.csv.gz --targets all --checkpoint runs/context --seeds 0 \\
+    --save-encoder runs/supervised --output chembl.json
   graphkin finetune --task graphs --tu IMDB-BINARY.zip --checkpoint runs/hgc --output imdb.json
   graphkin finetune --task nodes --edges usa.edgelist --labels usa.txt --checkpoint runs/hgc --output usa.json
 """
@@ -95,7 +97,7 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
     "--checkpoint",
     metavar="DIR|none",
     required=True,
-    help="Folder of `graphkin pretrain`, or none to start from random weights.",
+    help="Folder of `graphkin pretrain`, or of --save-encoder, or none to start from random weights.",
 )
 @click.option("--encoder", type=click.Choice(ENCODERS), show_default="gin", help="Only with --checkpoint none.")
 @click.option(
@@ -116,6 +118,12 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
     help="First tune these on validation, in N trials.  [published: at most 400]",
 )
 @click.option("--device", type=click.Choice(("cpu", "cuda")), default="cpu", help="Where to compute.")
+@click.option(
+    "--save-encoder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder to keep the fine-tuned encoder in, for --checkpoint; of one seed, molecules or graphs.",
+)
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -138,6 +146,7 @@ def finetune(
     seeds: list[int] | None,
     trials: int,
     device: str,
+    save_encoder: Path | None,
     output: Path,
     **options: Any,
 ) -> None:
@@ -148,6 +157,9 @@ def finetune(
     The test score is of the epoch that is best on validation. Nodes are classified by the subgraphs that random walks
     find around them, ten times, each with another tenth for test, by class; the score is the accuracy after the last
     epoch.
+
+    --save-encoder keeps the encoder as it was after the epoch whose score counts, to be fine-tuned on something else
+    or for `graphkin embed`. So encoders are pre-trained with labels.
     """
     _require_data(task, molecules=(file, dataset, smiles_column, targets), graphs=(tu,), nodes=(edges, labels))
     if checkpoint != "none" and encoder is not None:
@@ -176,7 +188,7 @@ def finetune(
     else:
         assert file is not None
         data, name = _molecules(file, dataset, smiles_column, targets), dataset
-    study = Study(data, name, start, chosen, trials, device, frozen)
+    study = Study(data, name, start, chosen, trials, device, frozen, save_encoder)
     wanted = seeds or ([0] if task == "nodes" else [0, 1, 2])
     click.echo(table(study.run(wanted, output, terminal_progress().stage)))
 

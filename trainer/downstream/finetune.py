@@ -3,9 +3,9 @@
 A run is a function of its options, the data, the seed and the machine, as in `pretrain`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
@@ -22,9 +22,10 @@ from graphkin.trainer.errors import Diverged
 from graphkin.trainer.model.aggregation import graph_sum
 from graphkin.trainer.model.batch import Assembler, Batch
 from graphkin.trainer.model.encoders import Encoder, graph_mean
+from graphkin.trainer.pretraining.checkpoint import Checkpoint
 from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
-from graphkin.trainer.pretraining.pretrained import load_encoder
+from graphkin.trainer.pretraining.pretrained import encoder_checkpoint, load_encoder
 from graphkin.trainer.pretraining.schedule import learning_rate
 
 Pooling = Literal["mean", "sum"]
@@ -80,17 +81,21 @@ NODES = FinetuneOptions(learning_rate=5e-3, dropout=0.0, warmup=0.1, clip=1.0)
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """The encoder that fine-tuning begins with; without `pretraining`, a new one for every seed."""
+    """The encoder that fine-tuning begins with; without `pretrained`, a new one for every seed.
+
+    pretraining, finetuned  how it came to be, as in `Pretrained`.
+    """
 
     model: Model
     pretraining: PretrainConfig | None = None
     pretrained: Encoder | None = None
+    finetuned: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, checkpoint: Path) -> "Start":
         """From the newest checkpoint of a run. Raises as `load_encoder`."""
-        encoder, config = load_encoder(checkpoint)
-        return cls(config.model, config, encoder)
+        found = load_encoder(checkpoint)
+        return cls(found.model, found.config, found.encoder, found.finetuned)
 
     def encoder(self) -> Encoder:
         """One to train; a new one depends on torch's seed."""
@@ -140,12 +145,16 @@ class Curve:
 
 @dataclass(frozen=True)
 class FinetuneRun:
-    """One seed's run. The loss of each epoch, averaged over its steps, and a curve for each of `Labelled.metrics`."""
+    """One seed's run. The loss of each epoch, averaged over its steps, and a curve for each of `Labelled.metrics`.
+
+    reported  the encoder after the epoch whose score counts; None if it was not trained.
+    """
 
     seed: int
     loss: list[float]
     curves: dict[str, Curve]
     seconds: float
+    reported: Checkpoint | None = field(default=None, compare=False, repr=False)
 
     @property
     def main(self) -> Curve:
@@ -172,7 +181,7 @@ def finetune(
     begun = perf_counter()
     loss = []
     curves = {metric: Curve([], []) for metric in data.metrics}
-    finetuner = _Finetuner(start, data, options, seed, device)
+    finetuner, reported = _Finetuner(start, data, options, seed, device), None
     for epoch in range(options.epochs):
         loss.append(finetuner.epoch(epoch, split.train))
         for curve, test in zip(curves.values(), finetuner.scores(split.test), strict=True):
@@ -180,8 +189,10 @@ def finetune(
         if len(split.valid):
             for curve, valid in zip(curves.values(), finetuner.scores(split.valid), strict=True):
                 curve.valid.append(valid)
+        if next(iter(curves.values())).best_epoch == epoch + 1:
+            reported = finetuner.checkpoint(epoch + 1, split.train)
         advance(1)
-    return FinetuneRun(seed, loss, curves, perf_counter() - begun)
+    return FinetuneRun(seed, loss, curves, perf_counter() - begun, reported)
 
 
 class _Finetuner:
@@ -203,15 +214,22 @@ class _Finetuner:
 
     def epoch(self, epoch: int, rows: Rows) -> float:
         """One pass over `rows` in random order; the mean loss of its steps."""
-        order = np.random.default_rng((self._seed, epoch)).permutation(rows)
-        parts = np.split(order, range(self._options.batch_size, len(order), self._options.batch_size))
-        batches = [part for part in parts if len(part) > 1]
+        batches = self._batches(np.random.default_rng((self._seed, epoch)).permutation(rows))
         self._classifier.train()
         losses = [self._step(batch, epoch * len(batches) + at, len(batches)) for at, batch in enumerate(batches)]
         mean = float(torch.stack(losses).mean())
         if not np.isfinite(mean):
             raise self._diverged(f"the loss is {mean} in epoch {epoch + 1}")
         return mean
+
+    def checkpoint(self, epochs: int, rows: Rows) -> Checkpoint:
+        """The encoder as it is, after so many passes over `rows`."""
+        steps = len(self._batches(rows))
+        return encoder_checkpoint(self._classifier.encoder, epochs * steps, steps)
+
+    def _batches(self, rows: Rows) -> list[Rows]:
+        parts = np.split(rows, range(self._options.batch_size, len(rows), self._options.batch_size))
+        return [part for part in parts if len(part) > 1]
 
     def _step(self, rows: Rows, step: int, epoch_steps: int) -> Tensor:
         options = self._options

@@ -22,6 +22,7 @@ from graphkin.trainer.downstream.labelled import Labelled
 from graphkin.trainer.downstream.published import published
 from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.downstream.tuning import SPACE, Values, tune
+from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint
 
 _FORMAT = 2
 _TITLES = {"auc": "ROC-AUC", "accuracy": "accuracy", "rc_f1": "rc_f1"}
@@ -38,6 +39,8 @@ class Study:
     name    of a published set, None for one's own.
     trials  of population-based tuning before the seeds, starting from `options`; 0: none.
     frozen  the encoder stays as it is: `frozen` in the place of `finetune`.
+    save    folder that gets the encoder of the only run, after the epoch whose score counts, as a run that
+            `load_encoder` reads; None: it is not kept.
     """
 
     data: Labelled
@@ -47,12 +50,14 @@ class Study:
     trials: int = 0
     device: str = "cpu"
     frozen: bool = False
+    save: Path | None = None
 
     def run(self, seeds: Sequence[int], path: Path, stage: Stage) -> Document:
         """Fine-tune once for each seed on each split, and write the document to `path`, whole, after each.
 
         What `path` has already, trials and runs, of the same study by the same versions on as many threads, is kept
-        and not done again; anything else there is replaced. Tuning uses the first seed.
+        and not done again, unless its encoder is to be saved and is not; anything else there is replaced. Tuning uses
+        the first seed.
 
         The document: `setting` and `versions`, all that the scores depend on; `tuning`, the trials in order; `options`,
         those used; `runs`, for each seed (and `fold`, where there are several splits) the seconds, the losses, and of
@@ -60,7 +65,8 @@ class Study:
         and its standard deviation (n - 1; null for one run); `first_fold`, the same of the first of several splits;
         `published`.
 
-        Raises as `finetune`, `frozen` and `tune`, and `InvalidInput` for no seeds or a path that cannot be written.
+        Raises as `finetune`, `frozen` and `tune`, and `InvalidInput` for no seeds, a path that cannot be written, more
+        or less than one encoder to save, and a folder for it that holds something else.
         """
         if not seeds:
             raise InvalidInput("no seeds", expected="one or more")
@@ -68,6 +74,7 @@ class Study:
         for split in splits:
             self.data.require_scorable(split)
         self._require_tunable(splits[0])
+        saved = None if self.save is None else self._saved(self.save, splits, seeds)
         document = self._continued(path, self._setting(splits, seeds[0]))
         train = frozen if self.frozen else finetune
 
@@ -87,9 +94,11 @@ class Study:
         done, document["runs"] = {_place(run): run for run in document["runs"]}, []
         several, epochs = len(splits) > 1, 1 if self.frozen else options.epochs
         for seed, fold in product(seeds, range(len(splits))):
-            if (seed, fold) not in done:
+            reported = None
+            if (seed, fold) not in done or (saved is not None and newest_checkpoint(saved.folder) is None):
                 with stage(f"seed {seed}, fold {fold}" if several else f"seed {seed}", epochs, "epochs") as advance:
-                    run = _described(fine_tuned(options, seed, advance, fold))
+                    ended = fine_tuned(options, seed, advance, fold)
+                run, reported = _described(ended), ended.reported
                 done[seed, fold] = {"fold": fold, **run} if several else run
             document["runs"].append(done[seed, fold])
             document["summary"] = _summary(document["runs"], self.data.metrics)
@@ -97,7 +106,23 @@ class Study:
                 first = [run for run in document["runs"] if run["fold"] == 0]
                 document["first_fold"] = _summary(first, self.data.metrics)
             _write(document, path)
+            if saved is not None and reported is not None:
+                with saved.claimed():
+                    saved.save(reported)
         return document
+
+    def _saved(self, folder: Path, splits: Sequence[Split], seeds: Sequence[int]) -> Run:
+        """The run that the encoder will be in. It says all that the encoder depends on."""
+        if self.frozen or len(splits) * len(seeds) > 1:
+            raise InvalidInput(
+                "there is not one encoder to save",
+                given="one that stays as it is" if self.frozen else f"{len(seeds)} seeds on {len(splits)} splits",
+                expected="one run that trains it: one seed, of molecules or graphs",
+            )
+        setting = self._setting(splits, seeds[0])
+        config, model, before = setting.pop("pretraining"), setting.pop("model"), setting.pop("finetuned", None)
+        finetuned = {**setting, "seed": seeds[0], "before": before}
+        return Run(folder, {"config": config, "model": model, "finetuned": finetuned}, resume=True)
 
     def _require_tunable(self, split: Split) -> None:
         if self.trials and (self.frozen or not len(split.valid)):
@@ -126,6 +151,7 @@ class Study:
             "threads": torch.get_num_threads(),
             **({"folds": len(splits)} if len(splits) > 1 else {}),
             **({"frozen": True} if self.frozen else {}),
+            **({"finetuned": start.finetuned} if start.finetuned else {}),
         }
 
     def _continued(self, path: Path, setting: Document) -> Document:
@@ -229,6 +255,7 @@ def table(document: Document) -> str:
     setting, summary = document["setting"], document["summary"]
     metrics = setting["metrics"]
     learnt = f"after {setting['pretraining']['strategy']}" if setting["pretraining"] else "without pre-training"
+    learnt += "".join(f", fine-tuned on {name}" for name in _before(setting))
     if setting.get("frozen"):
         learnt += ", as it is"
     seeds = ", ".join(str(seed) for seed in dict.fromkeys(run["seed"] for run in document["runs"]))
@@ -243,6 +270,16 @@ def table(document: Document) -> str:
     head += [f"{_TITLES[metric]}, fold 0" for metric in metrics if metric in first]
     lines = [_row(head), f"|{'---|' * len(head)}", *map(_row, rows)]
     return "\n".join([*lines, "", setting["note"]])
+
+
+def _before(setting: Document) -> list[str]:
+    """The names of the sets that an encoder was fine-tuned on until now, in that order."""
+    finetuned = setting.get("finetuned")
+    names = []
+    while finetuned is not None:
+        names.append(finetuned["dataset"] or "a set without a name")
+        finetuned = finetuned["before"]
+    return names[::-1]
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -92,6 +92,27 @@ class Batch:
             None if self.centre is None else self.centre[atoms:],
         )
 
+    def induced(self, atoms: Tensor) -> "Batch":
+        """On the atoms of `atoms`, (N,) bool, and the bonds among them; a graph without any keeps its place."""
+        joined = atoms[self.edge_index].all(0)
+        before = _pointer(atoms)
+        edge_index, graph = before[self.edge_index[:, joined]], self.graph[atoms]
+        atom_ptr = before[self.atom_ptr]
+        edge_ptr = _pointer(torch.bincount(edge_index[1], minlength=len(graph)))
+        return Batch(
+            self.atom_type[atoms],
+            self.chirality[atoms],
+            graph,
+            atom_ptr,
+            edge_index,
+            edge_ptr,
+            self.bond[joined],
+            atom_ptr[1:].cpu().numpy(),
+            edge_ptr[atom_ptr[1:]].cpu().numpy(),
+            None if self.eigenvectors is None else self.eigenvectors[atoms],
+            None if self.centre is None else self.centre[atoms],
+        )
+
 
 class Graphs(ABC):
     """Where a step's graphs come from: `Assembler`, or what draws them anew in every epoch.

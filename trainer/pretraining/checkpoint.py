@@ -1,7 +1,8 @@
 """A training run on disk: its options, its metrics, and the newest point it can be continued from.
 
 folder/
-  run.json            options and generation: what a continued run must have in common
+  run.json            options and generation: what a continued run must have in common; or, of an encoder that was
+                      fine-tuned, which has no metrics, what it was pre-trained and fine-tuned with
   metrics.jsonl       one object a step
   step-000001000/     the newest checkpoint; it appears whole, by renaming, and only then does the older one go
     model.safetensors, optimizer.safetensors
@@ -176,6 +177,9 @@ def _renamed(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def _require_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any], resume: bool) -> None:
     if not resume:
         raise InvalidInput("there is a run already", given=str(folder), hint="--resume it, or give another folder")
+    if ("finetuned" in found) != ("finetuned" in wanted):
+        what = "a fine-tuned encoder" if "finetuned" in found else "a pre-training run"
+        raise InvalidInput(f"this folder holds {what}", given=str(folder), hint="give another folder")
     before, now = dict(_leaves(found)), dict(_leaves(wanted))
     changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
     if changed:

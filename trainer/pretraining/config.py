@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args
 
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.features.eigenvectors import EIGENVECTORS
 from graphkin.trainer.pretraining.masking import Masking, uniform
 from graphkin.trainer.strategy import (
+    BASELINES,
     ENCODERS,
     LEARNED_BY,
     POSITIVES,
@@ -22,10 +23,11 @@ from graphkin.trainer.strategy import (
 
 T = TypeVar("T")
 
-_MASKING_EPOCHS = 100
+_EPOCHS = 100  # of strategies without contrast
 
 ScheduleShape = Literal["linear", "restarting", "constant"]
 ContrastLoss = Literal["hgc", "nt-xent"]
+TaskName = Literal["edge-pred", "infomax", "context-pred"]
 
 
 def _require(holds: bool, what: str, given: object, expected: str) -> None:
@@ -68,6 +70,10 @@ class Model:
         """The published one for items of this kind (method.md C). Raises `Conflict` if nothing is learned from them."""
         return cls(encoder, width=64, nodes=Nodes()) if _usual(kind).queue else cls(encoder)
 
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Self:
+        return cls(**{**said, "nodes": _made(Nodes, said.get("nodes"))})
+
 
 @dataclass(frozen=True)
 class Momentum:
@@ -109,6 +115,53 @@ class Contrast:
 
 
 @dataclass(frozen=True)
+class Context:
+    """Around a centre atom, what is its substructure and what its context, by distance in bonds (Hu et al., 2020).
+
+    hops    the substructure are the atoms at distance 0 to `hops`.
+    inner   the context are those beyond `inner`, which is less than `hops`, so that there is an overlap,
+    outer   and not beyond `outer`.
+    layers  of the encoder of contexts.
+    """
+
+    hops: int = 5
+    inner: int = 4
+    outer: int = 7
+    layers: int = 3
+
+    def __post_init__(self) -> None:
+        _require(self.hops >= 1, "radius of substructures", self.hops, "1 or more")
+        _require(0 <= self.inner < self.hops, "inner radius of contexts", self.inner, f"0 to {self.hops - 1}")
+        _require(self.outer > self.inner, "outer radius of contexts", self.outer, f"above {self.inner}")
+        _require(self.layers >= 1, "number of layers", self.layers, "1 or more")
+
+    @classmethod
+    def of(cls, layers: int) -> Self:
+        """The published one for an encoder of so many layers: what it sees, and three bonds from its last one on."""
+        return cls(layers, layers - 1, layers + 2, 3)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A baseline of Hu et al. (2020), whose loss tells what belongs together from what does not.
+
+    context  of context-pred alone.
+    """
+
+    name: TaskName
+    context: Context | None = None
+
+    def __post_init__(self) -> None:
+        _require(self.name in get_args(TaskName), "task", self.name, ", ".join(get_args(TaskName)))
+        holds = (self.context is not None) == (self.name == "context-pred")
+        _require(holds, f"context of {self.name}", self.context, "one for context-pred, none for another")
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Self:
+        return cls(**{**said, "context": _made(Context, said["context"])})
+
+
+@dataclass(frozen=True)
 class Optimization:
     """Adam, its schedule, and clipping.
 
@@ -136,7 +189,7 @@ class Optimization:
 class Published(NamedTuple):
     """How one kind of item is trained on (T6).
 
-    epochs        with contrast, by preset; with masking alone they are 100.
+    epochs        with contrast, by preset; without it they are 100.
     shuffled      the authors' code shuffles the anchors of HGC.
     optimization  but for what the authors' code does else with molecules and graphs.
     queue         its length, for momentum contrast; None: negatives are of the batch.
@@ -168,6 +221,7 @@ class PretrainConfig:
     """A pre-training run. `of` fills in what a strategy and a preset say; explicit options override it.
 
     contrast   None for strategies without HGC.      masking  None for strategies without masking.
+    task       None but for the baselines of Hu et al., which have neither of these.
     draws      what is drawn from the store, with batch size and seed; the seed is that of everything else too.
     epochs     passes over the anchors.              max_steps  where to stop instead; warm-up and decay span it then.
     shuffle    anchors come in another order every epoch.
@@ -186,14 +240,15 @@ class PretrainConfig:
     shuffle: bool = True
     limit: int | None = None
     bf16: bool = False
+    task: Task | None = None
 
     def __post_init__(self) -> None:
         _require(self.epochs >= 1, "number of epochs", self.epochs, "1 or more")
         _require(self.max_steps is None or self.max_steps >= 1, "number of steps", self.max_steps, "1 or more")
         _require(self.draws.batch_size >= 2, "batch size", self.draws.batch_size, "2 or more")
         _require(self.limit is None or self.limit >= 2, "number of anchors an epoch", self.limit, "2 or more")
-        if self.contrast is None and self.masking is None:
-            raise InvalidInput("nothing to learn from", expected="contrast, masking or both")
+        if (self.contrast is None and self.masking is None) == (self.task is None):
+            raise InvalidInput("not one thing to learn from", expected="contrast, masking or both; or a task alone")
         if self.contrast is not None and (momentum := self.contrast.momentum) is not None:
             size = self.draws.batch_size
             _require(momentum.queue >= size, "length of a queue", momentum.queue, f"a batch, {size}, or more")
@@ -218,12 +273,13 @@ class PretrainConfig:
     ) -> "PretrainConfig":
         """The published run of a strategy on a kind of items, Adam at 1e-3; other options override it.
 
-        Molecules: batch 256, 20 epochs with HGC and 100 with masking alone. Graphs: batch 32, 35 epochs, which on the
-        published collection are 171,465 steps; with `rc` 100. Nodes: batch 32, 100 epochs, momentum contrast, Adam at
-        0.005 with weight decay 1e-5; there the presets differ in the walks on the hierarchy alone.
+        Molecules: batch 256, 20 epochs with HGC and 100 without. Graphs: batch 32, 35 epochs with HGC, which on the
+        published collection are 171,465 steps, and 100 with `rc` or without HGC. Nodes: batch 32, 100 epochs, momentum
+        contrast, Adam at 0.005 with weight decay 1e-5; there the presets differ in the walks on the hierarchy alone.
         `paper` chooses and scores masks per graph as the text does. `rc` does what the authors' code does: its
         schedule, no shuffling and a free atom head with HGC; a constant rate without clipping, and scoring that moves
-        the running statistics, for masking; 100 epochs for hgc-adam-fo. It does shuffle graphs.
+        the running statistics, for masking; 100 epochs for hgc-adam-fo. It does shuffle graphs. The baselines of Hu et
+        al., rdm being one, are the same in all presets.
 
         Raises `InvalidInput`, and `Conflict` for a kind that this strategy, or none, can learn from.
         """
@@ -261,6 +317,7 @@ class PretrainConfig:
             max_steps,
             limit=limit,
             bf16=bf16,
+            task=_task(strategy, model),
         )
         if preset == "default" or momentum is not None or not (hierarchical or masking):
             return config
@@ -273,13 +330,14 @@ class PretrainConfig:
     def from_json(cls, said: Mapping[str, Any]) -> Self:
         """What `as_json` gave, through JSON. Raises `TypeError` or `LookupError` for anything else."""
         optimization = {**said["optimization"], "betas": tuple(said["optimization"]["betas"])}
-        model, contrast = said["model"], said["contrast"]
+        contrast = said["contrast"]
         parts = {
-            "model": Model(**{**model, "nodes": _made(Nodes, model.get("nodes"))}),
+            "model": Model.from_json(said["model"]),
             "draws": Draws.from_json(said["draws"]),
             "contrast": contrast and Contrast(**{**contrast, "momentum": _made(Momentum, contrast.get("momentum"))}),
             "masking": _made(Masking, said["masking"]),
             "optimization": Optimization(**optimization),
+            "task": said.get("task") and Task.from_json(said["task"]),
         }
         return cls(**{**said, **parts})
 
@@ -289,12 +347,12 @@ def _made(options: type[T], said: Mapping[str, Any] | None) -> T | None:
     return None if said is None else options(**said)
 
 
+_WHOLE = "this baseline is about whole graphs, not about what surrounds a node"
 _UNFIT: Mapping[Strategy, str] = {
     "gcc": "there is no big graph to walk on",
-    "graphcl": "subgraphs of a big graph are not damaged, they are drawn: that is gcc",
-    "c-subgraph": "subgraphs of a big graph are not damaged, they are drawn: that is gcc",
+    **dict.fromkeys(BASELINES, _WHOLE),
 }
-"""Why not; the others mask."""
+"""Why a strategy does not fit; the others mask."""
 
 
 def _require_learned(strategy: Strategy, kind: str) -> None:
@@ -316,21 +374,20 @@ def _usual(kind: str) -> Published:
 def _contrast(strategy: Strategy, mask_neighbors: bool, momentum: Momentum | None) -> Contrast | None:
     """GraphCL's temperature and head are those of its authors (method.md E5)."""
     match strategy:
-        case "adam" | "rdm":
-            return None
         case "graphcl":
             return Contrast(0.1, loss="nt-xent", head=True)
         case "c-subgraph":
             return Contrast(loss="nt-xent")
-        case _:
-            return Contrast(mask_neighbors=mask_neighbors, momentum=momentum)
+        case "gcc":
+            return Contrast(momentum=momentum)
+    return Contrast(mask_neighbors=mask_neighbors, momentum=momentum) if strategy.startswith("hgc") else None
 
 
 def _epochs(strategy: Strategy, usual: int, contrast: Contrast | None) -> int:
     """GraphCL's weights of epoch 80 are those compared with (method.md E5)."""
     if strategy == "graphcl":
         return 80
-    return _MASKING_EPOCHS if contrast is None else usual
+    return _EPOCHS if contrast is None else usual
 
 
 def _masking(strategy: Strategy) -> Masking | None:
@@ -346,6 +403,16 @@ def _masking(strategy: Strategy) -> Masking | None:
             return None
 
 
+def _task(strategy: Strategy, model: Model) -> Task | None:
+    match strategy:
+        case "edge-pred" | "infomax":
+            return Task(strategy)
+        case "context-pred":
+            return Task(strategy, Context.of(model.layers))
+        case _:
+            return None
+
+
 def _as_written(config: PretrainConfig) -> PretrainConfig:
     if config.masking is None or config.strategy == "rdm":
         return config
@@ -353,8 +420,8 @@ def _as_written(config: PretrainConfig) -> PretrainConfig:
 
 
 def _as_coded(config: PretrainConfig, epochs: int | None, shuffled: bool) -> PretrainConfig:
-    if config.strategy == "rdm":
-        return config  # the baseline is Hu et al.'s, not the authors'
+    if config.strategy == "rdm" or config.task is not None:
+        return config  # these baselines are Hu et al.'s, not the authors'
     if config.masking is not None:
         config = replace(config, masking=replace(config.masking, freeze=False))
     if config.contrast is None:

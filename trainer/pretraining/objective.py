@@ -1,5 +1,5 @@
-"""What a step is given, and what it minimises: the port that `joint.py` and `moco.py`
-implement (method.md C, D)."""
+"""What a step is given, and what it minimises: the port that `joint.py`, `moco.py` and the baselines implement
+(method.md C, D, E5)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -22,7 +22,7 @@ class Draw:
     """The ids of one step.
 
     anchors    (B,), none of them isolated if there are positives
-    positives  (B, S), S = 0 for masking alone
+    positives  (B, S), S = 0 for strategies without
     negatives  (M,) shared by all anchors; M = 0: the other anchors' positives serve, or a queue
     epoch      which it is of
     """

@@ -24,6 +24,7 @@ from graphkin.trainer.features.network import Network
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.batch import Assembler, Graphs
 from graphkin.trainer.model.ranks import ALONE, Ranks
+from graphkin.trainer.pretraining.baselines import baseline
 from graphkin.trainer.pretraining.board import measured, open_board
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run
 from graphkin.trainer.pretraining.config import PretrainConfig
@@ -141,6 +142,8 @@ def _objective(config: PretrainConfig, edges: EdgeSet | None, ranks: Ranks) -> O
     contrast = config.contrast
     if contrast is not None and contrast.momentum is not None:
         return MoCo(config.model, contrast, contrast.momentum, edges, ranks)
+    if config.task is not None:
+        return baseline(config.model, config.task, ranks)
     return JointObjective(config, edges, ranks)
 
 

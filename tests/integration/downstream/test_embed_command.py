@@ -37,7 +37,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def expected(checkpoint: Path) -> NDArray[np.float32]:
-    encoder, _ = load_encoder(checkpoint)
+    encoder = load_encoder(checkpoint).encoder
     return embeddings(encoder, featurize(MOLECULES, "expected"))
 
 

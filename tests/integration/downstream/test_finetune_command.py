@@ -1,8 +1,10 @@
 """`graphkin finetune` as it is typed."""
 
 import json
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,16 @@ import numpy as np
 import pytest
 
 from benchmarks.memory import MemorySource
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.dataset import MOLECULENET
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize_readable
 from graphkin.trainer.feed.source import Epoch
+from graphkin.trainer.pretraining.checkpoint import Run, read_model
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.pretrain import pretrain
+from graphkin.trainer.pretraining.pretrained import load_encoder
+from graphkin.trainer.strategy import Strategy
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +104,152 @@ def test_graphs_from_nothing_and_from_a_checkpoint_of_molecules(
         assert "| SHAPES | accuracy | rc_f1 |" in ended.out
         assert f"| here: {told}, seeds 0 | " in ended.out
         assert json.loads(output.read_text())["summary"]["accuracy"]["mean"] > 0.9
+
+
+@pytest.fixture(scope="module")
+def pretrained(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Callable[[Strategy], Path]:
+    """`pretrained(strategy)`: a small GIN that was pre-trained so for three steps."""
+
+    def train(strategy: Strategy) -> Path:
+        config = PretrainConfig.of(strategy, batch_size=16, max_steps=3, model=Model(layers=2, width=8))
+        corpus, _ = featurize_readable(nci_smiles[:60], "nci")
+        nothing = Epoch(np.empty((corpus.size, 0), np.int32), np.empty((0, 0), np.int32))
+        folder = tmp_path_factory.mktemp("runs") / strategy
+        pretrain(config, MemorySource(corpus, config.draws, [nothing]), folder)
+        return folder
+
+    return train
+
+
+@pytest.mark.parametrize("strategy", ["edge-pred", "infomax", "context-pred"])
+def test_from_a_baseline(
+    graphkin: Any, file: Path, pretrained: Callable[[Strategy], Path], tmp_path: Path, strategy: Strategy
+) -> None:
+    """Of its checkpoint the main encoder is taken, and nothing else."""
+    checkpoint, output = pretrained(strategy), tmp_path / "result.json"
+    bace = tmp_path / "bace.csv"
+    bace.write_text(file.read_text().replace("nitrogen,smiles,oxygen", "Class,mol,other", 1))
+    command = ("finetune", "--dataset", "bace", "--csv", bace, "--seeds", 0, "--epochs", 1)
+    ended = graphkin(*command, "--checkpoint", checkpoint, "--output", output)
+    assert ended.code == 0, ended.err
+    title, score = {
+        "edge-pred": ("Edge_Pred", ".7939(.0064)"),
+        "infomax": ("Infomax", ".7571(.0094)"),
+        "context-pred": ("Context_Pred", ".8055(.0115)"),
+    }[strategy]
+    assert f"| here: GIN after {strategy}, seeds 0 | " in ended.out
+    assert f"| published: GIN {title}, untuned (T1) | {score} |" in ended.out
+    weights = read_model(checkpoint)
+    others = {name.split(".")[0] for name in weights} - {"encoder"}
+    assert others == {"edge-pred": set(), "infomax": {"bilinear"}, "context-pred": {"context_encoder"}}[strategy]
+    taken = load_encoder(checkpoint).encoder.state_dict()
+    assert all(bool((weights[f"encoder.{name}"] == value).all()) for name, value in taken.items())
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_supervised_pre_training_after_context_prediction(
+    graphkin: Any, file: Path, shapes: Path, pretrained: Callable[[Strategy], Path], tmp_path: Path
+) -> None:
+    """S_Context_Pred (method.md E4): pre-trained without labels, then with many, then fine-tuned on something else."""
+    context_checkpoint = pretrained("context-pred")
+    encoder, output = tmp_path / "supervised", tmp_path / "many.json"
+    how = ("--csv", file, "--targets", "all", "--epochs", 4, "--seeds", 3, "--output", output)
+    command = ("finetune", *how, "--checkpoint", context_checkpoint, "--save-encoder", encoder)
+    ended = graphkin(*command)
+    assert ended.code == 0, ended.err
+    run = json.loads(output.read_text())["runs"][0]
+    (step,) = encoder.glob("step-*")
+    assert step.name == f"step-{run['scores']['auc']['best_epoch'] * 3:09}"  # 96 molecules in batches of 32
+    before = files(encoder)
+    again = graphkin(*command)
+    assert (again.code, again.out, again.err, files(encoder)) == (0, ended.out, "", before)
+    shutil.rmtree(encoder)
+    assert graphkin(*command).out == ended.out  # it is trained again, and the same
+    assert files(encoder) == before
+
+    vectors = []
+    (tmp_path / "molecules.smi").write_text("CCO\nc1ccccc1\nCCN\n")
+    for checkpoint in (context_checkpoint, encoder):
+        place = ("--input", tmp_path / "molecules.smi", "--output", tmp_path / "vectors.npy")
+        assert graphkin("embed", "--checkpoint", checkpoint, *place).code == 0
+        vectors.append(np.load(tmp_path / "vectors.npy"))
+    assert vectors[0].shape == vectors[1].shape == (3, 8)
+    assert np.abs(vectors[0] - vectors[1]).max() > 0.01
+
+    graphs = ("--task", "graphs", "--tu", shapes, "--output", tmp_path / "graphs.json", "--seeds", 0, "--epochs", 2)
+    further = ("finetune", *graphs, "--checkpoint", encoder, "--save-encoder", tmp_path / "further")
+    ended = graphkin(*further)
+    assert ended.code == 0, ended.err
+    assert "| here: GIN after context-pred, fine-tuned on a set without a name, seeds 0 | " in ended.out
+    setting = json.loads((tmp_path / "graphs.json").read_text())["setting"]
+    assert setting["pretraining"]["strategy"] == "context-pred"
+    assert (setting["finetuned"]["tasks"], setting["finetuned"]["seed"]) == (["nitrogen", "oxygen"], 3)
+    assert setting["finetuned"]["before"] is None
+    last = load_encoder(tmp_path / "further")
+    assert last.finetuned is not None
+    assert (last.finetuned["dataset"], last.finetuned["before"]) == ("SHAPES", setting["finetuned"])
+
+
+def test_supervised_pre_training_alone(graphkin: Any, file: Path, shapes: Path, tmp_path: Path) -> None:
+    encoder = tmp_path / "supervised"
+    new = ("--csv", file, "--checkpoint", "none", "--encoder", "sage", "--output", tmp_path / "many.json")
+    ended = graphkin("finetune", *new, "--seeds", 1, "--epochs", 1, "--save-encoder", encoder)
+    assert ended.code == 0, ended.err
+    place = ("--task", "graphs", "--tu", shapes, "--output", tmp_path / "graphs.json", "--seeds", "0,1", "--epochs", 1)
+    ended = graphkin("finetune", *place, "--checkpoint", encoder)
+    assert ended.code == 0, ended.err
+    assert "here: SAGE without pre-training, fine-tuned on a set without a name, seeds 0, 1 |" in ended.out
+    assert json.loads((tmp_path / "graphs.json").read_text())["setting"]["weights_sha256"] is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((), "given: 3 seeds on 1 splits\n  expected: one run that trains it"),
+        (("--seeds", "0,1"), "there is not one encoder to save"),
+        (("--seeds", 0, "--save-encoder", "run"), "this folder holds a pre-training run"),
+        (("--seeds", 0, "--save-encoder", "else"), "holds something that is no run"),
+    ],
+)
+def test_encoders_that_cannot_be_saved(
+    graphkin: Any, file: Path, checkpoint: Path, tmp_path: Path, given: tuple[object, ...], said: str
+) -> None:
+    shutil.copytree(checkpoint, tmp_path / "run")
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "precious").write_text("data")
+    before = files(tmp_path)
+    places = [tmp_path / each if each in ("run", "else") else each for each in given]
+    command = ("finetune", "--csv", file, "--checkpoint", checkpoint, "--output", tmp_path / "result.json")
+    ended = graphkin(*command, "--save-encoder", tmp_path / "new", *places)
+    assert (ended.code, said in ended.err, "Traceback" in ended.err) == (2, True, False), ended.err
+    assert files(tmp_path) == before
+
+
+def test_neither_folds_nor_encoders_as_they_are_can_be_saved(
+    graphkin: Any, shapes: Path, town: tuple[Path, Path], checkpoint: Path, node_checkpoint: Path, tmp_path: Path
+) -> None:
+    nodes = ("--task", "nodes", "--edges", town[0], "--labels", town[1], "--checkpoint", node_checkpoint)
+    still = ("--task", "graphs", "--tu", shapes, "--checkpoint", checkpoint, "--frozen", "--seeds", 0)
+    for data, said in ((nodes, "1 seeds on 10 splits"), (still, "one that stays as it is")):
+        ended = graphkin("finetune", *data, "--save-encoder", tmp_path / "new", "--output", tmp_path / "result.json")
+        assert (ended.code, said in ended.err) == (2, True), ended.err
+    assert not [*tmp_path.iterdir()]
+
+
+def test_another_encoder_is_not_written_over_one(graphkin: Any, file: Path, checkpoint: Path, tmp_path: Path) -> None:
+    command = ("finetune", "--csv", file, "--checkpoint", checkpoint, "--save-encoder", tmp_path / "encoder")
+    output = ("--output", tmp_path / "result.json")
+    assert graphkin(*command, *output, "--seeds", 0, "--epochs", 1).code == 0
+    before = files(tmp_path / "encoder")
+    ended = graphkin(*command, *output, "--seeds", 1, "--epochs", 2)
+    assert (ended.code, "finetuned.options.epochs, finetuned.seed" in ended.err) == (2, True), ended.err
+    config = PretrainConfig.of("adam", batch_size=16, max_steps=3)
+    with pytest.raises(InvalidInput, match="holds a fine-tuned encoder"):
+        Run(tmp_path / "encoder", {"config": config.as_json(), "generation": {}}, resume=True)
+    assert files(tmp_path / "encoder") == before
 
 
 @pytest.mark.parametrize(

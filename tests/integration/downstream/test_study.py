@@ -193,6 +193,7 @@ def test_published_scores_of_social_graphs() -> None:
     assert [*published("gin", "hgc-ho", "IMDB-MULTI").values()] == [".474", ".490", ".504", ".433"]
     assert [*published("gin", "adam", "REDDIT-MULTI-5K").values()] == [".654", ".635"]
     assert [*published("gin", "hgc-adam-fo", "IMDB-MULTI").values()] == [".509", ".433"]
+    assert [*published("gin", "context-pred", "IMDB-MULTI").values()] == [".473", ".460", ".433"]
     assert published("gcn", "hgc-fo", "IMDB-BINARY") == published("gin", "hgc-fo", "MUTAG") == {}
 
 

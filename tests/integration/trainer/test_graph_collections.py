@@ -89,6 +89,18 @@ def test_offline_is_what_online_was_and_trains_alike(
     assert all(bool((weights[name] == others[name]).all()) for name in weights)
 
 
+@pytest.mark.parametrize("strategy", ["edge-pred", "infomax", "context-pred"])
+def test_baselines_that_need_no_atoms_learn_from_graphs(
+    graphkin: Any, social: str, tmp_path: Path, strategy: str
+) -> None:
+    place = ("--api", social, "--collection", "social", "--cache-dir", tmp_path / "cache", "--output", tmp_path / "run")
+    ended = graphkin("pretrain", *place, "--strategy", strategy, "--encoder", "sage", "--max-steps", 2)
+    assert ended.code == 0, ended.err
+    assert read_run(tmp_path / "run")["config"]["draws"]["batch_size"] == 32
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [each["loss"] for each in lines] == pytest.approx([each["positives"] + each["negatives"] for each in lines])
+
+
 @pytest.mark.parametrize("strategy", ["adam", "rdm", "hgc-adam-fo", "hgc-adam-ho"])
 @pytest.mark.parametrize("command", ["fetch", "pretrain"])
 def test_masking_is_refused(graphkin: Any, social: str, tmp_path: Path, command: str, strategy: str) -> None:

@@ -88,8 +88,10 @@ def test_offline_is_what_online_was_and_trains_alike(
     assert graphkin("pretrain", "--offline", tmp_path / "fetched", *short, "--output", tmp_path / "offline").code == 0
     weights, others = read_model(tmp_path / "online"), read_model(tmp_path / "offline")
     assert all(bool((weights[name] == others[name]).all()) for name in weights)
-    encoder, config = load_encoder(tmp_path / "online")
-    assert (encoder.width, config.strategy, config.draws.batch_size) == (64, strategy, 32)
+    found = load_encoder(tmp_path / "online")
+    config = found.config
+    assert config is not None
+    assert (found.encoder.width, config.strategy, config.draws.batch_size) == (64, strategy, 32)
     assert config.contrast is not None
     assert config.contrast.momentum is not None
     assert config.contrast.momentum.queue == 40

@@ -64,8 +64,10 @@ def test_every_strategy(pretrain: Any, tmp_path: Path, strategy: Strategy) -> No
     lines = records(run)
     assert [line["step"] for line in lines] == [1, 2, 3]
     assert all({"step", "loss", "lr", "wait_share"} <= line.keys() for line in lines)
-    encoder, config = load_encoder(run)
-    assert (encoder.width, config.strategy, config.preset, config.draws.seed) == (300, strategy, "rc", 3)
+    found = load_encoder(run)
+    config = found.config
+    assert config is not None
+    assert (found.encoder.width, config.strategy, config.preset, config.draws.seed) == (300, strategy, "rc", 3)
     assert {file.name for file in run.iterdir()} - {".lock"} == {
         "run.json",
         "metrics.jsonl",
@@ -77,7 +79,8 @@ def test_every_strategy(pretrain: Any, tmp_path: Path, strategy: Strategy) -> No
 def test_options_arrive(pretrain: Any, tmp_path: Path) -> None:
     given = ("--strategy", "hgc-ho", "--encoder", "sage", "--batch-size", 10, "--limit", 20, "--epochs", 2)
     assert pretrain(*given, "--mask-neighbors", "--bf16", "--preset", "paper", "--seed", 5).code == 0
-    config = load_encoder(tmp_path / "run")[1]
+    config = load_encoder(tmp_path / "run").config
+    assert config is not None
     assert (config.model.encoder, config.draws.batch_size, config.limit, config.epochs) == ("sage", 10, 20, 2)
     assert config.contrast is not None
     assert (config.contrast.mask_neighbors, config.bf16, config.preset, config.draws.seed) == (True, True, "paper", 5)

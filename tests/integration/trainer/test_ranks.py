@@ -50,7 +50,8 @@ def graphs(config: PretrainConfig) -> Graphs:
 
 
 def draws(config: PretrainConfig) -> list[Draw]:
-    """Seven anchors: shares of three and four."""
+    """Seven anchors: shares of three and four. In the fourth step the share of four has no ring of ten or more, and so
+    no context; in the others it has."""
     random = np.random.default_rng(1)
     slots, itself = config.draws.policy.k if config.draws.policy else 0, config.draws.walks or config.draws.views
     made = []

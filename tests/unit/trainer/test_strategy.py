@@ -24,6 +24,9 @@ FAR = Policy("random_walk", k=5, length=4, walks=7)
         ("hgc-adam-ho", "sage", WALK, 255),
         ("adam", "gin", None, 0),
         ("rdm", "gcn", None, 0),
+        ("edge-pred", "gin", None, 0),
+        ("infomax", "sage", None, 0),
+        ("context-pred", "gcn", None, 0),
     ],
 )
 def test_draws_are_those_of_table_6(strategy, encoder, policy, negatives) -> None:

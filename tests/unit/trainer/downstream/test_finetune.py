@@ -153,6 +153,32 @@ def test_one_epoch_takes_every_molecule_once(dataset: Dataset, split: Split) -> 
     assert run.loss == [pytest.approx(loss.item(), rel=1e-5)]
 
 
+def test_what_is_reported_is_the_encoder_after_the_epoch_that_counts(dataset: Dataset, split: Split) -> None:
+    """The first that is best on validation: as a plain loop has it that ends there."""
+    options = replace(QUICK, dropout=0.3, learning_rate=0.03)
+    runs = (finetune(Start(SMALL), dataset, split, options, seed) for seed in range(1, 20))
+    run = next(each for each in runs if 1 < each.main.best_epoch < options.epochs)
+    torch.manual_seed(run.seed)
+    classifier = Classifier(make_encoder(SMALL), len(dataset.tasks), options)
+    optimizer = torch.optim.Adam(classifier.parameters(), lr=options.learning_rate, fused=True)
+    assembler, labels, steps = Assembler(dataset.corpus), torch.from_numpy(dataset.labels), 0
+    for epoch in range(run.main.best_epoch):
+        order = np.random.default_rng((run.seed, epoch)).permutation(split.train)
+        for rows in np.split(order, range(32, len(order), 32)):
+            loss = label_loss(classifier(assembler.batch(rows)), labels[rows])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            steps += 1
+    assert run.reported is not None
+    assert (run.reported.steps, run.reported.epoch_steps) == (steps, steps / run.main.best_epoch)
+    expected = {f"encoder.{name}": value for name, value in classifier.encoder.state_dict().items()}
+    assert run.reported.model.keys() == expected.keys()
+    for name, value in expected.items():
+        torch.testing.assert_close(run.reported.model[name], value, rtol=0, atol=1e-5, msg=name)
+    assert run.reported.optimizer == {}
+
+
 def test_a_loss_that_is_not_finite_stops(dataset: Dataset, split: Split) -> None:
     with pytest.raises(Diverged, match=r"(?s)diverged.*epoch 1, seed 4"):
         finetune(Start(SMALL), dataset, split, replace(QUICK, learning_rate=1e30), seed=4)

@@ -8,7 +8,16 @@ import pytest
 
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.pretraining.checkpoint import Run
-from graphkin.trainer.pretraining.config import Contrast, Model, Momentum, Nodes, Optimization, PretrainConfig
+from graphkin.trainer.pretraining.config import (
+    Context,
+    Contrast,
+    Model,
+    Momentum,
+    Nodes,
+    Optimization,
+    PretrainConfig,
+    Task,
+)
 from graphkin.trainer.pretraining.masking import Masking
 from graphkin.trainer.pretraining.schedule import learning_rate
 from graphkin.trainer.strategy import LEARNED_BY, PRESETS, STRATEGIES, Draws, Policy, Walks
@@ -132,6 +141,58 @@ def test_a_config_survives_json(kind: str, strategy: str, preset: str) -> None:
     model = Model.of(kind, "sage")
     config = PretrainConfig.of(strategy, preset, kind=kind, model=model, max_steps=7, seed=3)  # type: ignore[arg-type]
     assert PretrainConfig.from_json(json.loads(json.dumps(config.as_json()))) == config
+
+
+@pytest.mark.parametrize("kind", ["molecule", "graph"])
+@pytest.mark.parametrize("strategy", ["edge-pred", "infomax", "context-pred"])
+def test_the_published_baselines(strategy: str, kind: str) -> None:
+    """Hu et al.: 100 epochs; contexts of three bonds that begin at the last atoms that five layers see. As rdm, they
+    are the same in all presets."""
+    config = PretrainConfig.of(strategy, kind=kind)  # type: ignore[arg-type]
+    assert (config.contrast, config.masking, config.draws.policy, config.draws.negatives) == (None, None, None, 0)
+    assert (config.epochs, config.draws.batch_size) == (100, 256 if kind == "molecule" else 32)
+    assert config.optimization == Optimization()
+    assert config.task == Task(strategy, Context(5, 4, 7, 3) if strategy == "context-pred" else None)  # type: ignore[arg-type]
+    for preset in PRESETS:
+        again = PretrainConfig.of(strategy, preset, kind=kind)  # type: ignore[arg-type]
+        assert replace(again, preset="default") == config
+
+
+def test_contexts_follow_the_depth_of_the_encoder() -> None:
+    task = PretrainConfig.of("context-pred", model=Model(layers=3)).task
+    assert task is not None
+    assert task.context == Context(hops=3, inner=2, outer=5, layers=3)
+
+
+@pytest.mark.parametrize("strategy", ["edge-pred", "infomax", "context-pred"])
+def test_the_baselines_are_not_about_nodes(strategy: str) -> None:
+    with pytest.raises(Conflict, match="about whole graphs"):
+        PretrainConfig.of(strategy, kind="node")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"hops": 0}, {"inner": 5}, {"inner": -1}, {"outer": 4}, {"layers": 0}, {"hops": 3}, {"hops": 4}]
+)
+def test_impossible_contexts_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(InvalidInput, match="not a possible"):
+        Context(**wrong)
+
+
+def test_impossible_tasks_are_refused() -> None:
+    for name, context in (("infomax", Context()), ("context-pred", None), ("magic", None)):
+        with pytest.raises(InvalidInput, match="not a possible"):
+            Task(name, context)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="or a task alone"):
+        replace(PretrainConfig.of("rdm"), task=Task("infomax"))
+
+
+def test_runs_of_before_the_baselines_are_read(tmp_path: Path) -> None:
+    config = PretrainConfig.of("rdm")
+    said = json.loads(json.dumps(config.as_json()))
+    del said["task"]
+    assert PretrainConfig.from_json(said) == config
+    Run(tmp_path, {"config": said}, resume=False)
+    Run(tmp_path, {"config": config.as_json()}, resume=True)
 
 
 def test_runs_of_before_nodes_are_read(tmp_path: Path) -> None:

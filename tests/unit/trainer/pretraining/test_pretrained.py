@@ -26,10 +26,11 @@ def saved(folder: Path) -> JointObjective:
 
 def test_the_encoder_encodes_as_before(tmp_path: Path, assembler: Assembler) -> None:
     objective = saved(tmp_path)
-    encoder, config = load_encoder(tmp_path)
-    assert config.strategy == "hgc-adam-fo"
+    found = load_encoder(tmp_path)
+    assert found.config is not None
+    assert (found.config.strategy, found.model, found.finetuned) == ("hgc-adam-fo", found.config.model, None)
     batch = assembler.batch(np.arange(12))
-    assert torch.equal(encoder.graphs(batch), objective.eval().encoder.graphs(batch))
+    assert torch.equal(found.encoder.graphs(batch), objective.eval().encoder.graphs(batch))
 
 
 def test_other_options_than_the_weights(tmp_path: Path) -> None:
@@ -57,7 +58,7 @@ def test_checkpoints_of_before_inputs_were_a_module(tmp_path: Path, assembler: A
         Checkpoint(4, 4, 0, before, moments)
     )
     assert not folder.exists()
-    encoder, _ = load_encoder(tmp_path)
+    encoder = load_encoder(tmp_path).encoder
     batch = assembler.batch(np.arange(12))
     assert torch.equal(encoder.graphs(batch), objective.eval().encoder.graphs(batch))
     newest = Run(tmp_path, json.loads((tmp_path / "run.json").read_text()), resume=True).newest()
