@@ -81,6 +81,7 @@ TRAINED: Mapping[str, Arm] = {
     "augmented": Arm(positives="augmented"),
     "rdm": Arm("rdm", loss_over_all=True),
     "adam": Arm("adam"),
+    "context-pred": Arm("context-pred"),
     "exact-ho": Arm("hgc-ho"),
     "exact-gcn": Arm(encoder="gcn"),
     "exact-sage": Arm(encoder="sage"),
@@ -95,7 +96,7 @@ _GROUPS = (
     ("rdm", "adam"),
     ("exact-ho",),
     ("exact-0.5", "exact-0.6", "exact-0.7"),
-    ("exact-gcn", "exact-sage"),
+    ("exact-gcn", "exact-sage", "context-pred"),
 )
 """The order of measuring: all seeds of a group, seed by seed, before the next."""
 

@@ -28,6 +28,7 @@ ARMS: Mapping[str, str] = {
     "exact-0.7": "exact, τ .7",
     "exact-gcn": "exact, GCN",
     "exact-sage": "exact, GraphSAGE",
+    "context-pred": "Context_Pred",
 }
 """By the name of their cells, in the order they are measured in."""
 

@@ -17,6 +17,8 @@ ARMS: Mapping[str, str] = {
     "augmented": "HGC(FO), damaged copies",
     "rdm": "RdM, loss over all",
     "adam": "AdaM",
+    "context-pred": "Context_Pred",
+    "s-context-pred": "Context_Pred, then with labels",
 }
 """By the name of their cells; the first is what the others are compared with."""
 
