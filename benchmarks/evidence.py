@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import smiles_file
@@ -162,7 +163,6 @@ def train(options: Options, name: str, seed: int, url: str) -> Cell:
 
 def measured(options: Options, name: str, seed: int, url: str) -> Cell:
     """Train one arm, and score what it learned; controls that learn nothing are scored only."""
-    torch.set_num_threads(1)
     stopwatch = Stopwatch()
     made: Cell = {"arm": name, "seed": seed, "steps": options.steps, "torch": torch.__version__}
     encoder: Encoder | None = None
@@ -229,7 +229,16 @@ def measure(options: Options, parts: list[Part], processes: int) -> None:
 
 
 def _made(options: Options, arm: str, seed: int, url: str) -> None:
-    finished(options.cell(arm, seed), partial(measured, options, arm, seed, url))
+    with single_threaded():
+        finished(options.cell(arm, seed), partial(measured, options, arm, seed, url))
+
+
+@contextmanager
+def single_threaded() -> Iterator[None]:
+    """Torch and every BLAS: so many processes of one thread each take less than threads that wait for each other."""
+    torch.set_num_threads(1)
+    with threadpool_limits(1):
+        yield
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ import torch
 
 from benchmarks.calibration import calibrate
 from benchmarks.cells import Cell, Stopwatch, finished
-from benchmarks.evidence import COLLECTIONS, TRAINED, Options, Part, served, train
+from benchmarks.evidence import COLLECTIONS, TRAINED, Options, Part, served, single_threaded, train
 from benchmarks.graph_report import FINETUNED, SETS
 from benchmarks.graph_results import CALIBRATION, dataset
 from benchmarks.probe import probe_classes, standardised
@@ -48,7 +48,6 @@ _LABELLED_EPOCHS = 5
 
 
 def measured(options: Options, arm: str, seed: int, url: str, epochs: int, folds: int) -> Cell:
-    torch.set_num_threads(1)
     stopwatch = Stopwatch()
     if arm in (_SUPERVISED, *TRAINED):
         train(options, arm.removeprefix("s-"), seed, url)
@@ -119,7 +118,8 @@ def _cell(options: Options, arm: str, seed: int) -> Path:
 
 
 def _made(options: Options, arm: str, seed: int, url: str, epochs: int, folds: int) -> None:
-    finished(_cell(options, arm, seed), partial(measured, options, arm, seed, url, epochs, folds))
+    with single_threaded():
+        finished(_cell(options, arm, seed), partial(measured, options, arm, seed, url, epochs, folds))
 
 
 def main() -> None:
