@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -34,7 +34,7 @@ from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.model.batch import Assembler, Batch
 from graphkin.trainer.pretraining.checkpoint import Checkpoint
 from graphkin.trainer.pretraining.config import PretrainConfig
-from graphkin.trainer.pretraining.masking import Masking, Units
+from graphkin.trainer.pretraining.masking import LossOver, Masking, Score, Units
 from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.pretraining.pretrain import Clock, Trainer
 from graphkin.trainer.pretraining.schedule import learning_rate
@@ -207,8 +207,8 @@ def main() -> None:
     parser.add_argument("--molecules", type=int, default=20_000)
     parser.add_argument("--steps", type=int, nargs="+", default=[400, 800, 1200, 1600, 2400], help="where bins end")
     parser.add_argument("--times", type=int, nargs="+", default=[3, 5, 7])
-    parser.add_argument("--losses", nargs="+", choices=["all", "masked"], default=["all", "masked"])
-    parser.add_argument("--scores", nargs="+", choices=["softmax", "one_minus_ce", "kl"], default=["softmax", "kl"])
+    parser.add_argument("--losses", nargs="+", choices=get_args(LossOver), default=["all", "masked"])
+    parser.add_argument("--scores", nargs="+", choices=get_args(Score), default=["softmax", "kl"])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--bf16", action="store_true", help="train and score with autocast to bfloat16")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
@@ -222,7 +222,7 @@ def main() -> None:
     folder = options.work / f"{source}-{corpus.size}-{steps}{'-bf16' if options.bf16 else ''}"
     print(f"{corpus.size:,} of {source}, {steps:,} steps", flush=True)
 
-    def run(seed: int, loss: str, score: str, times: int) -> Run:
+    def run(seed: int, loss: LossOver, score: Score, times: int) -> Run:
         path = folder / f"{loss}-{score}-{times}-{seed}.pt"
         masking = Masking(times=times, loss=loss, score=score)
         return measure(masking, seed, corpus, steps, path, bf16=options.bf16, device=options.device)
