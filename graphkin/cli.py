@@ -16,6 +16,7 @@ _COMMANDS = {
     "load": "load",
     "recall": "check",
     "verify": "check",
+    "report": "report",
     "delete": "delete",
     "serve": "serve",
     "fetch": "fetch",
@@ -25,8 +26,11 @@ _COMMANDS = {
     "demo": "demo",
 }
 
-_TRAINER = {"httpx", "sklearn", "tenacity", "torch", "torch_geometric"}
-"""What the trainer extra brings."""
+_EXTRAS = {
+    **dict.fromkeys(("httpx", "sklearn", "tenacity", "torch", "torch_geometric"), "trainer"),
+    **dict.fromkeys(("matplotlib", "scipy"), "report"),
+}
+"""Which extra brings a package."""
 
 _EPILOG = """\b
 Exit codes:
@@ -77,9 +81,10 @@ def run(arguments: list[str]) -> int:
         error.show()
         return error.exit_code
     except ModuleNotFoundError as error:
-        if error.name not in _TRAINER:
+        extra = _EXTRAS.get(error.name or "")
+        if extra is None:
             raise
-        hint = "pip install 'graphkin[trainer]', or '.[trainer]' in a clone"
+        hint = f"pip install 'graphkin[{extra}]', or '.[{extra}]' in a clone"
         click.echo(f"error: this command needs {error.name}\n  hint: {hint}", err=True)
         return 2
     except (click.Abort, KeyboardInterrupt):

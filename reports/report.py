@@ -1,8 +1,24 @@
 """What a report says: figures as JSON, tables, charts, and what they are of."""
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Of runs that differ by their seed: the mean, and the standard deviation of a sample; None of a single run."""
+
+    mean: float
+    deviation: float | None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None)
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4f}" if self.deviation is None else f"{self.mean:.4f} ± {self.deviation:.4f}"
 
 
 @dataclass(frozen=True)
@@ -13,6 +29,13 @@ class Line:
     x: Sequence[float]
     y: Sequence[float]
     deviation: Sequence[float] | None = None
+
+    @classmethod
+    def of(cls, label: str, x: Sequence[float], spreads: Sequence[Spread]) -> "Line":
+        """Through the means, with their deviations."""
+        deviations = [spread.deviation for spread in spreads if spread.deviation is not None]
+        means = [spread.mean for spread in spreads]
+        return cls(label, x, means, deviations if len(deviations) == len(means) else None)
 
 
 @dataclass(frozen=True)
@@ -34,9 +57,11 @@ class Chart:
 
 @dataclass(frozen=True)
 class Table:
+    """Numbers that are no whole ones are written with four decimals."""
+
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str | int | float | None]]
+    rows: Sequence[Sequence[str | int | float | Spread | None]]
 
 
 @dataclass(frozen=True)

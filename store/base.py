@@ -487,6 +487,17 @@ def id_range(generation: Generation, start: int, stop: int | None) -> range:
     return range(start, last)
 
 
+def require_edges(generation: Generation) -> None:
+    """Raises `Conflict` for a hierarchy in which no two items are joined."""
+    if not generation.manifest.edges:
+        raise Conflict(
+            "this hierarchy has no edges",
+            given=generation.collection,
+            expected="a collection with pairs at or above its threshold",
+            hint="ingest it with a lower threshold",
+        )
+
+
 def require_stored_threshold(generation: Generation, min_similarity: float | None) -> None:
     """Raises `InvalidInput` if a caller's threshold is no similarity or lies below the stored τ (both as float32)."""
     stored = generation.manifest.threshold

@@ -61,7 +61,9 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-@pytest.mark.parametrize("room", ["api", "client", "export", "ingest", "protocol", "similarity", "store", "trainer"])
+@pytest.mark.parametrize(
+    "room", ["api", "client", "export", "ingest", "protocol", "reports", "similarity", "store", "trainer"]
+)
 def test_imported_packages_are_this_repositorys(room: str) -> None:
     found = importlib.import_module(f"graphkin.{room}")
     assert Path(found.__file__ or "").resolve().parent == ROOT / room

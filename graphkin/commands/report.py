@@ -1,0 +1,101 @@
+"""`graphkin report`: the paper's analyses of a collection, each as figures, picture and page."""
+
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from graphkin import options
+
+if TYPE_CHECKING:
+    from graphkin.reports.report import Report
+    from graphkin.store.base import Generation
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_output = click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    default=Path(),
+    show_default="the current folder",
+    help="Folder for the files, made if it is missing; those of an earlier report are replaced.",
+)
+_targets = click.option("--targets", type=click.IntRange(1), default=1_000, help="Random items of a run.")
+_runs = click.option("--runs", type=click.IntRange(1), default=3, help="Runs, each with the next seed.")
+_seed = click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the first run.")
+
+
+def _sampled(command: Command) -> Command:
+    """--targets, --runs, --seed: over what random items figures are taken."""
+    return _targets(_runs(_seed(command)))
+
+
+@click.group()
+def report() -> None:
+    """Make one of the paper's analyses of a collection: figures, picture and page.
+
+    Writes NAME.json, NAME.svg and NAME.md and prints the tables. The same command gives the same files.
+    """
+
+
+@report.command()
+@options.reading
+@_sampled
+@click.option("--max-hops", type=click.IntRange(1), default=6, help="Hops to go.")
+@_output
+def hops(max_hops: int, targets: int, runs: int, seed: int, **where: Any) -> None:
+    """Similarity against exact hops, beside random pairs (the paper's figure 4)."""
+
+    def make(generation: "Generation") -> "Report":
+        from graphkin.reports import hops
+
+        return hops.report(generation, targets, runs, seed, max_hops)
+
+    _write(make, **where)
+
+
+def _write(
+    make: "Callable[[Generation], Report]", store_location: str, collection: str, generation: str | None, output: Path
+) -> None:
+    """Make the report that the command in hand is named after, write its files and print its tables."""
+    from graphkin.reports.document import files  # first, because without matplotlib nothing need be measured
+    from graphkin.reports.origin import Origin
+    from graphkin.reports.page import table
+    from graphkin.store import open_store
+
+    context = click.get_current_context()
+    name = str(context.info_name)
+    with open_store(store_location) as store, store.open(collection, generation) as opened:
+        made = make(opened)
+        contents = files(name, made, Origin.of(opened, _command(context)))
+    _keep(contents, output)
+    click.echo("\n\n".join(map(table, made.tables)))
+    click.echo(f"\n{', '.join(str(output / file) for file in contents)}")
+
+
+def _command(context: click.Context) -> str:
+    """The command line with what was said explicitly, but for where the files go."""
+    words = context.command_path.split()
+    for option in context.command.params:
+        name = str(option.name)
+        if name != "output" and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            words += [option.opts[-1], str(context.params[name])]
+    return shlex.join(words)
+
+
+def _keep(contents: Mapping[str, bytes], folder: Path) -> None:
+    """Each file whole or not at all. Raises `InvalidInput` where they cannot be written."""
+    from graphkin.output import whole_file
+    from graphkin.protocol.errors import InvalidInput
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"cannot make the folder: {error}", given=str(folder), expected="a writable path") from error
+    for name, content in contents.items():
+        with whole_file(folder / name) as file:
+            file.write(content)

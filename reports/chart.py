@@ -1,0 +1,76 @@
+"""Charts as one SVG, side by side, above the small print that says what they are of."""
+
+import textwrap
+from collections.abc import Sequence
+from io import BytesIO
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from graphkin.reports.origin import Origin
+from graphkin.reports.report import Chart, Line, Report
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
+
+_PANEL = 4.6, 3.4  # inches
+_STYLE: "dict[RcKeyType, object]" = {
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.size": 9,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "svg.fonttype": "none",  # text stays text: it can be searched and read aloud
+    "svg.hashsalt": "graphkin",  # the same charts give the same bytes
+    "text.parse_math": False,  # a dollar in a command is a dollar
+}
+_STROKES = "o-", "s--", "^-.", "D:"
+_MANY = 12  # points, from which on they are no longer marked
+
+
+def draw(report: Report, origin: Origin) -> bytes:
+    """The charts of a report. They name collection, generation, command and seeds, and no date."""
+    with mpl.rc_context(_STYLE):
+        width, height = _PANEL[0] * len(report.charts), _PANEL[1]
+        print_lines = _small_print(report, origin, columns=int(23 * width))
+        figure = Figure(figsize=(width, height + 0.12 * len(print_lines)), layout="constrained")
+        for axes, chart in zip(figure.subplots(1, len(report.charts), squeeze=False)[0], report.charts, strict=True):
+            _fill(axes, chart)
+        figure.supxlabel("\n".join(print_lines), fontsize=6, color="dimgray", x=0.01, ha="left")
+        made = BytesIO()
+        said = {"Title": report.title, "Description": " ".join(print_lines), "Date": None}
+        figure.savefig(made, format="svg", metadata=said)
+    return made.getvalue()
+
+
+def _small_print(report: Report, origin: Origin, columns: int) -> list[str]:
+    seeds = ", ".join(map(str, report.seeds)) or "none"
+    of = f"{origin.collection} ({origin.items:,} items, {origin.edges:,} edges), generation {origin.generation}"
+    texts = origin.command, of, f"seeds: {seeds}; graphkin {origin.graphkin}"
+    return [line for text in texts for line in textwrap.wrap(text, columns, break_on_hyphens=False)]
+
+
+def _fill(axes: Axes, chart: Chart) -> None:
+    axes.set_prop_cycle(color=mpl.color_sequences["petroff10"])  # told apart with any colour vision
+    axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
+    for line, stroke in zip(chart.lines, cycle(_STROKES), strict=False):
+        _trace(axes, line, stroke)
+    for level, stroke in zip(chart.levels, cycle((":", "-.")), strict=False):
+        axes.axhline(level.y, color="dimgray", linestyle=stroke, linewidth=1, label=level.label)
+    axes.legend()
+
+
+def _trace(axes: Axes, line: Line, stroke: str) -> None:
+    marked = len(line.x) < _MANY
+    (drawn,) = axes.plot(line.x, line.y, stroke if marked else stroke[1:], label=line.label, markersize=4)
+    if line.deviation is not None:
+        below, above = _around(line.y, line.deviation)
+        axes.fill_between(line.x, below, above, color=drawn.get_color(), alpha=0.2, linewidth=0)
+
+
+def _around(y: Sequence[float], deviation: Sequence[float]) -> tuple[list[float], list[float]]:
+    pairs = list(zip(y, deviation, strict=True))
+    return [value - away for value, away in pairs], [value + away for value, away in pairs]

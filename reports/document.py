@@ -1,0 +1,26 @@
+"""A report as files: figures as JSON, charts as SVG, and a page."""
+
+import json
+from dataclasses import asdict
+
+from graphkin.reports.chart import draw
+from graphkin.reports.origin import Origin
+from graphkin.reports.page import page
+from graphkin.reports.report import Report
+
+
+def files(name: str, report: Report, origin: Origin) -> dict[str, bytes]:
+    """Their content by file name: NAME.json, NAME.svg and NAME.md. The same report gives the same bytes."""
+    figures = {
+        "report": name,
+        "title": report.title,
+        **asdict(origin),
+        "seeds": list(report.seeds),
+        "measured": report.measured,
+        "notes": list(report.notes),
+    }
+    return {
+        f"{name}.json": json.dumps(figures, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n",
+        f"{name}.svg": draw(report, origin),
+        f"{name}.md": page(name, report, origin).encode(),
+    }

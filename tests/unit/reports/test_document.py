@@ -1,0 +1,56 @@
+"""The files of a report: JSON that says what it is of, an SVG whose text is text, a page; always the same bytes."""
+
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from graphkin.reports.document import files
+from graphkin.reports.origin import Origin
+from graphkin.reports.report import Chart, Level, Line, Report, Spread, Table
+
+ORIGIN = Origin("c", "0f" * 32, "molecule", 1234, 7, {"threshold": 0.4}, "graphkin report x --store a$b$c", "0.2.0")
+SPREADS = [Spread.of([0.25, 0.75]), Spread.of([0.5, 0.5])]
+
+
+def report() -> Report:
+    chart = Chart("rises", "hops", "similarity", [Line.of("measured", [1, 2], SPREADS)], [Level("random", 0.1)])
+    other = Chart("falls", "ratio", "legal", [Line("molecules", [0.1, 0.2], [1.0, 0.5])])
+    table = Table("Numbers", ["what", "how much"], [["a", 1234], ["b", 0.5], ["c", None], ["d", SPREADS[0]]])
+    return Report("A title", [3, 4], {"mean": 0.5}, [chart, other], [table], ["A note."])
+
+
+def test_json() -> None:
+    told = json.loads(files("x", report(), ORIGIN)["x.json"])
+    assert (told["report"], told["seeds"], told["measured"], told["notes"]) == ("x", [3, 4], {"mean": 0.5}, ["A note."])
+    assert (told["collection"], told["generation"], told["command"]) == ("c", ORIGIN.generation, ORIGIN.command)
+    assert (told["items"], told["edges"], told["recipe"], told["graphkin"]) == (1234, 7, {"threshold": 0.4}, "0.2.0")
+
+
+def test_svg() -> None:
+    root = ElementTree.fromstring(files("x", report(), ORIGIN)["x.svg"])
+    texts = [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    shown = " ".join(texts)
+    for said in ("rises", "falls", "measured", "molecules", "random", "similarity", ORIGIN.command, "seeds: 3, 4"):
+        assert said in shown
+    assert f"c (1,234 items, 7 edges), generation {ORIGIN.generation}" in shown
+
+
+def test_page() -> None:
+    page = files("x", report(), ORIGIN)["x.md"].decode()
+    assert "| what | how much |\n| --- | --- |\n| a | 1,234 |\n| b | 0.5000 |\n| c | – |\n" in page
+    assert "| d | 0.5000 ± 0.3536 |\n" in page
+    for said in ("# A title", "![A title](x.svg)", "A note.", f"`{ORIGIN.command}`", ORIGIN.generation):
+        assert said in page
+
+
+def test_the_same_report_gives_the_same_bytes() -> None:
+    assert files("x", report(), ORIGIN) == files("x", report(), ORIGIN)
+
+
+@pytest.mark.parametrize("values", [[0.2, 0.3, 0.7], [1, 5], [0.5]])
+def test_spread(values: list[float]) -> None:
+    spread = Spread.of(values)
+    assert spread.mean == pytest.approx(np.mean(values))
+    assert spread.deviation == (pytest.approx(np.std(values, ddof=1)) if len(values) > 1 else None)
