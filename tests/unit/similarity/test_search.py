@@ -1,22 +1,18 @@
 """Queries mean what ingested records mean, and are answered as RDKit would answer them."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from rdkit import Chem, DataStructs
 
-from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.molecules.search import MoleculeSearch
-from graphkin.similarity.planes import BitPlanes
 from graphkin.similarity.query import read_structure
-from graphkin.store import open_store
 from graphkin.store.base import Generation
 
 MACCS = resolve(fingerprint={"name": "maccs"})
@@ -161,20 +157,3 @@ def test_another_rdkit_may_not_search_what_differs(
         MoleculeSearch(generation(molecules[:50], words=words, rdkit="2020.03.1"))
     assert error.value.expected == "2020.03.1"
     MoleculeSearch(generation(molecules[:50], words=words))  # the same RDKit is trusted
-
-
-def test_an_ingested_collection_is_searched_by_its_index(tmp_path: Path, nci_file: Path, nci_smiles: list[str]) -> None:
-    with open_store(tmp_path / "store", create=True) as store:
-        ingest(store, "c", [str(nci_file)], resolve(), IngestOptions(workers=1))
-        with store.open("c") as generation:
-            assert set(generation.index()) == set(BitPlanes._fields)
-            found = MoleculeSearch(generation)
-            whole = generation.fingerprints().words
-            for smiles in nci_smiles[:200:20]:
-                query = read_structure(resolve(), smiles=smiles)
-                hits = found.search(query, None, 30)
-                similarity = np.bitwise_count(whole & query.arrays[0]).sum(axis=1) / np.maximum(
-                    np.bitwise_count(whole | query.arrays[0]).sum(axis=1), 1
-                )
-                expected = np.lexsort((np.arange(len(whole)), -similarity.astype(np.float32)))[:30]
-                assert hits.ids.tolist() == expected.tolist()

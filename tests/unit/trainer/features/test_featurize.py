@@ -49,14 +49,6 @@ def test_rare_tags_and_bonds_fall_into_the_tables() -> None:
     assert corpus.bond[8:].tolist() == [0, 0, 0, 0]  # dative and quadruple
 
 
-def test_the_same_whatever_the_number_of_workers(smiles: tuple[str, ...]) -> None:
-    many = smiles * 400  # more than one block
-    alone, together = featurize(many, "x", workers=1), featurize(many, "x", workers=2)
-    for name, column in alone.columns.items():
-        assert column.dtype == together.columns[name].dtype
-        np.testing.assert_array_equal(column, together.columns[name])
-
-
 def test_what_is_no_molecule_is_named() -> None:
     with pytest.raises(InvalidInput, match=r"item 1 is no molecule\n  given: c1ccc"):
         featurize(["C", "c1ccc", "CC"], "x")
