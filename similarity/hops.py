@@ -7,8 +7,10 @@ import numpy as np
 from graphkin.similarity.kind import Search
 from graphkin.store import traverse
 from graphkin.store.base import Generation, rounded
+from graphkin.store.records import Float64
 
 _EACH = 50  # items of a hop that are compared with a target
+_TOGETHER = 64  # targets whose layers are found at a time
 
 
 @dataclass(frozen=True)
@@ -30,18 +32,20 @@ def by_hop(
     Hops are exact: the fewest edges between two items. Those that nothing lies at are left out.
     """
     random = np.random.default_rng(seed)
-    graph, hops = generation.graph(), range(1, max_hops + 1)
-    distances, similarities = [np.empty(0, np.int32)], [np.empty(0)]
-    for target in random.choice(generation.size, min(targets, generation.size), replace=False).tolist():
-        distance = traverse.hops(graph, target, max_hops, rounded(min_similarity))
-        layers = (np.flatnonzero(distance == hop) for hop in hops)
-        drawn = np.concatenate([random.choice(layer, min(_EACH, len(layer)), replace=False) for layer in layers])
-        if len(drawn):
-            distances.append(distance[drawn])
-            similarities.append(search.similarities(target, drawn))
-    distance, similarity = np.concatenate(distances), np.concatenate(similarities)
+    graph = generation.graph()
+    chosen = random.choice(generation.size, min(targets, generation.size), replace=False).astype(np.int32)
+    similarities: list[list[Float64]] = [[] for _ in range(max_hops)]
+    for start in range(0, len(chosen), _TOGETHER):
+        together = chosen[start : start + _TOGETHER]
+        layers = traverse.layers(graph, together, max_hops, rounded(min_similarity))
+        for bit, target in enumerate(together.tolist()):
+            for layer, found in zip(layers, similarities, strict=True):
+                there = np.flatnonzero(layer >> np.uint64(bit) & np.uint64(1))
+                if len(there):
+                    drawn = random.choice(there, min(_EACH, len(there)), replace=False)
+                    found.append(search.similarities(target, drawn))
     return [
         Hop(hop, len(values), float(values.mean()), float(values.std()))
-        for hop in hops
-        if len(values := similarity[distance == hop])
+        for hop, found in enumerate(similarities, 1)
+        if len(values := np.concatenate([np.empty(0), *found]))
     ]

@@ -21,6 +21,7 @@ def compile_kernels() -> None:
     graph = Graph(indptr, indices, _read_only([0.5] * 6, np.float32))
     csr.flaw(graph)
     traverse.path(graph, 0, 2, 1, np.float32(0.5))
+    traverse.layers(graph, indices[:2], 1, np.float32(0.5))
     sampler = SnapshotSampler(graph, "", threads=1)
     for name in ("first_order", "random_walk", "second_order"):
         sampler.explain(0, Policy.of(name), 0, 0)

@@ -7,7 +7,7 @@ import numpy as np
 
 from graphkin.store.base import Neighbors, Path, Subgraph
 from graphkin.store.kernels import kernel
-from graphkin.store.records import Edges, Float32, Graph, Int32, Int64
+from graphkin.store.records import Edges, Float32, Graph, Int32, Int64, UInt64
 
 Rows: TypeAlias = Callable[[Int32, np.float32], tuple[Int32, Int32, Float32]]
 """(owner, neighbour, similarity) of every directed edge ≥ a threshold that leaves one of some ids: `csr.rows`."""
@@ -71,10 +71,41 @@ def path(graph: Graph, source: int, target: int, max_hops: int, threshold: np.fl
     return Path(ids, similarity) if len(ids) else None
 
 
-def hops(graph: Graph, id: int, most: int, threshold: np.float32) -> Int32:
-    """(N,) the fewest edges ≥ threshold from an item to every item, at most `most`; -1 for what is farther."""
-    level, _ = _levels(graph.indptr, graph.indices, graph.similarity, -1, id, most, float(threshold))
-    return level
+def layers(graph: Graph, ids: Int32, most: int, threshold: np.float32) -> UInt64:
+    """(most, N) where items are exactly so many edges ≥ threshold from each of at most 64 ids.
+
+    Bit b of [h - 1, v] is set where the fewest edges from ids[b] to v are h. A pass over the edges goes a hop from all.
+    """
+    bits = np.uint64(1) << np.arange(len(ids), dtype=np.uint64)
+    frontier, layers = np.zeros(graph.nodes, np.uint64), np.zeros((most, graph.nodes), np.uint64)
+    np.bitwise_or.at(frontier, ids, bits)
+    seen = frontier | ~np.bitwise_or.reduce(bits)  # bits of no id reach nothing
+    for layer in layers:
+        _step(graph.indptr, graph.indices, graph.similarity, float(threshold), frontier, seen, layer)
+        seen |= layer
+        frontier = layer
+    return layers
+
+
+@kernel
+def _step(
+    indptr: Int64,
+    indices: Int32,
+    similarity: Float32,
+    threshold: float,
+    frontier: UInt64,
+    seen: UInt64,
+    reached: UInt64,
+) -> None:
+    """Fill reached (N,) with the bits that edges ≥ threshold bring from the frontier to where they were not seen."""
+    for here in range(len(seen)):
+        missing, found = ~seen[here], np.uint64(0)
+        for edge in range(indptr[here], indptr[here + 1]):
+            if similarity[edge] >= threshold:
+                found |= frontier[indices[edge]] & missing
+            if found == missing:
+                break
+        reached[here] = found
 
 
 @kernel
@@ -103,13 +134,13 @@ def _levels(
     indptr: Int64, indices: Int32, similarity: Float32, source: int, target: int, max_hops: int, threshold: float
 ) -> tuple[Int32, Float32]:
     """Per vertex its hops to `target` (-1: not reached) and the largest minimum similarity over those shortest ways; as
-    far as `source`, or to `max_hops` where that is negative."""
+    far as `source`."""
     level = np.full(len(indptr) - 1, -1, np.int32)
     widest = np.zeros(len(indptr) - 1, np.float32)
     level[target], widest[target] = 0, np.inf
     frontier = np.array([target], np.int32)
     hops = 0
-    while (source < 0 or level[source] < 0) and hops < max_hops and len(frontier):
+    while level[source] < 0 and hops < max_hops and len(frontier):
         hops += 1
         found = []
         for here in frontier:

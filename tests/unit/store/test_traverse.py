@@ -76,3 +76,19 @@ def test_neighbors_of_a_hub_with_many_ties() -> None:
     expected = sorted((-s, id) for s, id in zip(similarity, leaves, strict=True) if s >= np.float32(0.5))
     assert found.ids.tolist() == [id for _, id in expected[100:1100]]
     assert found.total == len(expected)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.5])
+@pytest.mark.parametrize("count", [1, 20, 64])
+def test_layers_are_exact_hops(network: nx.Graph, graph: Graph, threshold: float, count: int) -> None:
+    kept = nx.Graph((a, b) for a, b, similarity in network.edges(data="similarity") if similarity >= threshold)
+    kept.add_nodes_from(range(NODES))
+    ids = np.random.default_rng(count).choice(NODES, count, replace=False).astype(np.int32)
+    found = traverse.layers(graph, ids, 5, np.float32(threshold))
+    assert found.shape == (5, NODES)
+    for bit, id in enumerate(ids.tolist()):
+        distance = nx.single_source_shortest_path_length(kept, id)
+        for hop, layer in enumerate(found, 1):
+            there = np.flatnonzero(layer >> np.uint64(bit) & np.uint64(1)).tolist()
+            assert there == sorted(other for other, far in distance.items() if far == hop)
+    assert count == 64 or not (found >> np.uint64(count)).any()
