@@ -28,6 +28,7 @@ from graphkin.api.routes import (
     page,
     positives,
     rejections,
+    reports,
     search,
     structure,
 )
@@ -49,6 +50,7 @@ _SUBJECTS = (
     structure,
     exports,
     rejections,
+    reports,
     health,
     page,
 )

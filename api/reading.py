@@ -1,6 +1,6 @@
 """One request about one generation: which, in which media type, from where in a list, and the headers of its reply."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from importlib.metadata import version
 from itertools import chain, islice
@@ -45,12 +45,15 @@ def require_news(request: Request, headers: dict[str, str]) -> None:
         raise NotModified(headers)
 
 
-def reply_by_content(request: Request, body: bytes) -> Response:
-    """A JSON reply that changes with the catalogue: its entity tag is of its bytes."""
-    negotiate((JSON,), request.headers.get("accept", "*/*"))
-    headers = {"Vary": "Accept", "Cache-Control": "no-cache", "ETag": entity_tag(JSON, body.decode())}
-    require_news(request, headers)
-    return Response(body, headers=headers, media_type=JSON)
+def reply_by_content(
+    request: Request, body: bytes, media_type: str = JSON, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A reply that changes with the catalogue, or with other files: its entity tag is of its bytes."""
+    negotiate((media_type,), request.headers.get("accept", "*/*"))
+    tag = entity_tag(media_type, body.decode("utf-8", "replace"))
+    all_headers = {"Vary": "Accept", "Cache-Control": "no-cache", "ETag": tag, **(headers or {})}
+    require_news(request, all_headers)
+    return Response(body, headers=all_headers, media_type=media_type)
 
 
 class Reading:

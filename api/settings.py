@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import platformdirs
-from pydantic import Field, ValidationError, field_validator
+from pydantic import DirectoryPath, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from graphkin.protocol.errors import InvalidInput
@@ -21,6 +21,7 @@ class Settings(BaseSettings):
     cache_dir      folder of the positive-set cache; it may be deleted at any time the server is down.
     cache_bytes    how large that cache may grow.
     scrub_hours    after how long the files of a generation in use are checked again.
+    reports        folder of reports to show, as `graphkin report` wrote them; none by default.
 
     Raises `InvalidInput` naming what is wrong.
     """
@@ -35,6 +36,7 @@ class Settings(BaseSettings):
     cache_dir: Path = platformdirs.user_cache_path("graphkin")
     cache_bytes: Annotated[int, Field(gt=0)] = 10 * 2**30
     scrub_hours: Annotated[float, Field(gt=0)] = 24.0
+    reports: DirectoryPath | None = None
 
     def __init__(self, **given: Any) -> None:
         try:

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from graphkin.api.drawing.artist import Artist
 from graphkin.api.generations.damage import Scrub
 from graphkin.api.generations.library import Library
+from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings
 from graphkin.api.work.classes import CLASSES, Queue
 from graphkin.api.work.nursery import Nursery
@@ -33,6 +34,7 @@ class State(TypedDict):
     queues: dict[str, Queue]
     warmup: Warmup
     scrub: Scrub
+    reports: Reports
 
 
 @asynccontextmanager
@@ -65,6 +67,7 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
                 queues={name: Queue(name) for name in CLASSES},
                 warmup=Warmup(readers),
                 scrub=scrub,
+                reports=Reports(settings.reports),
             )
 
 

@@ -227,6 +227,20 @@ class HopsReply(FromGeneration):
     hops: list[Hop]
 
 
+class ReportSummary(Frozen):
+    """An analysis of the generation; its charts are at `reports/NAME.svg`."""
+
+    name: str
+    title: str
+    command: Annotated[str, Field(description="What made it.")]
+    seeds: list[int]
+    notes: list[str]
+
+
+class ReportsReply(FromGeneration):
+    reports: list[ReportSummary]
+
+
 class Component(Frozen):
     """`id`: its lowest member's; `similarity`: the highest threshold that holds it together, null for a single item."""
 

@@ -1,5 +1,7 @@
 """`graphkin serve`: the REST API."""
 
+from pathlib import Path
+
 import click
 
 from graphkin import options
@@ -9,7 +11,13 @@ from graphkin import options
 @options.store
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port; 0: any free one.")
-def serve(store_location: str, host: str, port: int) -> None:
+@click.option(
+    "--reports",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Show what `graphkin report` wrote there, or in a folder in it.",
+)
+def serve(store_location: str, host: str, port: int, reports: Path | None) -> None:
     """Serve the store over REST until ctrl-C. Documentation is at /docs.
 
     Further settings come from the environment: see docs/operating.md.
@@ -17,6 +25,7 @@ def serve(store_location: str, host: str, port: int) -> None:
     from graphkin.api.serve import Server
     from graphkin.api.settings import Settings
 
-    server = Server(Settings(store=store_location, host=host, port=port))
+    shown = {} if reports is None else {"reports": reports}
+    server = Server(Settings(store=store_location, host=host, port=port, **shown))
     click.echo(f"serving {server.url} (documentation: {server.url}/docs); ctrl-C ends it")
     server.run()

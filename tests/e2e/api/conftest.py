@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from graphkin.cli import run
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
 from graphkin.protocol.manifest import Counts, Histogram, Provenance
@@ -155,7 +156,21 @@ def publish_graphs() -> Callable[[Path, str, list[str]], str]:
 
 
 @pytest.fixture(scope="session")
-def client(store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Client]]) -> Iterator[httpx.Client]:
+def reports_folder(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report hops of nci and of social, each in a folder of its own, and files that are no reports."""
+    folder = tmp_path_factory.mktemp("reports")
+    for collection in ("nci", "social"):
+        of = ["--store", str(store_folder), "--collection", collection, "--targets", "10"]
+        assert run(["report", "hops", *of, "--output", str(folder / collection)]) == 0
+    (folder / "list.json").write_text("[]")
+    (folder / "broken.json").write_text('{"report": ')
+    return folder
+
+
+@pytest.fixture(scope="session")
+def client(
+    store_folder: Path, reports_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Client]]
+) -> Iterator[httpx.Client]:
     """Talks to a server that all tests share."""
-    with serve(store_folder) as client:
+    with serve(store_folder, reports=reports_folder) as client:
         yield client

@@ -162,6 +162,8 @@ OPERATIONS: dict[str, list[Request]] = {
         Request(f"{KARATE}/export", body={"ids": [*range(20)], "what": "links", "format": "csv"}),
     ],
     "GET /v1/collections/{c}/rejections": each(f"{KEYED}/rejections", {}, {"limit": 1}),
+    "GET /v1/collections/{c}/reports": [Request(f"{NCI}/reports")],
+    "GET /v1/collections/{c}/reports/{report}.svg": [Request(f"{NCI}/reports/hops.svg")],
 }
 """Every operation that reads a store, and what is asked of it."""
 
@@ -197,8 +199,8 @@ def server(loaded: Callable[[], str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def over_neo4j(server: str, serve: Callable) -> Iterator[httpx.Client]:
-    with serve(server) as client:
+def over_neo4j(server: str, reports_folder: Path, serve: Callable) -> Iterator[httpx.Client]:
+    with serve(server, reports=reports_folder) as client:
         yield client
 
 

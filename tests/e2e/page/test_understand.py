@@ -2,9 +2,13 @@
 
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import httpx
 from playwright.sync_api import Page, expect
+
+from graphkin.cli import run
 
 Look = Callable[[Page, str], None]
 
@@ -65,6 +69,28 @@ def test_a_collection_of_graphs_tells_it_too(page: Page, look: Look) -> None:
     expect(page.get_by_role("img", name="Histogram: items by neighbours")).to_be_visible()
     expect(page.get_by_role("figure").filter(has_text="so many edges apart").locator("svg")).to_be_visible()
     look(page, "collection of graphs")
+
+
+def test_its_reports_are_shown(
+    store_folder: Path,
+    serve: Callable[..., AbstractContextManager[httpx.Client]],
+    page: Page,
+    look: Look,
+    tmp_path: Path,
+) -> None:
+    made = ["report", "hops", "--store", str(store_folder), "--collection", "nci", "--targets", "10"]
+    assert run([*made, "--output", str(tmp_path)]) == 0
+    with serve(store_folder, reports=tmp_path) as api:
+        page.goto(f"{api.base_url}/?collection=nci&part=collection")
+        report = page.get_by_role("figure").filter(has_text="Similarity against exact hops")
+        picture = report.get_by_role("img")
+        expect(picture).to_be_visible()
+        assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 300
+        expect(report).to_contain_text("--targets 10")
+        look(page, "reports")
+        page.goto(f"{api.base_url}/?collection=karate&part=collection")
+        expect(page.get_by_role("img", name="Histogram: items by neighbours")).to_be_visible()
+        expect(page.get_by_role("figure").filter(has_text="Made by")).to_have_count(0)
 
 
 def test_what_was_rejected_is_listed(page: Page, look: Look) -> None:

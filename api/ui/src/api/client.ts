@@ -15,6 +15,8 @@ import type {
   PositivesReply,
   Problem,
   RejectionsPage,
+  ReportsReply,
+  ReportSummary,
   SearchReply,
   Step,
   StructureReply,
@@ -178,6 +180,16 @@ export class Client {
   /** How similar items are that lie so many edges apart. */
   async hops(signal?: AbortSignal): Promise<Hop[]> {
     return (await this.get<HopsReply>("/hops", {}, signal)).hops;
+  }
+
+  /** The analyses of it that were made. */
+  async reports(signal?: AbortSignal): Promise<ReportSummary[]> {
+    return (await this.get<ReportsReply>("/reports", {}, signal)).reports;
+  }
+
+  /** Where a report's charts are. */
+  charts(report: string): string {
+    return this.url(`/reports/${encodeURIComponent(report)}.svg`, {});
   }
 
   /** What a trainer would take for similar to an item. */

@@ -422,6 +422,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reports
+         * @description Those in the folder that the server shows, by name; none where it shows no folder.
+         */
+        get: operations["reports_v1_collections__c__reports_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{c}/reports/{report}.svg": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Picture
+         * @description A report's charts.
+         */
+        get: operations["picture_v1_collections__c__reports__report__svg_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/livez": {
         parameters: {
             query?: never;
@@ -972,6 +1012,35 @@ export interface components {
              * @description Where the next page begins; null on the last.
              */
             next_cursor: string | null;
+        };
+        /**
+         * ReportSummary
+         * @description An analysis of the generation; its charts are at `reports/NAME.svg`.
+         */
+        ReportSummary: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /**
+             * Command
+             * @description What made it.
+             */
+            command: string;
+            /** Seeds */
+            seeds: number[];
+            /** Notes */
+            notes: string[];
+        };
+        /** ReportsReply */
+        ReportsReply: {
+            /**
+             * Generation
+             * @description Generation id.
+             */
+            generation: string;
+            /** Reports */
+            reports: components["schemas"]["ReportSummary"][];
         };
         /**
          * SearchQuery
@@ -3373,6 +3442,186 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RejectionsPage"];
+                };
+            };
+            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such collection, item or generation. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An invalid value, or one over its cap. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A bug; the log has its id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reports_v1_collections__c__reports_get: {
+        parameters: {
+            query?: {
+                /** @description Generation id; by default the current one, or the cursor's. */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportsReply"];
+                };
+            };
+            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such collection, item or generation. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An invalid value, or one over its cap. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A bug; the log has its id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    picture_v1_collections__c__reports__report__svg_get: {
+        parameters: {
+            query?: {
+                /** @description Generation id; by default the current one, or the cursor's. */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+                /** @description Its name. */
+                report: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful reply. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/svg+xml": string;
                 };
             };
             /** @description Malformed cursor or JSON, or a Host that is not served. */

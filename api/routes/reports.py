@@ -1,0 +1,45 @@
+"""GET reports and GET reports/{report}.svg: the analyses of a generation that `graphkin report` has made."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from graphkin.api.gate.openapi import problems, replies
+from graphkin.api.gate.paths import CollectionName
+from graphkin.api.gate.reply import SVG
+from graphkin.api.gate.security import DRAWING
+from graphkin.api.reading import reply_by_content
+from graphkin.api.state import state_of
+from graphkin.protocol.replies import ReportsReply
+from graphkin.protocol.requests import GenerationQuery
+
+router = APIRouter(
+    prefix="/v1/collections/{c}", tags=["collections"], responses=problems(400, 404, 406, 410, 422, 500, 503)
+)
+
+
+@router.get("/reports", response_model=ReportsReply)
+def reports(request: Request, c: CollectionName, query: Annotated[GenerationQuery, Query()]) -> Response:
+    """Those in the folder that the server shows, by name; none where it shows no folder."""
+    id = _generation(request, c, query)
+    listed = [each.summary() for each in state_of(request)["reports"].of(id)]
+    return reply_by_content(request, to_json({"generation": id, "reports": listed}))
+
+
+@router.get("/reports/{report}.svg", response_class=Response, responses=replies(SVG))
+def picture(
+    request: Request,
+    c: CollectionName,
+    report: Annotated[str, Path(description="Its name.", examples=["hops"])],
+    query: Annotated[GenerationQuery, Query()],
+) -> Response:
+    """A report's charts."""
+    svg = state_of(request)["reports"].picture(_generation(request, c, query), report)
+    return reply_by_content(request, svg, SVG, DRAWING)
+
+
+def _generation(request: Request, collection: str, query: GenerationQuery) -> str:
+    _, manifest, _ = state_of(request)["library"].overview_of(collection, query.generation)
+    return manifest.generation

@@ -1,0 +1,58 @@
+"""Reports that `graphkin report` made, shown by a server that is told where they lie."""
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from graphkin.cli import run
+
+URL = "/v1/collections/nci/reports"
+
+
+def test_those_of_the_generation_are_listed(client: httpx.Client, reports_folder: Path) -> None:
+    reply = client.get(URL).json()
+    written = json.loads((reports_folder / "nci" / "hops.json").read_text())
+    assert reply["generation"] == written["generation"] == client.get("/v1/collections/nci").json()["generation"]
+    (listed,) = reply["reports"]
+    assert listed.pop("name") == "hops"
+    assert listed == {name: written[name] for name in ("title", "command", "seeds", "notes")}
+    assert len(client.get("/v1/collections/social/reports").json()["reports"]) == 1
+    assert client.get("/v1/collections/hard/reports").json()["reports"] == []
+
+
+def test_its_charts_are_those_of_the_file(client: httpx.Client, reports_folder: Path) -> None:
+    reply = client.get(f"{URL}/hops.svg")
+    assert reply.headers["content-type"] == "image/svg+xml"
+    assert reply.headers["content-security-policy"] == "default-src 'none'; style-src 'unsafe-inline'"
+    assert reply.content == (reports_folder / "nci" / "hops.svg").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["orders", "..", "%2e%2e%2fnci%2fhops", "list", "broken"])
+def test_there_is_no_other(client: httpx.Client, name: str) -> None:
+    reply = client.get(f"{URL}/{name}.svg")
+    assert reply.status_code == 404
+    if name == "orders":
+        assert (reply.json()["given"], reply.json()["expected"]) == ("orders", "hops")
+
+
+def test_what_is_made_meanwhile_is_found(
+    store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Client]], tmp_path: Path
+) -> None:
+    def make(seed: int) -> None:
+        of = ["--store", str(store_folder), "--collection", "nci", "--targets", "10", "--seed", str(seed)]
+        assert run(["report", "hops", *of, "--output", str(tmp_path)]) == 0
+
+    with serve(store_folder, reports=tmp_path) as client:
+        assert client.get(URL).json()["reports"] == []
+        assert client.get(f"{URL}/hops.svg").json()["expected"] == "none: there are no reports of it"
+        make(seed=0)
+        tags = {url: client.get(url).headers["etag"] for url in (URL, f"{URL}/hops.svg")}
+        for url, tag in tags.items():
+            assert client.get(url, headers={"If-None-Match": tag}).status_code == 304
+        make(seed=1)
+        for url, tag in tags.items():
+            assert client.get(url, headers={"If-None-Match": tag}).status_code == 200
