@@ -60,6 +60,12 @@ class InvalidInput(GraphkinError):
     exit_code = 2
 
 
+def require(holds: bool, what: str, given: object, expected: str) -> None:
+    """Raises `InvalidInput` about a `what` that is not possible unless it `holds`."""
+    if not holds:
+        raise InvalidInput(f"not a possible {what}", given=given, expected=expected)
+
+
 class Conflict(InvalidInput):
     """The request is well formed but does not fit this collection: wrong kind, no InChIKeys, another RDKit."""
 

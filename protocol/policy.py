@@ -6,11 +6,11 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from graphkin.protocol.frozen import Frozen
-from graphkin.protocol.values import Pad, PolicyName, Rank
+from graphkin.protocol.values import MAX_LENGTH, MAX_POSITIVES, MAX_WALKS, Pad, PolicyName, Rank
 
-Positives = Annotated[int, Field(ge=1, le=64)]
-Length = Annotated[int, Field(ge=1, le=32)]
-Walks = Annotated[int, Field(ge=1, le=256)]
+Positives = Annotated[int, Field(ge=1, le=MAX_POSITIVES)]
+Length = Annotated[int, Field(ge=1, le=MAX_LENGTH)]
+Walks = Annotated[int, Field(ge=1, le=MAX_WALKS)]
 Bias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Ending = Annotated[float, Field(ge=0, lt=1), AfterValidator(abs)]  # abs: -0.0 is the same policy as 0.0
 

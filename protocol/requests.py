@@ -15,6 +15,7 @@ from graphkin.protocol.values import (
     MAX_NEGATIVES,
     MAX_PAGE,
     MAX_SEED,
+    MAX_SHARED,
     Exported,
     Format,
     Pad,
@@ -250,7 +251,7 @@ class NegativesQuery(GenerationQuery):
     epoch: Epoch = 0
     first: Annotated[int, Field(ge=0, le=MAX_ID, description="First batch.")] = 0
     batches: Annotated[int, Field(ge=1, le=MAX_BATCHES)] = 1
-    count: Annotated[int, Field(ge=1, le=4096)] = 255
+    count: Annotated[int, Field(ge=1, le=MAX_SHARED)] = 255
 
     @model_validator(mode="after")
     def _bounded(self) -> "NegativesQuery":

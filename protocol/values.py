@@ -22,6 +22,18 @@ MAX_BODY = 2 * 2**20
 MAX_PAGE = 1000
 """Items, neighbours, components or rejections on one page; hits of one search."""
 
+MAX_POSITIVES = 64
+"""Positives of an anchor."""
+
+MAX_LENGTH = 32
+"""Edges of a walk."""
+
+MAX_WALKS = 256
+"""Walks of an anchor."""
+
+MAX_SHARED = 4096
+"""Negatives of a batch."""
+
 MAX_ANCHORS = 65_536
 """Anchors of one batch of positives."""
 

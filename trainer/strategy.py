@@ -2,10 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from math import ceil
+from math import ceil, isfinite
 from typing import Any, Literal, get_args
 
-from graphkin.protocol.values import Pad, PolicyName, Rank
+from graphkin.protocol.errors import require
+from graphkin.protocol.values import (
+    MAX_LENGTH,
+    MAX_POSITIVES,
+    MAX_SEED,
+    MAX_SHARED,
+    MAX_WALKS,
+    Pad,
+    PolicyName,
+    Rank,
+)
 
 Strategy = Literal[
     "hgc-fo",
@@ -61,6 +71,17 @@ class Policy:
     rank: Rank = "exp"
     pad: Pad = "resample"
 
+    def __post_init__(self) -> None:
+        for what, given, most in (
+            ("number of positives", self.k, MAX_POSITIVES),
+            ("length of a walk", self.length, MAX_LENGTH),
+            ("number of walks", self.walks, MAX_WALKS),
+        ):
+            require(1 <= given <= most, what, given, f"1 to {most}")
+        for bias in (self.p, self.q):
+            require(bias > 0 and isfinite(bias), "bias of a walk", bias, "above 0, and finite")
+        require(0 <= self.p_end < 1, "probability that a walk ends", self.p_end, "0 or more and below 1")
+
     def parameters(self) -> dict[str, Any]:
         """All but the name."""
         return {parameter: value for parameter, value in asdict(self).items() if parameter != "name"}
@@ -79,6 +100,11 @@ class Walks:
     fewest: int = 64
     max_nodes: int = 256
 
+    def __post_init__(self) -> None:
+        require(0 < self.restart < 1, "probability that a walk ends", self.restart, "above 0 and below 1")
+        require(self.fewest >= 1, "number of walks", self.fewest, "1 or more")
+        require(self.max_nodes >= 1, "number of nodes", self.max_nodes, "1 or more")
+
 
 @dataclass(frozen=True)
 class Views:
@@ -92,6 +118,10 @@ class Views:
     operations: tuple[Operation, ...] = ("drop-nodes", "subgraph")
     ratio: float = 0.2
     anchors: bool = False
+
+    def __post_init__(self) -> None:
+        require(len(self.operations) > 0, "list of operations", self.operations, "one or more")
+        require(0 <= self.ratio <= 1, "share that is left out", self.ratio, "0 to 1")
 
 
 @dataclass(frozen=True)
@@ -116,6 +146,14 @@ class Draws:
     walks: Walks | None = None
     positives: Positives = "exact"
     views: Views | None = None
+
+    def __post_init__(self) -> None:
+        require(0 <= self.negatives <= MAX_SHARED, "number of negatives", self.negatives, f"0 to {MAX_SHARED}")
+        require(
+            self.policy is not None or not self.negatives, "number of negatives", self.negatives, "0: nothing is drawn"
+        )
+        require(self.batch_size >= 2, "batch size", self.batch_size, "2 or more")
+        require(0 <= self.seed <= MAX_SEED, "seed", self.seed, f"0 to {MAX_SEED}")
 
     @classmethod
     def of(

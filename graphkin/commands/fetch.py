@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from graphkin import options
+from graphkin import configuration, options
 from graphkin.protocol.values import MAX_SEED
 from graphkin.trainer.strategy import ENCODERS, POSITIVES, PRESETS, STRATEGIES
 
@@ -30,29 +30,31 @@ from graphkin.trainer.strategy import ENCODERS, POSITIVES, PRESETS, STRATEGIES
 @click.option("--positives", type=click.Choice(POSITIVES), default="exact", help="Whose: as `graphkin pretrain`.")
 @options.beside
 @options.cache_dir
+@configuration.settings
 def fetch(
     url: str,
     collection: str,
     generation: str | None,
     beside: str | None,
-    encoder: Any,
     epochs: int,
     output: Path,
     cache_dir: Path | None,
     **trained: Any,
 ) -> None:
-    """Write features, positives and negatives into a folder that `graphkin pretrain --offline` trains from."""
+    """Write features, positives and negatives into a folder that `graphkin pretrain --offline` trains from.
+
+    What --config and --set say counts as far as it is about what is drawn; give both commands the same.
+    """
     from graphkin.client import Graphkin
     from graphkin.output import whole_folder
     from graphkin.progress import terminal_progress
     from graphkin.trainer.feed.kinds import features
     from graphkin.trainer.feed.offline import write_offline
     from graphkin.trainer.feed.online import default_cache, online
-    from graphkin.trainer.pretraining.config import Model, PretrainConfig
 
     with Graphkin(url) as server:
         kind = server.collection(collection, generation).kind
-    draws = PretrainConfig.of(kind=kind, model=Model.of(kind, encoder), **trained).draws
+    draws = configuration.configuration(kind, **trained).draws
     parallel, cache = partial(features, workers=os.cpu_count() or 1), default_cache(cache_dir)
     with (
         whole_folder(output) as folder,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graphkin import options
+from graphkin import configuration, options
 from graphkin.protocol.values import MAX_SEED
-from graphkin.trainer.strategy import ENCODERS, POSITIVES, PRESETS, STRATEGIES
+from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, POSITIVES, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
     from graphkin.client import Collection
@@ -49,7 +49,7 @@ batch normalisation and AdaM's choice are those of all of them together.
 )
 @click.option("--bf16", is_flag=True, help="Autocast to bfloat16; losses stay in float32.")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Where to train.")
-@click.option("--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder of the run.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the run.  [required]")
 @click.option("--resume", is_flag=True, help="Continue the run in that folder, if there is one.")
 @click.option("--checkpoint-steps", type=click.IntRange(1), default=1000, help="Steps from checkpoint to checkpoint.")
 @click.option(
@@ -60,18 +60,20 @@ batch normalisation and AdaM's choice are those of all of them together.
 )
 @options.beside
 @options.cache_dir
+@configuration.settings
+@click.option("--show-config", is_flag=True, help="Print all settings in TOML, for --config, and train nothing.")
 def pretrain(
     url: str | None,
     collection: str | None,
     generation: str | None,
     offline: Path | None,
     beside: str | None,
-    encoder: Any,
     device: str,
-    output: Path,
+    output: Path | None,
     resume: bool,
     checkpoint_steps: int,
     cache_dir: Path | None,
+    show_config: bool,
     **training: Any,
 ) -> None:
     """Pre-train an encoder on a collection.
@@ -79,11 +81,18 @@ def pretrain(
     The run in --output holds its options, the newest checkpoint (weights as safetensors), metrics.jsonl, and logs for
     TensorBoard where that is installed. Warm-up and decay span --max-steps if given, else the epochs. A continued run
     must have the options it was started with, and keeps its generation.
+
+    --set changes what it names and nothing else: --encoder gcn also walks farther, --set encoder=gcn does not.
+    --show-config needs no items, and takes them for molecules unless it is told where they are.
     """
+    if show_config:
+        _show(offline, url, collection, generation, training)
+        return
     _require_one_source(url, collection, generation, offline, beside)
+    if output is None:
+        raise click.MissingParameter(param_type="option", param_hint="--output")
     from graphkin.progress import training_progress
     from graphkin.trainer.model.ranks import launched
-    from graphkin.trainer.pretraining.config import Model, PretrainConfig
     from graphkin.trainer.pretraining.pretrain import pretrain as train
 
     if resume and generation is None:
@@ -91,8 +100,7 @@ def pretrain(
     if resume and beside is not None and "@" not in beside:
         begun = _begun_with(output, "beside", beside)
         beside = beside if begun is None else f"{beside}@{begun}"
-    kind = _kind(offline, url, collection, generation)
-    config = PretrainConfig.of(kind=kind, model=Model.of(kind, encoder), **training)
+    config = configuration.configuration(_kind(offline, url, collection, generation), **training)
     with launched(device) as (ranks, place):
         try:
             with (
@@ -115,6 +123,18 @@ def pretrain(
             raise
     if ranks.rank == 0:
         click.echo(f"{_newest(output)}: done")
+
+
+def _show(
+    offline: Path | None, url: str | None, collection: str | None, generation: str | None, training: dict[str, Any]
+) -> None:
+    from graphkin.trainer.pretraining.settings import as_toml
+
+    if offline is None and (url is None or collection is None):
+        kind = next(kind for kind, learned in LEARNED_BY.items() if training["strategy"] in learned)
+    else:
+        kind = _kind(offline, url, collection, generation)
+    click.echo(as_toml(configuration.configuration(kind, **training)), nl=False)
 
 
 def _require_one_source(

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import require
 from graphkin.trainer.downstream.embed import batches
 from graphkin.trainer.downstream.labelled import Labelled
 from graphkin.trainer.downstream.split import Rows, Split
@@ -61,8 +61,7 @@ class FinetuneOptions:
             ("share of warm-up steps", self.warmup, self.warmup is None or 0 <= self.warmup <= 1, "0 to 1, or none"),
             ("norm to clip to", self.clip, self.clip is None or self.clip > 0, "above 0, or none"),
         ):
-            if not holds:
-                raise InvalidInput(f"not a possible {what}", given=given, expected=expected)
+            require(holds, what, given, expected)
 
     def as_json(self) -> dict[str, Any]:
         """Without what is not done."""

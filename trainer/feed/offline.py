@@ -146,7 +146,7 @@ class OfflineSource(Source):
                 "this folder was fetched for something else",
                 given=json.dumps(self._fetched.as_json()),
                 expected=json.dumps(draws.as_json()),
-                hint="train with the strategy, preset, encoder, batch size and seed it was fetched with",
+                hint="train with the strategy, preset, encoder, batch size, seed and settings it was fetched with",
             )
 
 

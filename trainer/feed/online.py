@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from graphkin.client import PATIENCE, Collection, Graphkin
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.cache import Arrays, Cache
 from graphkin.trainer.feed.positives import arranged
@@ -69,7 +70,7 @@ class OnlineSource(Source):
     last        the last epoch that will be asked for; None if that is not known.
     patience    seconds for which a server that is away or busy is asked again.
 
-    Raises what `Graphkin.collection` raises.
+    Raises what `Graphkin.collection` raises, and `InvalidInput` where there are not so many negatives to be drawn.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class OnlineSource(Source):
         self._server = Graphkin(url, patience=patience)
         try:
             self._collection = self._server.collection(collection, generation)
+            _require_linked(self._collection, draws.negatives)
         except BaseException:
             self._server.close()
             raise
@@ -170,6 +172,23 @@ class OnlineSource(Source):
             return {"ids": _matrix(table, "ids")}
 
         return self._cache.get(key, draw)["ids"]
+
+
+def _require_linked(collection: Collection, negatives: int) -> None:
+    """Raises `InvalidInput` if a batch's negatives are more than the items that have a neighbour.
+
+    Histograms of degrees begin with the items of degree 0; one that does not leaves it to the server to refuse.
+    """
+    degrees = collection.manifest.histograms["degree"]
+    isolated = degrees.counts[0] if degrees.edges[:2] == [0, 1] else 0
+    linked = collection.size - isolated
+    if negatives > linked:
+        raise InvalidInput(
+            "negatives are distinct items with a neighbour, and this collection has fewer than a batch is to share",
+            given=f"{negatives} negatives, {linked} items with a neighbour in {collection.name}",
+            expected=f"at most {linked} negatives",
+            hint=f"--negatives {linked // 2} leaves some to choose from; 0 takes the other anchors' positives",
+        )
 
 
 def _ends(table: pa.Table) -> NDArray[np.int32]:

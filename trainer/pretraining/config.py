@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args
 
-from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.protocol.errors import Conflict, InvalidInput, require
 from graphkin.trainer.features.eigenvectors import EIGENVECTORS
 from graphkin.trainer.pretraining.masking import Masking, uniform
 from graphkin.trainer.strategy import (
@@ -30,11 +30,6 @@ ContrastLoss = Literal["hgc", "nt-xent"]
 TaskName = Literal["edge-pred", "infomax", "context-pred"]
 
 
-def _require(holds: bool, what: str, given: object, expected: str) -> None:
-    if not holds:
-        raise InvalidInput(f"not a possible {what}", given=given, expected=expected)
-
-
 @dataclass(frozen=True)
 class Nodes:
     """What an encoder is told of each node of a subgraph of a big graph: the options of `NodeInputs`."""
@@ -45,9 +40,9 @@ class Nodes:
 
     def __post_init__(self) -> None:
         holds = 1 <= self.eigenvectors <= EIGENVECTORS
-        _require(holds, "number of eigenvectors", self.eigenvectors, f"1 to {EIGENVECTORS}")
-        _require(self.degree_width >= 1, "width of degrees", self.degree_width, "1 or more")
-        _require(self.max_degree >= 1, "largest degree", self.max_degree, "1 or more")
+        require(holds, "number of eigenvectors", self.eigenvectors, f"1 to {EIGENVECTORS}")
+        require(self.degree_width >= 1, "width of degrees", self.degree_width, "1 or more")
+        require(self.max_degree >= 1, "largest degree", self.max_degree, "1 or more")
 
 
 @dataclass(frozen=True)
@@ -61,9 +56,9 @@ class Model:
     nodes: Nodes | None = None
 
     def __post_init__(self) -> None:
-        _require(self.encoder in ENCODERS, "encoder", self.encoder, ", ".join(ENCODERS))
-        _require(self.layers >= 1 and self.width >= 1, "layers and width", (self.layers, self.width), "1 or more")
-        _require(0 <= self.dropout < 1, "dropout", self.dropout, "0 or more and below 1")
+        require(self.encoder in ENCODERS, "encoder", self.encoder, ", ".join(ENCODERS))
+        require(self.layers >= 1 and self.width >= 1, "layers and width", (self.layers, self.width), "1 or more")
+        require(0 <= self.dropout < 1, "dropout", self.dropout, "0 or more and below 1")
 
     @classmethod
     def of(cls, kind: str, encoder: Encoder = "gin") -> Self:
@@ -87,8 +82,8 @@ class Momentum:
     queue: int = 256
 
     def __post_init__(self) -> None:
-        _require(0 <= self.momentum <= 1, "momentum", self.momentum, "0 to 1")
-        _require(self.queue >= 1, "length of a queue", self.queue, "1 or more")
+        require(0 <= self.momentum <= 1, "momentum", self.momentum, "0 to 1")
+        require(self.queue >= 1, "length of a queue", self.queue, "1 or more")
 
 
 @dataclass(frozen=True)
@@ -111,7 +106,9 @@ class Contrast:
     head: bool = False
 
     def __post_init__(self) -> None:
-        _require(self.temperature > 0, "temperature", self.temperature, "above 0")
+        require(self.temperature > 0, "temperature", self.temperature, "above 0")
+        plain = self.loss == "hgc" and not self.head
+        require(self.momentum is None or plain, "contrast with a queue", (self.loss, self.head), "hgc, without a head")
 
 
 @dataclass(frozen=True)
@@ -130,10 +127,10 @@ class Context:
     layers: int = 3
 
     def __post_init__(self) -> None:
-        _require(self.hops >= 1, "radius of substructures", self.hops, "1 or more")
-        _require(0 <= self.inner < self.hops, "inner radius of contexts", self.inner, f"0 to {self.hops - 1}")
-        _require(self.outer > self.inner, "outer radius of contexts", self.outer, f"above {self.inner}")
-        _require(self.layers >= 1, "number of layers", self.layers, "1 or more")
+        require(self.hops >= 1, "radius of substructures", self.hops, "1 or more")
+        require(0 <= self.inner < self.hops, "inner radius of contexts", self.inner, f"0 to {self.hops - 1}")
+        require(self.outer > self.inner, "outer radius of contexts", self.outer, f"above {self.inner}")
+        require(self.layers >= 1, "number of layers", self.layers, "1 or more")
 
     @classmethod
     def of(cls, layers: int) -> Self:
@@ -152,9 +149,9 @@ class Task:
     context: Context | None = None
 
     def __post_init__(self) -> None:
-        _require(self.name in get_args(TaskName), "task", self.name, ", ".join(get_args(TaskName)))
+        require(self.name in get_args(TaskName), "task", self.name, ", ".join(get_args(TaskName)))
         holds = (self.context is not None) == (self.name == "context-pred")
-        _require(holds, f"context of {self.name}", self.context, "one for context-pred, none for another")
+        require(holds, f"context of {self.name}", self.context, "one for context-pred, none for another")
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Self:
@@ -180,10 +177,11 @@ class Optimization:
     free_head: bool = False
 
     def __post_init__(self) -> None:
-        _require(self.learning_rate > 0, "learning rate", self.learning_rate, "above 0")
-        _require(0 <= self.warmup <= 1, "share of warm-up steps", self.warmup, "0 to 1")
-        _require(self.clip is None or self.clip > 0, "norm to clip to", self.clip, "above 0, or none")
-        _require(self.weight_decay >= 0, "weight decay", self.weight_decay, "0 or more")
+        require(self.learning_rate > 0, "learning rate", self.learning_rate, "above 0")
+        require(all(0 <= beta < 1 for beta in self.betas), "betas", self.betas, "0 or more and below 1")
+        require(0 <= self.warmup <= 1, "share of warm-up steps", self.warmup, "0 to 1")
+        require(self.clip is None or self.clip > 0, "norm to clip to", self.clip, "above 0, or none")
+        require(self.weight_decay >= 0, "weight decay", self.weight_decay, "0 or more")
 
 
 class Published(NamedTuple):
@@ -243,15 +241,15 @@ class PretrainConfig:
     task: Task | None = None
 
     def __post_init__(self) -> None:
-        _require(self.epochs >= 1, "number of epochs", self.epochs, "1 or more")
-        _require(self.max_steps is None or self.max_steps >= 1, "number of steps", self.max_steps, "1 or more")
-        _require(self.draws.batch_size >= 2, "batch size", self.draws.batch_size, "2 or more")
-        _require(self.limit is None or self.limit >= 2, "number of anchors an epoch", self.limit, "2 or more")
+        require(self.epochs >= 1, "number of epochs", self.epochs, "1 or more")
+        require(self.max_steps is None or self.max_steps >= 1, "number of steps", self.max_steps, "1 or more")
+        require(self.limit is None or self.limit >= 2, "number of anchors an epoch", self.limit, "2 or more")
         if (self.contrast is None and self.masking is None) == (self.task is None):
             raise InvalidInput("not one thing to learn from", expected="contrast, masking or both; or a task alone")
-        if self.contrast is not None and (momentum := self.contrast.momentum) is not None:
-            size = self.draws.batch_size
-            _require(momentum.queue >= size, "length of a queue", momentum.queue, f"a batch, {size}, or more")
+        headless = self.masking is None and self.optimization.free_head
+        require(not headless, "strategy for a free head", self.strategy, "one with masking")
+        if self.contrast is not None:
+            _require_fitting(self.contrast, self.draws)
 
     @classmethod
     def of(
@@ -268,6 +266,7 @@ class PretrainConfig:
         limit: int | None = None,
         mask_neighbors: bool = False,
         queue: int | None = None,
+        negatives: int | None = None,
         positives: Positives = "exact",
         bf16: bool = False,
     ) -> "PretrainConfig":
@@ -283,33 +282,34 @@ class PretrainConfig:
 
         Raises `InvalidInput`, and `Conflict` for a kind that this strategy, or none, can learn from.
         """
-        _require(strategy in STRATEGIES, "strategy", strategy, ", ".join(STRATEGIES))
-        _require(preset in PRESETS, "preset", preset, ", ".join(PRESETS))
-        _require(positives in POSITIVES, "source of positives", positives, ", ".join(POSITIVES))
+        require(strategy in STRATEGIES, "strategy", strategy, ", ".join(STRATEGIES))
+        require(preset in PRESETS, "preset", preset, ", ".join(PRESETS))
+        require(positives in POSITIVES, "source of positives", positives, ", ".join(POSITIVES))
         usual, masking, hierarchical = _usual(kind), _masking(strategy), strategy.startswith("hgc")
         _require_learned(strategy, kind)
         own = Model.of(kind)
         model = model or own
-        _require((model.nodes is None) == (own.nodes is None), f"encoder of items of kind {kind}", model, str(own))
-        _require(hierarchical or not mask_neighbors, "strategy to mask neighbours in", strategy, "one with hgc")
-        _require(queue is None or usual.queue is not None, "kind of items for a queue", kind, "node")
-        _require(hierarchical or positives == "exact", "strategy for other positives", strategy, "one with hgc")
-        _require(kind != "node" or positives != "augmented", "source of a node's positives", positives, "no copies")
+        require((model.nodes is None) == (own.nodes is None), f"encoder of items of kind {kind}", model, str(own))
+        require(hierarchical or not mask_neighbors, "strategy to mask neighbours in", strategy, "one with hgc")
+        require(queue is None or usual.queue is not None, "kind of items for a queue", kind, "node")
+        require(hierarchical or positives == "exact", "strategy for other positives", strategy, "one with hgc")
+        require(kind != "node" or positives != "augmented", "source of a node's positives", positives, "no copies")
         momentum = None if usual.queue is None else Momentum(queue=usual.queue if queue is None else queue)
         contrast = _contrast(strategy, mask_neighbors, momentum)
+        draws = Draws.of(
+            strategy,
+            kind=kind,
+            preset=preset,
+            encoder=model.encoder,
+            batch_size=usual.batch_size if batch_size is None else batch_size,
+            seed=seed,
+            positives=positives,
+        )
         config = cls(
             strategy,
             preset,
             model,
-            Draws.of(
-                strategy,
-                kind=kind,
-                preset=preset,
-                encoder=model.encoder,
-                batch_size=usual.batch_size if batch_size is None else batch_size,
-                seed=seed,
-                positives=positives,
-            ),
+            draws if negatives is None else replace(draws, negatives=negatives),
             contrast,
             masking,
             usual.optimization,
@@ -345,6 +345,20 @@ class PretrainConfig:
 def _made(options: type[T], said: Mapping[str, Any] | None) -> T | None:
     """Options as they were said; runs of before 0.2 say less."""
     return None if said is None else options(**said)
+
+
+def _require_fitting(contrast: Contrast, draws: Draws) -> None:
+    """Raises `InvalidInput` unless what is drawn is what this contrast compares."""
+    policy, momentum = draws.policy, contrast.momentum
+    if policy is None:
+        require(not contrast.mask_neighbors, "contrast to mask neighbours in", "two copies", "one with neighbours")
+    else:
+        require(contrast.loss == "hgc", "loss", contrast.loss, "hgc: nt-xent is for two copies of an item")
+    if momentum is not None:
+        size, slots = draws.batch_size, 1 if policy is None else policy.k
+        require(momentum.queue >= size, "length of a queue", momentum.queue, f"a batch, {size}, or more")
+        require(slots == 1, "number of positives", slots, "1: a queue is contrasted with one")
+        require(draws.negatives == 0, "number of negatives", draws.negatives, "0: they are those of the queue")
 
 
 _WHOLE = "this baseline is about whole graphs, not about what surrounds a node"

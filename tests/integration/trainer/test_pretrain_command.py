@@ -13,15 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from graphkin.progress import training_progress
 from graphkin.store import open_store
+from graphkin.trainer.feed.offline import OfflineSource
 from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint, read_model, read_run
 from graphkin.trainer.pretraining.metrics_log import Report
 from graphkin.trainer.pretraining.pretrained import load_encoder
-from graphkin.trainer.strategy import LEARNED_BY, Strategy
+from graphkin.trainer.strategy import LEARNED_BY, Draws, Strategy
 
 SHORT = ("--strategy", "hgc-fo", "--encoder", "gcn", "--batch-size", 8, "--max-steps", 3)
 
@@ -289,6 +291,46 @@ def test_offline_folders_that_do_not_do(graphkin: Any, offline: Path, tmp_path: 
     (offline / "corpus.npz").write_bytes((offline / "corpus.npz").read_bytes()[:-100])
     damaged = wrong()
     assert (damaged[0], "corpus.npz is damaged" in damaged[1]) == (4, True)
+
+
+def test_settings_reach_the_draws_and_the_run(graphkin: Any, url: str, tmp_path: Path) -> None:
+    """As a sweep does it: a file that --show-config printed, an option over it, and --set over both."""
+    strategy = ("--strategy", "hgc-ho", "--encoder", "gcn")
+    shown = graphkin("pretrain", *strategy, "--batch-size", 8, "--seed", 5, "--show-config", "--set", "k=2")
+    assert shown.code == 0
+    (tmp_path / "sweep.toml").write_text(shown.out)
+    settings = ("--config", tmp_path / "sweep.toml", "--negatives", 20, "--set", "policy.name=second_order")
+    place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache")
+    fetched = graphkin("fetch", *place, *strategy, *settings, "--epochs", 1, "--output", tmp_path / "fetched")
+    assert fetched.code == 0
+    draws = json.loads((tmp_path / "fetched" / "manifest.json").read_text())["draws"]
+    assert (draws["policy"]["name"], draws["policy"]["k"], draws["policy"]["length"]) == ("second_order", 2, 4)
+    assert (draws["negatives"], draws["batch_size"], draws["seed"]) == (20, 8, 5)
+    with OfflineSource(tmp_path / "fetched", Draws.from_json(draws), last=0) as source:
+        assert [each.shape for each in source.epoch(0)] == [(400, 2), (50, 20)]
+
+    train = ("pretrain", "--offline", tmp_path / "fetched", *strategy, *settings, "--max-steps", 2)
+    other = graphkin(*train, "--set", "k=3", "--output", tmp_path / "other")
+    assert (other.code, "fetched for something else" in other.err) == (2, True)
+    again = graphkin(*train, "--set", "temperature=0.2", "--output", tmp_path / "run")
+    assert again.code == 0
+    said = read_run(tmp_path / "run")["config"]
+    assert (said["draws"], said["contrast"]["temperature"], said["max_steps"]) == (draws, 0.2, 2)
+    resumed = graphkin(*train, "--resume", "--output", tmp_path / "run")
+    assert (resumed.code, "other options: config.contrast.temperature" in resumed.err) == (2, True)
+
+
+def test_too_few_linked_items_for_the_negatives(pretrain: Any, url: str, own_store: Path, serve: Any) -> None:
+    """Before anything is drawn or featurised, it says how many there are and what to do."""
+    with open_store(own_store) as store, store.open("nci") as generation:
+        linked = int((np.diff(generation.graph().indptr) > 0).sum())
+    assert 8 < linked < 60
+    options = ("--strategy", "hgc-ho", "--encoder", "gcn", "--batch-size", 8, "--max-steps", 1)
+    with serve(own_store) as small:
+        ended = pretrain(*options, api=small)
+        assert (ended.code, f"at most {linked} negatives" in ended.err, "--negatives" in ended.err) == (2, True, True)
+        assert "featurising" not in ended.err
+        assert pretrain(*options, "--negatives", linked, api=small).code == 0
 
 
 def test_masking_offline_needs_no_epochs(graphkin: Any, url: str, tmp_path: Path) -> None:

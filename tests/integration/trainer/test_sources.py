@@ -135,15 +135,6 @@ def test_a_kind_of_items_without_features_is_refused(url: str, cache: Cache) -> 
         source.corpus()
 
 
-def test_too_few_items_with_neighbours_are_refused_in_the_servers_words(
-    serve: Any, own_store: Path, cache: Cache
-) -> None:
-    with serve(own_store) as url, OnlineSource(url, "nci", Draws.of("hgc-ho"), features, cache) as source:
-        with pytest.raises(InvalidInput) as refused:
-            source.epoch(0)
-        assert refused.value.given is not None
-
-
 @pytest.mark.long
 def test_a_server_killed_while_a_stream_is_open_changes_no_epoch(
     url: str, store_folder: Path, tmp_path: Path, serve_apart: Any, open_proxy: Any, cache: Cache, other_cache: Cache

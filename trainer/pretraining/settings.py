@@ -1,0 +1,143 @@
+"""Single options of a run by name: from a file, from a command line, and back into a file.
+
+An option's name is its path in `PretrainConfig` (`masking.score`, `draws.policy.k`), or as much of its end as no other
+option of this strategy ends with (`score`, `policy.k`). Its value is as TOML has it, and "none" for what TOML has not.
+Which parts there are is the strategy's: without contrast there is no `contrast.temperature` to choose.
+"""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from types import NoneType
+from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from graphkin.protocol.errors import InvalidInput, NotFound
+from graphkin.trainer.pretraining.config import PretrainConfig
+
+Options = TypeVar("Options")
+Assignment = tuple[str, Any]
+"""A name and a value, as TOML reads it."""
+
+_NONE = "none"
+_LITERALLY = ConfigDict(strict=True, allow_inf_nan=False)
+_CHOSEN = {
+    "strategy": "--strategy",
+    "preset": "--preset",
+    "task.name": "--strategy",
+    "draws.positives": "--positives",
+}
+"""What decides which parts there are, and by which option it is chosen."""
+
+
+class _Setting(NamedTuple):
+    type: Any
+    value: Any
+
+
+def assigned(text: str) -> Assignment:
+    """What `name=value` says; a value that is no TOML is text. Raises `InvalidInput` without a name or `=`."""
+    name, sign, value = text.partition("=")
+    if not (name and sign):
+        raise InvalidInput("not an assignment", given=text, expected="name=value", hint="such as --set score=kl")
+    try:
+        return name.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name.strip(), value.strip()
+
+
+def read_settings(path: Path) -> list[Assignment]:
+    """What a TOML file says. Raises `NotFound` and `InvalidInput`."""
+    try:
+        with path.open("rb") as file:
+            return [*_flat(tomllib.load(file))]
+    except FileNotFoundError:
+        raise NotFound("no such file", given=str(path), hint="`graphkin pretrain --show-config` prints one") from None
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"not a file of settings: {error}", given=str(path), expected="TOML") from error
+
+
+def changed(config: PretrainConfig, assignments: Iterable[Assignment]) -> PretrainConfig:
+    """The run with other values, the last one of each name.
+
+    Raises `InvalidInput` for a name that no option, or more than one, goes by, for a value of another type or out of
+    range, for values that do not fit together, and for what an option of the command chooses.
+    """
+    settings = dict(_settings(config))
+    values: dict[str, Any] = {}
+    for given, value in assignments:
+        name = _named(given, settings, config.strategy)
+        values[name] = _valued(name, value, settings[name])
+    return _replaced(config, values)
+
+
+def as_toml(config: PretrainConfig) -> str:
+    """All that can be chosen, as `read_settings` reads it."""
+    import tomli_w
+
+    tables: dict[str, Any] = {}
+    for name, (_, value) in _settings(config):
+        *parts, last = name.split(".")
+        table = tables
+        for part in parts:
+            table = table.setdefault(part, {})
+        table[last] = _NONE if value is None else value
+    return tomli_w.dumps(tables)
+
+
+def _settings(options: Any, within: str = "") -> Iterator[tuple[str, _Setting]]:
+    """Every option by its whole name; not those of parts that this strategy has not."""
+    types = get_type_hints(type(options))
+    for field in fields(options):
+        name, type_, value = within + field.name, types[field.name], getattr(options, field.name)
+        if is_dataclass(value):
+            yield from _settings(value, f"{name}.")
+        elif value is not None or not any(map(is_dataclass, get_args(type_))):
+            yield name, _Setting(type_, value)
+
+
+def _named(given: str, settings: Mapping[str, _Setting], strategy: str) -> str:
+    """The whole name of an option."""
+    found = [name for name in settings if name == given] or [name for name in settings if name.endswith(f".{given}")]
+    if not found:
+        known = get_close_matches(given, settings, len(settings), cutoff=0)
+        raise InvalidInput(f"{strategy} has no such setting", given=given, expected=", ".join(known))
+    if len(found) > 1:
+        raise InvalidInput("more than one setting ends like this", given=given, expected=" or ".join(found))
+    return found[0]
+
+
+def _valued(name: str, value: Any, setting: _Setting) -> Any:
+    """The value as an option of this type has it: lists as tuples, whole numbers as such or as others."""
+    if value == _NONE and NoneType in get_args(setting.type):
+        return None
+    try:
+        found = TypeAdapter(setting.type, config=_LITERALLY).validate_json(to_json(value))
+    except ValidationError as error:
+        wanted = error.errors(include_url=False)[0]["msg"].removeprefix("Input should be ")
+        raise InvalidInput(f"not a value of {name}", given=value, expected=wanted) from error
+    if name in _CHOSEN and found != setting.value:
+        raise InvalidInput(f"{name} is chosen by {_CHOSEN[name]}", given=value, expected=str(setting.value))
+    return found
+
+
+def _replaced(options: Options, values: Mapping[str, Any], within: str = "") -> Options:
+    """All at once, so that what is checked is what comes out."""
+    parts = {field.name: getattr(options, field.name) for field in fields(options)}  # type: ignore[arg-type]
+    new = {
+        name: _replaced(part, values, f"{within}{name}.") if is_dataclass(part) else values.get(within + name, part)
+        for name, part in parts.items()
+    }
+    return replace(options, **new)  # type: ignore[type-var]
+
+
+def _flat(table: Mapping[str, Any], within: str = "") -> Iterator[Assignment]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{within}{name}.")
+        else:
+            yield within + name, value
