@@ -1,4 +1,4 @@
-"""`graphkin embed`: molecules as vectors."""
+"""`graphkin embed`: molecules and graphs as vectors."""
 
 import csv
 import io
@@ -12,14 +12,65 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import click
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from graphkin.trainer.downstream.embedding_file import EmbeddingFile
+    from graphkin.trainer.features.corpus import Corpus
     from graphkin.trainer.model.encoders import Encoder
 
 _BATCHES = 32  # of the reader a block: at most 32,000 records and 128 million characters
 _COLUMNS = ("line", "text", "fault")
 _NO_MOLECULE = "no molecule with atoms that RDKit reads"
+
+
+class _Read(NamedTuple):
+    """The features of the texts that can be read, which these are, and why each other one cannot be."""
+
+    corpus: "Corpus"
+    rows: "NDArray[np.int64]"
+    faults: dict[int, str]
+
+
+class _Kind(NamedTuple):
+    """What is embedded: what one of them is called, what its text is called, and how texts are read."""
+
+    noun: str
+    column: str
+    expected: str
+    read: Callable[[Sequence[str]], _Read]
+
+
+def _molecules(texts: Sequence[str]) -> _Read:
+    from graphkin.trainer.features.featurize import featurize_readable
+
+    corpus, rows = featurize_readable(texts, "", os.cpu_count() or 1)
+    return _Read(corpus, rows, dict.fromkeys({*range(len(texts))}.difference(rows.tolist()), _NO_MOLECULE))
+
+
+def _graphs(texts: Sequence[str]) -> _Read:
+    import numpy as np
+
+    from graphkin.similarity.describer import Rejected
+    from graphkin.similarity.graphs.structure import Structure
+    from graphkin.trainer.features.graphs import featurize_graphs
+
+    found: dict[int, str] = {}
+    faults: dict[int, str] = {}
+    for row, text in enumerate(texts):
+        try:
+            found[row] = Structure.read(text).text
+        except Rejected as error:
+            faults[row] = str(error)
+    return _Read(featurize_graphs([*found.values()], ""), np.array([*found], np.int64), faults)
+
+
+_KINDS = {
+    "smiles": _Kind("molecule", "smiles", "SMILES", _molecules),
+    "graph": _Kind("graph", "structure", "graphs with nodes", _graphs),
+}
+"""By how a record's text is written."""
 
 
 @click.command()
@@ -31,7 +82,11 @@ _NO_MOLECULE = "no molecule with atoms that RDKit reads"
     help="Folder of `graphkin pretrain`, or of `graphkin finetune --save-encoder`.",
 )
 @click.option(
-    "--input", "source_path", required=True, metavar="FILE", help="SMILES, CSV, TSV or Parquet, also gzipped."
+    "--input",
+    "source_path",
+    required=True,
+    metavar="FILE",
+    help="Molecules: SMILES, CSV, TSV or Parquet; graphs: TUDataset, GraphML or JSON Lines; also gzipped.",
 )
 @click.option(
     "--output",
@@ -43,7 +98,7 @@ _NO_MOLECULE = "no molecule with atoms that RDKit reads"
 @click.option(
     "--format",
     "format",
-    type=click.Choice(["smi", "csv", "tsv", "parquet"]),
+    type=click.Choice(["smi", "csv", "tsv", "parquet", "tu", "graphml", "jsonl"]),
     help='Format of the input; needed for standard input ("-").  [default: by file name]',
 )
 @click.option("--smiles-column", metavar="COLUMN", help="Column with the SMILES.  [default: smiles, in any case]")
@@ -51,67 +106,78 @@ _NO_MOLECULE = "no molecule with atoms that RDKit reads"
 def embed(
     checkpoint: Path, source_path: str, output: Path, format: str | None, smiles_column: str | None, device: str
 ) -> None:
-    """Write the embeddings of molecules, in the order of the input.
+    """Write the embeddings of molecules, or of graphs, in the order of the input.
 
-    An embedding is the mean of the molecule's atom vectors, made a unit vector (L2 norm 1), in float32: the products of
-    embeddings are cosines. Records are counted from 0. A .npy file has a row for each of them, NaN where it is no
+    An embedding is the mean of the vectors of atoms, or nodes, made a unit vector (L2 norm 1), in float32: the products
+    of embeddings are cosines. Records are counted from 0. A .npy file has a row for each of them, NaN where it is no
     molecule; a .parquet file has the columns row, smiles and embedding, for molecules only. What is no molecule is
     listed with its reason in FILE.rejections.csv (row, line, input, reason), which is always written.
+
+    Of graphs only the edges are seen, as in training: any encoder of molecules or graphs takes them. They are read as
+    `graphkin ingest graphs` reads them; in place of smiles the .parquet file has structure, which is JSON.
     """
     from graphkin.ingest.readers import ReadOptions, open_source
     from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
-    from graphkin.protocol.errors import InvalidInput
+    from graphkin.protocol.errors import Conflict, InvalidInput
+    from graphkin.similarity.graphs.kind import GraphKind
     from graphkin.similarity.molecules.kind import MoleculeKind
     from graphkin.trainer.downstream.embedding_file import embedding_format
     from graphkin.trainer.model.device import chosen_device
     from graphkin.trainer.pretraining.pretrained import load_encoder
 
     place = chosen_device(device)
-    output_format, encoder = embedding_format(output), load_encoder(checkpoint).encoder
-    encoder.to(place)
+    output_format, found = embedding_format(output), load_encoder(checkpoint)
+    if found.model.nodes is not None:
+        raise Conflict("this encoder is of nodes", given=str(checkpoint), expected="one of molecules or graphs")
+    encoder = found.encoder.to(place)
+    files = {**MoleculeKind.files, **GraphKind.files}
     rejections = output.with_suffix(".rejections.csv")
     with (
-        closing(open_source(source_path, MoleculeKind.files, ReadOptions(format, smiles_column))) as source,
+        closing(open_source(source_path, files, ReadOptions(format, smiles_column))) as source,
         whole_file(output) as file,
         whole_file(rejections) as report,
-        output_format(file, encoder.width) as embeddings,
-        terminal_progress().stage("embedding", None, "molecules") as advance,
     ):
-        if source.writing != "smiles":
-            raise InvalidInput("embeddings are made from SMILES", given=source_path, expected="no SD file")
-        records, molecules = _write(source, encoder, embeddings, report, advance)
-        if not molecules:
-            raise InvalidInput(f"none of {records:,} records is a molecule", given=source_path, expected="SMILES")
-    click.echo(f"{output}: {molecules:,} embeddings of {encoder.width} dimensions")
-    if molecules < records:
-        click.echo(f"{rejections}: {records - molecules:,} of {records:,} records are no molecules")
+        if source.writing not in _KINDS:
+            raise InvalidInput("embeddings of molecules are made from SMILES", given=source_path, expected="no SD file")
+        kind = _KINDS[source.writing]
+        with (
+            output_format(file, encoder.width, kind.column) as embeddings,
+            terminal_progress().stage("embedding", None, f"{kind.noun}s") as advance,
+        ):
+            records, embedded = _write(source, kind, encoder, embeddings, report, advance)
+        if not embedded:
+            raise InvalidInput(
+                f"none of {records:,} records is a {kind.noun}", given=source_path, expected=kind.expected
+            )
+    click.echo(f"{output}: {embedded:,} embeddings of {encoder.width} dimensions")
+    if embedded < records:
+        click.echo(f"{rejections}: {records - embedded:,} of {records:,} records are no {kind.noun}s")
 
 
 def _write(
     batches: "Iterable[pa.RecordBatch]",
+    kind: _Kind,
     encoder: "Encoder",
     embeddings: "EmbeddingFile",
     report: BinaryIO,
     advance: Callable[[int], object],
 ) -> tuple[int, int]:
-    """Write the embeddings and the report; how many records there were, and how many of them are molecules."""
+    """Write the embeddings and the report; how many records there were, and how many of them could be read."""
     from graphkin.trainer.downstream.embed import embed
     from graphkin.trainer.downstream.embedding_file import Block
-    from graphkin.trainer.features.featurize import featurize_readable
 
     report.write(_csv([("row", "line", "input", "reason")]))
-    records = molecules = 0
+    records = embedded = 0
     for lines, inputs, faults in _blocks(batches):
-        smiles = ["" if fault else each for each, fault in zip(inputs, faults, strict=True)]
-        corpus, readable = featurize_readable(smiles, "", os.cpu_count() or 1)
-        embeddings.add(Block(records, smiles, readable, embed(encoder, corpus)))
-        found = set(readable.tolist())
-        rejected = [place for place in range(len(smiles)) if place not in found]
-        report.write(_csv((records + at, lines[at], inputs[at], faults[at] or _NO_MOLECULE) for at in rejected))
-        records, molecules = records + len(smiles), molecules + len(found)
-        advance(len(smiles))
-    return records, molecules
+        texts = ["" if fault else each for each, fault in zip(inputs, faults, strict=True)]
+        found = kind.read(texts)
+        embeddings.add(Block(records, texts, found.rows, embed(encoder, found.corpus)))
+        rejected = sorted(found.faults.items())
+        report.write(_csv((records + at, lines[at], inputs[at], faults[at] or fault) for at, fault in rejected))
+        records, embedded = records + len(texts), embedded + len(found.rows)
+        advance(len(texts))
+    return records, embedded
 
 
 class _Records(NamedTuple):

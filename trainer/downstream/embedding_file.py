@@ -14,25 +14,28 @@ from graphkin.protocol.errors import InvalidInput
 
 
 class Block(NamedTuple):
-    """Records in a row, and the embeddings of those that are molecules.
+    """Records in a row, and the embeddings of those that can be read.
 
     first     the row of the first, counted from 0 over the whole input
-    smiles    (n,)  as given
-    readable  (m,) int64  which of them are molecules, ascending, from 0 to n - 1
+    texts     (n,)  SMILES or JSON, as given
+    readable  (m,) int64  which of them can be read, ascending, from 0 to n - 1
     vectors   (m, D) float32
     """
 
     first: int
-    smiles: Sequence[str]
+    texts: Sequence[str]
     readable: NDArray[np.int64]
     vectors: NDArray[np.float32]
 
 
 class EmbeddingFile(ABC):
-    """Embeddings of D dimensions being written to `file`: blocks one after the other, in a `with` statement."""
+    """Embeddings of D dimensions being written to `file`: blocks one after the other, in a `with` statement.
+
+    column: what the texts are called, where the format keeps them.
+    """
 
     @abstractmethod
-    def __init__(self, file: BinaryIO, width: int) -> None: ...
+    def __init__(self, file: BinaryIO, width: int, column: str) -> None: ...
 
     @abstractmethod
     def add(self, block: Block) -> None:
@@ -60,16 +63,16 @@ def embedding_format(path: Path) -> type[EmbeddingFile]:
 
 
 class NpyFile(EmbeddingFile):
-    """(rows, D) float32 for `numpy.load`: one row a record, NaN throughout where it is no molecule."""
+    """(rows, D) float32 for `numpy.load`: one row a record, NaN throughout where it cannot be read."""
 
-    def __init__(self, file: BinaryIO, width: int) -> None:
+    def __init__(self, file: BinaryIO, width: int, column: str) -> None:  # noqa: ARG002
         self._file = file
         self._shape = (0, width)
         self._header()
 
     def add(self, block: Block) -> None:
         rows, width = self._shape
-        vectors = np.full((len(block.smiles), width), np.nan, "<f4")
+        vectors = np.full((len(block.texts), width), np.nan, "<f4")
         vectors[block.readable] = block.vectors
         self._file.write(vectors.data)
         self._shape = (rows + len(vectors), width)
@@ -85,18 +88,18 @@ class NpyFile(EmbeddingFile):
 
 
 class ParquetFile(EmbeddingFile):
-    """Columns row (int64, from 0), smiles, and embedding (D float32 each): one row a molecule."""
+    """Columns row (int64, from 0), the texts, and embedding (D float32 each): one row a record that can be read."""
 
-    def __init__(self, file: BinaryIO, width: int) -> None:
-        columns = [("row", pa.int64()), ("smiles", pa.string()), ("embedding", pa.list_(pa.float32(), width))]
+    def __init__(self, file: BinaryIO, width: int, column: str) -> None:
+        columns = [("row", pa.int64()), (column, pa.string()), ("embedding", pa.list_(pa.float32(), width))]
         self._schema = pa.schema(columns)
         self._width = width
         self._writer = pq.ParquetWriter(file, self._schema)
 
     def add(self, block: Block) -> None:
-        smiles = [block.smiles[place] for place in block.readable]
+        texts = [block.texts[place] for place in block.readable]
         embeddings = pa.FixedSizeListArray.from_arrays(pa.array(block.vectors.reshape(-1)), self._width)
-        columns = [pa.array(block.first + block.readable), pa.array(smiles, pa.string()), embeddings]
+        columns = [pa.array(block.first + block.readable), pa.array(texts, pa.string()), embeddings]
         self._writer.write_table(pa.table(columns, schema=self._schema))
 
     def finish(self) -> None:

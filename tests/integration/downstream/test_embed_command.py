@@ -2,23 +2,29 @@
 
 import csv
 import gzip
+import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from networkx.readwrite.graphml import GraphMLWriter
 from numpy.typing import NDArray
 
 from benchmarks.memory import MemorySource
 from graphkin.trainer.downstream.embed import embed as embeddings
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.source import Epoch
-from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.checkpoint import Run
+from graphkin.trainer.pretraining.config import Model, Nodes, PretrainConfig
+from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrain import pretrain
-from graphkin.trainer.pretraining.pretrained import load_encoder
+from graphkin.trainer.pretraining.pretrained import encoder_checkpoint, load_encoder
 
 LINES = ("CCO ethanol", "c1ccccc1", "no_molecule 3", "", "CCN amine")
 MOLECULES = ("CCO", "c1ccccc1", "CCN")
@@ -89,6 +95,65 @@ def test_standard_input(graphkin: Any, checkpoint: Path, tmp_path: Path, expecte
     place = ("--checkpoint", checkpoint, "--input", "-", "--format", "smi", "--output", tmp_path / "out.npy")
     assert graphkin("embed", *place, stdin="\n".join(MOLECULES).encode()).code == 0
     np.testing.assert_allclose(np.load(tmp_path / "out.npy"), expected, atol=1e-6)
+
+
+@pytest.fixture(scope="session")
+def graphs() -> list[nx.Graph]:
+    """Of 1 to 30 nodes, some without edges."""
+    return [nx.gnp_random_graph(size, 0.15 * (size % 4), seed=size) for size in range(1, 31)]
+
+
+@pytest.fixture(scope="session")
+def vectors(graphs: list[nx.Graph], checkpoint: Path) -> NDArray[np.float32]:
+    """Of features made from the edges themselves, without any file."""
+    edges = [np.array(graph.edges, np.int64).reshape(-1, 2) for graph in graphs]
+    sizes = np.array([len(graph) for graph in graphs]), np.array(list(map(len, edges)))
+    return embeddings(load_encoder(checkpoint).encoder, Corpus.from_edges("graphs", *sizes, np.concatenate(edges)))
+
+
+def test_graphs_of_every_format(
+    graphkin: Any, checkpoint: Path, tmp_path: Path, graphs: list[nx.Graph], vectors: NDArray[np.float32], write_tu: Any
+) -> None:
+    """Numbered anew, with loops, repetitions and labels: what is embedded is the graph."""
+    random = np.random.default_rng(0)
+    lines, writer = [], GraphMLWriter()
+    for graph in graphs:
+        numbers = random.permutation(len(graph)).tolist()
+        edges = [[numbers[u], numbers[v]] for u, v in graph.edges]
+        said = {"num_nodes": len(graph), "edges": [*edges, *edges[:1], [0, 0]], "labels": numbers}
+        lines.append(json.dumps(said))
+        writer.add_graph_element(graph)
+    (tmp_path / "g.jsonl").write_text("\n".join(lines) + "\n")
+    (tmp_path / "g.graphml").write_text(str(writer))
+    write_tu(tmp_path / "TU", graphs, [0] * len(graphs))
+    for name in ("g.jsonl", "g.graphml", "TU"):
+        place = ("--checkpoint", checkpoint, "--input", tmp_path / name, "--output", tmp_path / f"{name}.npy")
+        ended = graphkin("embed", *place)
+        assert (ended.code, f"{len(graphs)} embeddings" in ended.out) == (0, True), ended.err
+        np.testing.assert_allclose(np.load(tmp_path / f"{name}.npy"), vectors, atol=1e-6)
+
+
+def test_what_is_no_graph_is_listed(embed: Any, tmp_path: Path) -> None:
+    lines = ['{"edges": [[0, 1]]}', "{", '{"num_nodes": 0, "edges": []}', '{"num_nodes": 1, "edges": []}', '"a"']
+    assert embed("\n".join(lines), "out.parquet", name="graphs.jsonl").code == 0
+    found = pq.read_table(tmp_path / "out.parquet")
+    assert found.column_names == ["row", "structure", "embedding"]
+    assert (found["row"].to_pylist(), found["structure"].to_pylist()) == ([0, 3], [lines[0], lines[3]])
+    told = rejections(tmp_path / "out.rejections.csv")
+    assert [(each["row"], each["line"], each["input"]) for each in told] == [
+        (str(row), str(row + 1), lines[row]) for row in (1, 2, 4)
+    ]
+    assert all(said in each["reason"] for said, each in zip(("not JSON", "num_nodes is 0", "edges"), told, strict=True))
+    ended = embed("{}\n", "none.npy", name="graphs.jsonl")
+    assert (ended.code, "none of 1 records is a graph" in ended.err) == (2, True)
+
+
+def test_encoders_of_nodes_are_refused(embed: Any, tmp_path: Path) -> None:
+    model = Model("gin", layers=1, width=8, nodes=Nodes(eigenvectors=2, degree_width=2, max_degree=4))
+    run = Run(tmp_path / "nodes", {"config": None, "model": asdict(model), "finetuned": {}}, resume=False)
+    run.save(encoder_checkpoint(make_encoder(model), 1, 1))
+    ended = embed("C\n", "out.npy", "--checkpoint", tmp_path / "nodes")
+    assert (ended.code, "this encoder is of nodes" in ended.err) == (2, True)
 
 
 def test_many_blocks_stay_in_step(

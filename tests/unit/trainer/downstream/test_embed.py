@@ -73,7 +73,7 @@ BLOCKS = (
 
 def test_npy_has_a_row_a_record() -> None:
     file = io.BytesIO()
-    with NpyFile(file, 2) as written:
+    with NpyFile(file, 2, "smiles") as written:
         for block in BLOCKS:
             written.add(block)
     file.seek(0)
@@ -86,7 +86,7 @@ def test_npy_has_a_row_a_record() -> None:
 
 def test_parquet_has_a_row_a_molecule() -> None:
     file = io.BytesIO()
-    with ParquetFile(file, 2) as written:
+    with ParquetFile(file, 2, "smiles") as written:
         for block in BLOCKS:
             written.add(block)
     found = pq.read_table(file)
