@@ -23,6 +23,8 @@ from graphkin.protocol.replies import (
     PositivesReply,
     Rejection,
     RejectionsPage,
+    ReportsReply,
+    ReportSummary,
     SearchReply,
     SimilarItem,
     Step,
@@ -194,6 +196,14 @@ class AsyncCollection:
         """A structure, given as one of these, drawn as the collection reads it, as SVG."""
         query = {"smiles": smiles, "inchi": inchi, "width": width, "height": height}
         return await self._reading.content("structure.svg", query, _SVG)
+
+    async def reports(self) -> list[ReportSummary]:
+        """The analyses of this generation that the server shows, by name."""
+        return (await self._reading.ask(ReportsReply, "reports", {})).reports
+
+    async def report_charts(self, name: str) -> bytes:
+        """The charts of one of them, as SVG."""
+        return await self._reading.content(f"reports/{name}.svg", {}, _SVG)
 
     async def positives(
         self, id: int, policy: PolicyName, *, seed: int = 0, epoch: int = 0, **parameters: Unpack[PolicyOptions]

@@ -25,6 +25,8 @@ from graphkin.protocol.replies import (
     PositivesReply,
     Rejection,
     RejectionsPage,
+    ReportsReply,
+    ReportSummary,
     SearchReply,
     SimilarItem,
     Step,
@@ -188,6 +190,14 @@ class Collection:
         """A structure, given as one of these, drawn as the collection reads it, as SVG."""
         query = {"smiles": smiles, "inchi": inchi, "width": width, "height": height}
         return self._reading.content("structure.svg", query, _SVG)
+
+    def reports(self) -> list[ReportSummary]:
+        """The analyses of this generation that the server shows, by name."""
+        return (self._reading.ask(ReportsReply, "reports", {})).reports
+
+    def report_charts(self, name: str) -> bytes:
+        """The charts of one of them, as SVG."""
+        return self._reading.content(f"reports/{name}.svg", {}, _SVG)
 
     def positives(
         self, id: int, policy: PolicyName, *, seed: int = 0, epoch: int = 0, **parameters: Unpack[PolicyOptions]

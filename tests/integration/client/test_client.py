@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
+from graphkin.cli import run
 from graphkin.client import Collection, Graphkin
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
@@ -134,6 +136,19 @@ def test_an_item_is_drawn_and_what_it_shares_highlighted(nci: Collection, plain:
     for shared in ({}, {"highlight": 7}, {"highlight_smiles": "CCO"}):
         drawn = nci.depiction(5, height=300, **shared)
         assert drawn == plain.get("items/5/depiction.svg", params={"height": 300, **shared}).content
+
+
+def test_reports_that_the_server_shows(connect: Any, serve: Any, store_folder: Path, tmp_path: Path) -> None:
+    of = ["--store", str(store_folder), "--collection", "nci", "--targets", "10"]
+    assert run(["report", "hops", *of, "--output", str(tmp_path)]) == 0
+    with serve(store_folder, reports=tmp_path) as url, connect(url) as server:
+        nci = server.collection("nci")
+        (report,) = nci.reports()
+        written = json.loads((tmp_path / "hops.json").read_text())
+        assert (report.name, report.title, report.command) == ("hops", written["title"], written["command"])
+        assert nci.report_charts("hops") == (tmp_path / "hops.svg").read_bytes()
+        with pytest.raises(NotFound, match="no such report"):
+            nci.report_charts("orders")
 
 
 def test_the_hierarchy_as_a_graph(nci: Collection, plain: httpx.Client) -> None:
