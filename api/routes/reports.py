@@ -36,8 +36,9 @@ def picture(
     query: Annotated[GenerationQuery, Query()],
 ) -> Response:
     """A report's charts."""
-    svg = state_of(request)["reports"].picture(_generation(request, c, query), report)
-    return reply_by_content(request, svg, SVG, DRAWING)
+    id = _generation(request, c, query)
+    svg = state_of(request)["reports"].picture(id, report)
+    return reply_by_content(request, svg, SVG, {**DRAWING, "Graphkin-Generation": id})
 
 
 def _generation(request: Request, collection: str, query: GenerationQuery) -> str:

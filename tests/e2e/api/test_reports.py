@@ -28,6 +28,7 @@ def test_its_charts_are_those_of_the_file(client: httpx.Client, reports_folder: 
     reply = client.get(f"{URL}/hops.svg")
     assert reply.headers["content-type"] == "image/svg+xml"
     assert reply.headers["content-security-policy"] == "default-src 'none'; style-src 'unsafe-inline'"
+    assert reply.headers["graphkin-generation"] == client.get(URL).json()["generation"]
     assert reply.content == (reports_folder / "nci" / "hops.svg").read_bytes()
 
 
