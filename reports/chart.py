@@ -16,7 +16,7 @@ from graphkin.reports.report import Chart, Line, Report
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
 
-_PANEL = 4.6, 3.4  # inches
+_PANEL = 4.6, 3.7  # inches
 _STYLE: "dict[RcKeyType, object]" = {
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -60,7 +60,7 @@ def _fill(axes: Axes, chart: Chart) -> None:
         _trace(axes, line, stroke)
     for level, stroke in zip(chart.levels, cycle((":", "-.")), strict=False):
         axes.axhline(level.y, color="dimgray", linestyle=stroke, linewidth=1, label=level.label)
-    axes.legend()
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.16), ncols=2, borderaxespad=0)  # below: it hides nothing
 
 
 def _trace(axes: Axes, line: Line, stroke: str) -> None:

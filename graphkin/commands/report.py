@@ -58,6 +58,28 @@ def hops(max_hops: int, targets: int, runs: int, seed: int, **where: Any) -> Non
     _write(make, **where)
 
 
+@report.command()
+@options.reading
+@_sampled
+@click.option(
+    "--samples",
+    type=click.IntRange(1, 64),
+    multiple=True,
+    default=(3, 5, 10),
+    help="Draws for a target; again for more.",
+)
+@_output
+def orders(samples: tuple[int, ...], targets: int, runs: int, seed: int, **where: Any) -> None:
+    """Positives of the first order against those of the second (table 19)."""
+
+    def make(generation: "Generation") -> "Report":
+        from graphkin.reports import orders
+
+        return orders.report(generation, targets, samples, runs, seed)
+
+    _write(make, **where)
+
+
 def _write(
     make: "Callable[[Generation], Report]", store_location: str, collection: str, generation: str | None, output: Path
 ) -> None:
@@ -83,7 +105,10 @@ def _command(context: click.Context) -> str:
     for option in context.command.params:
         name = str(option.name)
         if name != "output" and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            words += [option.opts[-1], str(context.params[name])]
+            given = context.params[name]
+            words += [
+                word for value in (given if option.multiple else [given]) for word in (option.opts[-1], str(value))
+            ]
     return shlex.join(words)
 
 

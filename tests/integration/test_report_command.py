@@ -21,7 +21,10 @@ def call(graphkin: Any, store_folder: Path) -> Any:
     return call
 
 
-@pytest.mark.parametrize(("name", "options"), [("hops", ["--targets", "50"])])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("hops", ["--targets", "50"]), ("orders", ["--targets", "50", "--samples", "2", "--samples", "4"])],
+)
 def test_files_and_tables(call: Any, graphkin: Any, tmp_path: Path, name: str, options: list[str]) -> None:
     """The command that a report names makes the same files again."""
     ended = call(name, *options)

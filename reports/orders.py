@@ -1,0 +1,149 @@
+"""Positives of the first order against those of the second (the paper's table 19)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from graphkin.protocol.policy import Policy
+from graphkin.protocol.values import PolicyName
+from graphkin.reports.report import Chart, Level, Line, Report, Spread, Table
+from graphkin.similarity.kind import Search
+from graphkin.similarity.kinds import kind_of
+from graphkin.store import csr
+from graphkin.store.base import Generation, require_edges
+from graphkin.store.records import Float64, Graph, Int32
+
+_MEASURES = {
+    "among": "similarity among positives",
+    "target": "similarity to the target",
+    "joined": "pairs of positives joined by an edge",
+}
+_PUBLISHED: Mapping[PolicyName, Mapping[str, Spread]] = {
+    "first_order": {
+        "among": Spread(0.4552, 0.0026),
+        "target": Spread(0.4766, 0.0035),
+        "joined": Spread(0.6171, 0.0108),
+    },
+    "second_order": {
+        "among": Spread(0.4687, 0.0057),
+        "target": Spread(0.4831, 0.0022),
+        "joined": Spread(0.6857, 0.0302),
+    },
+}
+"""Of 1,000 of two million molecules, 3 runs."""
+_NOTE = (
+    "Of what is drawn for a target, only its first-order neighbours are kept, each once: a draw of the second order "
+    "also finds items that are two edges away. All pairs of a run count alike, and similarities are computed, also of "
+    "pairs without an edge; where a cap left edges out, these can be similar too. Targets are random items with "
+    "neighbours. The paper does not say how many it draws, so the published row stands beside each."
+)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Of one run: how many neighbours were kept and how many pairs they make; mean similarity of these pairs, mean
+    similarity to the target, and share of the pairs that an edge joins, where there are any."""
+
+    kept: int
+    pairs: int
+    among: float | None
+    target: float | None
+    joined: float | None
+
+
+def report(generation: Generation, targets: int, samples: Sequence[int], runs: int, seed: int) -> Report:
+    """What so many draws of either order are like, for `targets` random items in each of `runs` runs.
+
+    samples  numbers of draws for a target, 1 to 64 each. Run r draws with seed + r. Raises `Conflict` for a hierarchy
+    without edges, and for one that cannot be searched.
+    """
+    require_edges(generation)
+    graph, search, sampler = generation.graph(), kind_of(generation).search(generation), generation.sampler()
+    linked = np.flatnonzero(graph.degrees()).astype(np.int32)
+    seeds, count = range(seed, seed + runs), min(targets, len(linked))
+
+    def drawn(order: PolicyName, sample: int, seed: int) -> Drawn:
+        chosen = np.random.default_rng(seed).choice(linked, count, replace=False)
+        positives = sampler.positives(chosen, Policy.of(order, k=sample), seed, 0).positives
+        return _drawn(graph, search, chosen, positives)
+
+    found = {
+        (order, sample): [drawn(order, sample, each) for each in seeds] for sample in samples for order in _PUBLISHED
+    }
+    spreads = {key: {name: _spread(runs, name) for name in _MEASURES} for key, runs in found.items()}
+    return Report(
+        title="First and second order",
+        seeds=seeds,
+        measured={
+            "targets": count,
+            "draws": [_figures(order, sample, found[order, sample]) for order, sample in found],
+            "published": {
+                order: {name: asdict(spread) for name, spread in row.items()} for order, row in _PUBLISHED.items()
+            },
+        },
+        charts=[_chart(name, samples, spreads) for name in _MEASURES],
+        tables=[
+            Table(
+                f"Neighbours among the draws for {count:,} targets a run",
+                ["order", "draws", *_MEASURES.values(), "neighbours, all runs"],
+                [
+                    *(
+                        [_called(order), sample, *row.values(), sum(run.kept for run in found[order, sample])]
+                        for (order, sample), row in spreads.items()
+                    ),
+                    *([f"{_called(order)}, published", None, *row.values(), None] for order, row in _PUBLISHED.items()),
+                ],
+            )
+        ],
+        notes=[_NOTE],
+    )
+
+
+def _drawn(graph: Graph, search: Search, chosen: Int32, positives: Int32) -> Drawn:
+    """Of positives (n, k) drawn for each of (n,) targets, the neighbours alone."""
+    among, to_target, joined = [np.empty(0)], [np.empty(0)], 0
+    for target, row in zip(chosen.tolist(), positives, strict=True):
+        kept = np.intersect1d(row, graph.indices[graph.indptr[target] : graph.indptr[target + 1]])
+        to_target.append(search.similarities(target, kept))
+        among += [search.similarities(one, kept[place:]) for place, one in enumerate(kept[:-1].tolist(), 1)]
+        joined += len(csr.edges_among(graph, kept, np.float32(0)))
+    pairs, kept_of_all = np.concatenate(among), np.concatenate(to_target)
+    return Drawn(
+        kept=len(kept_of_all),
+        pairs=len(pairs),
+        among=_mean(pairs),
+        target=_mean(kept_of_all),
+        joined=joined / len(pairs) if len(pairs) else None,
+    )
+
+
+def _mean(values: Float64) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _spread(runs: Sequence[Drawn], name: str) -> Spread | None:
+    values = [value for run in runs if (value := getattr(run, name)) is not None]
+    return Spread.of(values) if values else None
+
+
+def _figures(order: PolicyName, sample: int, runs: Sequence[Drawn]) -> dict[str, Any]:
+    spreads = {name: spread and asdict(spread) for name in _MEASURES for spread in [_spread(runs, name)]}
+    return {"order": order, "samples": sample, **spreads, "runs": [asdict(run) for run in runs]}
+
+
+def _chart(
+    name: str, samples: Sequence[int], spreads: Mapping[tuple[PolicyName, int], Mapping[str, Spread | None]]
+) -> Chart:
+    lines = []
+    for order in _PUBLISHED:
+        known = {sample: spread for sample in samples if (spread := spreads[order, sample][name]) is not None}
+        lines.append(Line.of(_called(order), list(known), list(known.values())))
+    levels = [Level(f"{_called(order)}, published", row[name].mean) for order, row in _PUBLISHED.items()]
+    y_label = "share of pairs" if name == "joined" else "mean similarity"
+    return Chart(_MEASURES[name].capitalize(), "draws for a target", y_label, lines, levels)
+
+
+def _called(order: PolicyName) -> str:
+    return order.replace("_", " ")
