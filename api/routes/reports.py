@@ -25,7 +25,7 @@ def reports(request: Request, c: CollectionName, query: Annotated[GenerationQuer
     """Those in the folder that the server shows, by name; none where it shows no folder."""
     id = _generation(request, c, query)
     listed = [each.summary() for each in state_of(request)["reports"].of(id)]
-    return reply_by_content(request, to_json({"generation": id, "reports": listed}))
+    return reply_by_content(request, to_json({"generation": id, "reports": listed}), headers=_of(id))
 
 
 @router.get("/reports/{report}.svg", response_class=Response, responses=replies(SVG))
@@ -38,9 +38,13 @@ def picture(
     """A report's charts."""
     id = _generation(request, c, query)
     svg = state_of(request)["reports"].picture(id, report)
-    return reply_by_content(request, svg, SVG, {**DRAWING, "Graphkin-Generation": id})
+    return reply_by_content(request, svg, SVG, {**DRAWING, **_of(id)})
 
 
 def _generation(request: Request, collection: str, query: GenerationQuery) -> str:
     _, manifest, _ = state_of(request)["library"].overview_of(collection, query.generation)
     return manifest.generation
+
+
+def _of(generation: str) -> dict[str, str]:
+    return {"Graphkin-Generation": generation}
