@@ -14,5 +14,6 @@ class PolicyOptions(TypedDict, total=False):
     p: float
     q: float
     p_end: float
+    restart: float
     rank: Rank
     pad: Pad

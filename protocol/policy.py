@@ -12,7 +12,7 @@ Positives = Annotated[int, Field(ge=1, le=MAX_POSITIVES)]
 Length = Annotated[int, Field(ge=1, le=MAX_LENGTH)]
 Walks = Annotated[int, Field(ge=1, le=MAX_WALKS)]
 Bias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Ending = Annotated[float, Field(ge=0, lt=1), AfterValidator(abs)]  # abs: -0.0 is the same policy as 0.0
+Chance = Annotated[float, Field(ge=0, lt=1), AfterValidator(abs)]  # abs: -0.0 is the same policy as 0.0
 
 
 class Policy(Frozen):
@@ -25,6 +25,8 @@ class Policy(Frozen):
     length  edges per walk, 1 to 32.   walks  walks per anchor, 1 to 256.
     p, q    node2vec's return and in-out parameters, > 0; 1 leaves the walk unbiased.
     p_end   probability in [0, 1) that a walk ends after a step.
+    restart probability in [0, 1) that after a step a walk that goes on is back at the anchor, which takes a step too
+            (random walk with restart: Tong et al., 2006).
     rank    top: the k most visited, distinct; count, exp: k draws with replacement proportional to the visits or to
             their exponential.
     pad     what follows when there are fewer than k distinct candidates: resample them, or the anchor itself.
@@ -38,7 +40,8 @@ class Policy(Frozen):
     walks: Walks = 5
     p: Bias = 1.0
     q: Bias = 1.0
-    p_end: Ending = 0.0
+    p_end: Chance = 0.0
+    restart: Chance = 0.0
     rank: Rank = "exp"
     pad: Pad = "resample"
 
@@ -63,4 +66,6 @@ class Policy(Frozen):
             matters = set(type(self).model_fields)
             if self.rank != "top":  # the other rankings draw with replacement and never pad
                 matters -= {"pad"}
+            if not self.restart:  # walks are drawn as before there were restarts
+                matters -= {"restart"}
         return json.dumps(self.model_dump(include=matters), sort_keys=True)

@@ -154,6 +154,7 @@ class PolicyReply(Frozen):
     p: float
     q: float
     p_end: float
+    restart: float
     rank: str
     pad: str
 

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from graphkin.protocol.frozen import Frozen
-from graphkin.protocol.policy import Bias, Ending, Length, Policy, Positives, Walks
+from graphkin.protocol.policy import Bias, Chance, Length, Policy, Positives, Walks
 from graphkin.protocol.values import (
     MAX_ANCHORS,
     MAX_BATCHES,
@@ -214,7 +214,8 @@ class PolicyFields(Frozen):
     walks: Walks = 5
     p: Bias = 1.0
     q: Bias = 1.0
-    p_end: Ending = 0.0
+    p_end: Chance = 0.0
+    restart: Chance = 0.0
     rank: Rank = "exp"
     pad: Pad = "resample"
     seed: Seed = 0

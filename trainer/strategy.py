@@ -57,8 +57,8 @@ class Policy:
 
     name    first_order, random_walk or second_order.       k       positives an anchor.
     length  edges a walk.  walks  walks an anchor.          p, q    node2vec's biases; 1 leaves the walk unbiased.
-    p_end   probability that a walk ends after a step.      rank    top, count or exp: how visits count.
-    pad     resample or self: what fills up short lists.
+    p_end   probability that a walk ends after a step.      restart  that it goes back to the anchor.
+    rank    top, count or exp: how visits count.            pad      resample or self: what fills up short lists.
     """
 
     name: PolicyName
@@ -68,6 +68,7 @@ class Policy:
     p: float = 1.0
     q: float = 1.0
     p_end: float = 0.0
+    restart: float = 0.0
     rank: Rank = "exp"
     pad: Pad = "resample"
 
@@ -80,7 +81,8 @@ class Policy:
             require(1 <= given <= most, what, given, f"1 to {most}")
         for bias in (self.p, self.q):
             require(bias > 0 and isfinite(bias), "bias of a walk", bias, "above 0, and finite")
-        require(0 <= self.p_end < 1, "probability that a walk ends", self.p_end, "0 or more and below 1")
+        for chance in (self.p_end, self.restart):
+            require(0 <= chance < 1, "probability that a walk ends or restarts", chance, "0 or more and below 1")
 
     def parameters(self) -> dict[str, Any]:
         """All but the name."""

@@ -224,6 +224,7 @@ def search(
 @click.option("--p", type=float, help="node2vec return parameter.  [default: 1]")
 @click.option("--q", type=float, help="node2vec in-out parameter.  [default: 1]")
 @click.option("--p-end", type=float, help="Probability that a walk ends after a step.  [default: 0]")
+@click.option("--restart", type=float, help="Probability that a walk goes back to the anchor.  [default: 0]")
 @click.option("--rank", type=click.Choice(get_args(Rank)), help="How visits count.  [default: exp]")
 @click.option("--pad", type=click.Choice(get_args(Pad)), help="How short lists fill up.  [default: resample]")
 @click.option("--seed", type=int, default=0, help="Seed, 0 to 2^53 - 1.")

@@ -24,7 +24,7 @@ class GdsSampler(Sampler):
     """Walks over a projection in the server's memory, made by the first request and again after a restart.
 
     First-order positives and random walks come from the server; `second_order`, negatives, connecting paths and walks
-    with an extreme p or q from a `SnapshotSampler` over the edges, which are pulled once when first needed.
+    with restarts or an extreme p or q from a `SnapshotSampler` over the edges, which are pulled once when first needed.
     A draw depends on what `Sampler` says and on the projection: the next one may number its nodes otherwise.
     Each request costs the server a pass over all edges: ask for many anchors at a time.
     `max_bytes` bounds the projection; by default it must fit into the server's free heap.
@@ -166,6 +166,8 @@ class GdsSampler(Sampler):
 def _is_walked_by_gds(policy: Policy) -> bool:
     if policy.name != "random_walk":
         return policy.name == "first_order"
+    if policy.restart:  # which GDS does not know
+        return False
     weights = (1 / policy.p, 1.0, 1 / policy.q)
     return max(weights) <= _MAX_BIAS * min(weights)
 

@@ -14,7 +14,7 @@ from graphkin.protocol.values import MAX_SEED
 from graphkin.store.kernels import kernel
 
 # The last word of the counter: what the draw decides.
-STEP, END, RANK, TIE, RACE, PAD, NEGATIVE, SERVER = range(8)
+STEP, END, RANK, TIE, RACE, PAD, NEGATIVE, SERVER, RESTART = range(9)
 
 _LOW = np.uint64(0xFFFFFFFF)
 _WORD = np.uint64(32)

@@ -122,7 +122,8 @@ class SnapshotSampler(Sampler):
             return (anchor,)
         if trails is not None:
             walk, step = np.argwhere(trails == id)[0]  # row by row: the lowest walk, its first arrival
-            return (anchor, *trails[walk, : step + 1].tolist())
+            begun = np.flatnonzero(trails[walk, :step] == anchor)  # a restart is no edge
+            return (anchor, *trails[walk, begun.max(initial=-1) + 1 : step + 1].tolist())
         if direct:
             return (anchor, id)
         return (anchor, second_order.between(self._transitions, anchor, id), id)

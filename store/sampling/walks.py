@@ -9,7 +9,7 @@ from graphkin.protocol.policy import Policy
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32
 from graphkin.store.sampling import node2vec, ranking
-from graphkin.store.sampling.philox import END, STEP, uniforms
+from graphkin.store.sampling.philox import END, RESTART, STEP, uniforms
 from graphkin.store.sampling.transitions import Transitions, pick
 
 _RANKS: Final = {"top": ranking.TOP, "count": ranking.COUNT, "exp": ranking.EXP}
@@ -23,13 +23,14 @@ class Walk(NamedTuple):
     p: float
     q: float
     p_end: float
+    restart: float
     rank: int
     pad_self: bool
 
 
 def of(policy: Policy) -> Walk:
     rank, pad_self = _RANKS[policy.rank], policy.pad == "self"
-    return Walk(policy.walks, policy.length, policy.p, policy.q, policy.p_end, rank, pad_self)
+    return Walk(policy.walks, policy.length, policy.p, policy.q, policy.p_end, policy.restart, rank, pad_self)
 
 
 @kernel
@@ -50,39 +51,44 @@ def draw(
 def draw_from(
     trails: Int32, anchors: Int32, key: np.uint64, walk: Walk, positives: Int32, visits: NDArray[np.uint16]
 ) -> None:
-    """As `draw`, from walks that were taken elsewhere and never ended early: trails (B, walks, length).
+    """As `draw`, from walks that were taken elsewhere, neither ended early nor restarted: trails (B, walks, length).
 
     Ending with a probability after each step is the same as cutting a walk at a geometric length, which is done here.
     """
     for row in range(len(anchors)):
         for number in range(walk.walks):
             for step in range(1, walk.length):
-                if _ends(key, anchors[row], number, step, walk.p_end):
+                if _happens(key, anchors[row], number, step, walk.p_end, END):
                     trails[row, number, step:] = -1
                     break
         ranking.choose(key, anchors[row], walk.rank, walk.pad_self, trails[row], positives[row], visits[row])
 
 
 @kernel
-def _ends(key: np.uint64, anchor: int, number: int, step: int, p_end: float) -> bool:
-    """Whether walk `number` ends before its step `step`, 1 or later."""
-    return p_end > 0.0 and uniforms(key, anchor, number, step, END)[0] < p_end
+def _happens(key: np.uint64, anchor: int, number: int, step: int, probability: float, purpose: int) -> bool:
+    """Whether walk `number` ends, or restarts, before its step `step`: never before the first."""
+    return step > 0 and probability > 0.0 and uniforms(key, anchor, number, step, purpose)[0] < probability
 
 
 @kernel
 def wander(transitions: Transitions, anchor: int, key: np.uint64, walk: Walk, trails: Int32) -> None:
     """Take all walks of an anchor that has neighbours: trails (walks, length), -1 from where a walk has ended.
 
-    A walk may end after each step, never before the first.
+    A walk may end after each step, never before the first. One that restarts is back at the anchor with that step, and
+    goes on from there as if it had just begun.
     """
     biased = walk.p != 1.0 or walk.q != 1.0
     for number in range(walk.walks):
         previous, here = anchor, anchor
         for step in range(walk.length):
-            if step > 0 and _ends(key, anchor, number, step, walk.p_end):
+            if _happens(key, anchor, number, step, walk.p_end, END):
                 trails[number, step:] = -1
                 break
-            if step > 0 and biased:
+            if _happens(key, anchor, number, step, walk.restart, RESTART):
+                previous, here = anchor, anchor
+                trails[number, step] = anchor
+                continue
+            if biased and previous != here:  # who has just begun comes from nowhere
                 edge = node2vec.step(transitions, previous, here, walk.p, walk.q, key, anchor, number, step)
             else:
                 edge = pick(transitions, here, uniforms(key, anchor, number, step * node2vec.DRAWS, STEP)[0])

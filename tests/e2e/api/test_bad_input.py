@@ -93,6 +93,7 @@ def test_what_is_not_there(client: httpx.Client, path: str, status: int) -> None
         (f"{URL}/items/5/positives?policy=random_walk&q=inf", "q"),
         (f"{URL}/items/5/positives?policy=random_walk&p_end=1", "p_end"),
         (f"{URL}/items/5/positives?policy=random_walk&p_end=nan", "p_end"),
+        (f"{URL}/items/5/positives?policy=random_walk&restart=1", "restart"),
         (f"{URL}/items/5/positives?policy=random_walk&rank=best", "rank"),
         (f"{URL}/items/5/positives?policy=first_order&pad=none", "pad"),
         (f"{URL}/items/5/positives?policy=first_order&seed={2**53}", "seed"),

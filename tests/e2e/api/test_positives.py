@@ -18,6 +18,7 @@ DRAWS: list[dict[str, Any]] = [
     {"policy": "first_order", "k": 1, "pad": "self", "epoch": 3},
     {"policy": "random_walk", "seed": 2**53 - 1},
     {"policy": "random_walk", "k": 64, "length": 4, "walks": 9, "rank": "top", "p": 0.5, "q": 2, "p_end": 0.2},
+    {"policy": "random_walk", "length": 8, "restart": 0.4},
     {"policy": "second_order", "k": 7, "seed": 1, "epoch": 1},
 ]
 draws = pytest.mark.parametrize("draw", DRAWS, ids=lambda draw: "-".join(map(str, draw.values())))
@@ -137,6 +138,7 @@ def test_the_reply_names_every_parameter(client: httpx.Client, policy: str, k: i
         "p": 1.0,
         "q": 1.0,
         "p_end": 0.0,
+        "restart": 0.0,
         "rank": "exp",
         "pad": "resample",
     }

@@ -67,10 +67,17 @@ def test_second_order_goes_through_the_strongest_middle(sampler, similarity):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"rank": "top", "walks": 3, "k": 10, "pad": "self"}, {"length": 6, "p_end": 0.3, "p": 2, "q": 0.5, "k": 9}],
-    ids=["default", "top", "long"],
+    [
+        {},
+        {"rank": "top", "walks": 3, "k": 10, "pad": "self"},
+        {"length": 6, "p_end": 0.3, "p": 2, "q": 0.5, "k": 9},
+        {"length": 9, "restart": 0.5, "q": 0.5, "k": 9},
+    ],
+    ids=["default", "top", "long", "restarting"],
 )
-def test_a_walk_is_explained_by_the_prefix_that_first_arrived(sampler, random_graph, similarity, parameters):
+def test_a_walk_is_explained_by_how_it_first_arrived_since_it_was_last_at_the_anchor(
+    sampler, random_graph, similarity, parameters
+):
     policy = Policy.of("random_walk", **parameters)
     key = philox.replay_key(4, "g", policy.canonical(), 5)
     trails = np.empty((policy.walks, policy.length), np.int32)
@@ -80,7 +87,8 @@ def test_a_walk_is_explained_by_the_prefix_that_first_arrived(sampler, random_gr
             continue
         walks.wander(transitions.of(random_graph), anchor, key, walks.of(policy), trails)
         first = next(trail for trail in trails.tolist() if positive.id in trail)
-        assert positive.path == (anchor, *first[: first.index(positive.id) + 1])
+        prefix = [anchor, *first[: first.index(positive.id) + 1]]
+        assert positive.path == tuple(prefix[max(at for at, id in enumerate(prefix) if id == anchor) :])
 
 
 def test_the_strongest_middle_ties_by_id(graph_of):

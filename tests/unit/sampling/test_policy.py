@@ -11,12 +11,14 @@ def test_defaults(name, k):
     policy = Policy.of(name, k=None, walks=None)
     assert policy == Policy.model_validate({"name": name})
     assert policy.model_dump() == {
-        "name": name, "k": k, "length": 2, "walks": 5, "p": 1, "q": 1, "p_end": 0, "rank": "exp", "pad": "resample",
+        "name": name, "k": k, "length": 2, "walks": 5, "p": 1, "q": 1, "p_end": 0, "restart": 0, "rank": "exp",
+        "pad": "resample",
     }  # fmt: skip
 
 
 def test_what_is_said_explicitly_wins():
-    policy = Policy.of("random_walk", k=64, length=32, walks=256, p=0.5, q=2, p_end=0.2, rank="top", pad="self")
+    said = {"k": 64, "length": 32, "walks": 256, "p": 0.5, "q": 2, "p_end": 0.2, "restart": 0.1}
+    policy = Policy.of("random_walk", **said, rank="top", pad="self")
     assert json.loads(policy.canonical()) == policy.model_dump()
 
 
@@ -25,6 +27,7 @@ def test_what_is_said_explicitly_wins():
     [
         ("k", 0), ("k", 65), ("k", 10**9), ("length", 0), ("length", 33), ("walks", 0), ("walks", 257),
         ("p", 0), ("p", -1), ("q", float("inf")), ("q", float("nan")), ("p_end", 1), ("p_end", -0.1),
+        ("restart", 1), ("restart", -0.1),
         ("rank", "best"), ("pad", "none"), ("steps", 2),
     ],
 )  # fmt: skip
@@ -44,8 +47,9 @@ def test_only_parameters_that_matter_are_in_the_canonical_form():
     assert Policy.of("first_order", pad="self").canonical() != plain.canonical()
     assert Policy.of("second_order").canonical() != plain.canonical()
     walk = Policy.of("random_walk")
-    assert Policy.of("random_walk", pad="self", p_end=-0.0, p=1).canonical() == walk.canonical()
-    for other in ({"k": 4}, {"walks": 6}, {"length": 3}, {"p": 2}, {"q": 2}, {"p_end": 0.1}, {"rank": "count"}):
-        assert Policy.of("random_walk", **other).canonical() != walk.canonical()
+    assert Policy.of("random_walk", pad="self", p_end=-0.0, restart=-0.0, p=1).canonical() == walk.canonical()
+    others = {"k": 4, "walks": 6, "length": 3, "p": 2, "q": 2, "p_end": 0.1, "restart": 0.1, "rank": "count"}
+    for other in others.items():
+        assert Policy.of("random_walk", **dict([other])).canonical() != walk.canonical()
     top = Policy.of("random_walk", rank="top")
     assert Policy.of("random_walk", rank="top", pad="self").canonical() != top.canonical()

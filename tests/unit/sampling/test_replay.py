@@ -20,6 +20,7 @@ POLICIES = [
     Policy.of("random_walk"),
     Policy.of("random_walk", rank="top", p_end=0.2, walks=7, length=4),
     Policy.of("random_walk", rank="count", p=0.5, q=2),
+    Policy.of("random_walk", rank="count", length=8, restart=0.3),
 ]
 each_policy = pytest.mark.parametrize("policy", POLICIES, ids=Policy.canonical)
 
@@ -105,6 +106,7 @@ def test_draws_of_this_release_stay_what_they_are(graph_of):
         [[19, 1, 1, 18, 18], [13, 0, 14, 5, 6]],
         [[19, 18, 7, 1, 3], [0, 14, 6, 13, 1]],
         [[7, 19, 1, 1, 19], [14, 8, 0, 14, 0]],
+        [[3, 2, 8, 2, 3], [8, 14, 11, 14, 15]],
     ]
     assert sampler.negatives(1, 2, 3, 1, 5).tolist() == [[8, 7, 1, 10, 3]]
 

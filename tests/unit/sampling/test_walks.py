@@ -13,29 +13,37 @@ NODES = 5
 COPIES = 20_000
 
 
-def trail_law(matrix, anchor, length, p=1.0, q=1.0, p_end=0.0):
-    """The exact law of one walk as a tuple of visited vertices, -1 after its end. node2vec by its definition."""
-    law: dict[tuple[int, ...], float] = {(): 1.0}
+def trail_law(matrix, anchor, length, p=1.0, q=1.0, p_end=0.0, restart=0.0):
+    """The exact law of one walk as a tuple of visited vertices, -1 after its end. node2vec by its definition.
+
+    A walk that has just begun, or begun anew, has no previous vertex.
+    """
+    law: dict[tuple[tuple[int, ...], int | None], float] = {((), None): 1.0}
     for step in range(length):
-        longer: defaultdict[tuple[int, ...], float] = defaultdict(float)
-        for trail, chance in law.items():
+        longer: defaultdict[tuple[tuple[int, ...], int | None], float] = defaultdict(float)
+        for (trail, previous), chance in law.items():
             if trail and trail[-1] < 0:
-                longer[(*trail, -1)] += chance
+                longer[(*trail, -1), None] += chance
                 continue
+            if step > 0 and p_end:
+                longer[(*trail, -1), None] += chance * p_end
+                chance *= 1 - p_end
+            if step > 0 and restart:
+                longer[(*trail, anchor), None] += chance * restart
+                chance *= 1 - restart
             here = trail[-1] if trail else anchor
             weights = matrix[here].copy()
-            if step > 0:
-                previous = trail[-2] if len(trail) > 1 else anchor
+            if previous is not None:
                 near = matrix[previous] > 0
                 weights *= np.where(near, 1.0, 1 / q)
                 weights[previous] = matrix[here, previous] / p
-            go_on = 1 - p_end if step > 0 else 1.0
-            if p_end and step > 0:
-                longer[(*trail, -1)] += chance * p_end
             for there in np.flatnonzero(weights):
-                longer[(*trail, int(there))] += chance * go_on * weights[there] / weights.sum()
+                longer[(*trail, int(there)), here] += chance * weights[there] / weights.sum()
         law = longer
-    return law
+    trails: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    for (trail, _), chance in law.items():
+        trails[trail] += chance
+    return trails
 
 
 def visit_law(trails, anchor, number):
@@ -99,6 +107,28 @@ def test_a_walk_ends_with_probability_p_end_after_each_step(graph_of, toy, trans
     follows(lengths[:, np.newaxis], {**geometric, (4,): (1 - p_end) ** 3})
 
 
+@pytest.mark.parametrize("restart", [0.2, 0.6])
+@pytest.mark.parametrize("anchor", [0, 4])
+def test_walks_with_restart_follow_the_powers_of_their_matrix(graph_of, toy, transitions_of, follows, anchor, restart):
+    """Tong et al. (2006): after the first step the walk is moved by (1 - c) P + c 1 eᵀ, e being the anchor's."""
+    matrix, length = transitions_of(NODES, toy), 6
+    back = np.zeros_like(matrix)
+    back[:, anchor] = 1
+    trails = wandered(graph_of(NODES, toy), anchor, 50_000, length=length, restart=restart)
+    for step in range(length):
+        powers = matrix @ np.linalg.matrix_power((1 - restart) * matrix + restart * back, step)
+        follows(trails[:, step : step + 1], {(vertex,): powers[anchor, vertex] for vertex in range(NODES)})
+
+
+@pytest.mark.parametrize(("p", "q", "p_end"), [(1, 1, 0), (0.25, 4, 0), (2, 0.5, 0.3)])
+def test_restarted_walks_begin_anew(graph_of, toy, transitions_of, follows, p, q, p_end):
+    """The step after a restart is not biased by where the walk was, and an end comes before a restart."""
+    matrix = transitions_of(NODES, toy)
+    for anchor in (0, 2):
+        trails = wandered(graph_of(NODES, toy), anchor, 40_000, length=4, p=p, q=q, p_end=p_end, restart=0.4)
+        follows(trails, trail_law(matrix, anchor, 4, p, q, p_end, restart=0.4))
+
+
 @pytest.mark.parametrize(
     ("p", "q", "p_end"),
     [
@@ -141,7 +171,7 @@ def test_one_walk_of_one_step_is_one_neighbour(toys, toy, transitions_of, follow
 
 @pytest.mark.parametrize("rank", ["top", "count", "exp"])
 def test_visits_are_counted_over_all_walks_without_the_anchor(random_graph, rank):
-    policy = Policy.of("random_walk", walks=40, length=8, rank=rank, k=12, p_end=0.1)
+    policy = Policy.of("random_walk", walks=40, length=8, rank=rank, k=12, p_end=0.1, restart=0.2)
     anchors = np.arange(50, dtype=np.int32)
     sets = SnapshotSampler(random_graph, "g").positives(anchors, policy, 3, 4)
     key = philox.replay_key(3, "g", policy.canonical(), 4)

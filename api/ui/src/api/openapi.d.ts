@@ -932,6 +932,8 @@ export interface components {
             q: number;
             /** P End */
             p_end: number;
+            /** Restart */
+            restart: number;
             /** Rank */
             rank: string;
             /** Pad */
@@ -1154,6 +1156,11 @@ export interface components {
              * @default 0
              */
             p_end?: number;
+            /**
+             * Restart
+             * @default 0
+             */
+            restart?: number;
             /**
              * Rank
              * @default exp
@@ -1436,6 +1443,7 @@ export interface operations {
                 p?: number;
                 q?: number;
                 p_end?: number;
+                restart?: number;
                 rank?: "top" | "count" | "exp";
                 pad?: "resample" | "self";
                 /** @description Seed of the random draws. */
@@ -2156,6 +2164,7 @@ export interface operations {
                 p?: number;
                 q?: number;
                 p_end?: number;
+                restart?: number;
                 rank?: "top" | "count" | "exp";
                 pad?: "resample" | "self";
                 /** @description Seed of the random draws. */

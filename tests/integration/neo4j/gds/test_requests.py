@@ -23,7 +23,12 @@ POLICIES = [
     Policy.of("random_walk", rank="top", pad="self", walks=2, length=1),
     Policy.of("random_walk", rank="count", p=0.5, q=2),
 ]
-IN_PROCESS = [Policy.of("second_order"), Policy.of("random_walk", p=17), Policy.of("random_walk", p=0.1, q=10)]
+IN_PROCESS = [
+    Policy.of("second_order"),
+    Policy.of("random_walk", p=17),
+    Policy.of("random_walk", p=0.1, q=10),
+    Policy.of("random_walk", length=8, restart=0.3),
+]
 each_policy = pytest.mark.parametrize("policy", POLICIES, ids=Policy.canonical)
 
 
