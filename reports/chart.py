@@ -56,6 +56,10 @@ def _small_print(report: Report, origin: Origin, columns: int) -> list[str]:
 def _fill(axes: Axes, chart: Chart) -> None:
     axes.set_prop_cycle(color=mpl.color_sequences["petroff10"])  # told apart with any colour vision
     axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
+    if chart.logarithmic:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("")
     for line, stroke in zip(chart.lines, cycle(_STROKES), strict=False):
         _trace(axes, line, stroke)
     for level, stroke in zip(chart.levels, cycle((":", "-.")), strict=False):

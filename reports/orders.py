@@ -8,7 +8,7 @@ import numpy as np
 
 from graphkin.protocol.policy import Policy
 from graphkin.protocol.values import PolicyName
-from graphkin.reports.report import Chart, Level, Line, Report, Spread, Table
+from graphkin.reports.report import Chart, Level, Line, Report, Spread, Table, spread_of
 from graphkin.similarity.kind import Search
 from graphkin.similarity.kinds import kind_of
 from graphkin.store import csr
@@ -72,16 +72,25 @@ def report(generation: Generation, targets: int, samples: Sequence[int], runs: i
     found = {
         (order, sample): [drawn(order, sample, each) for each in seeds] for sample in samples for order in _PUBLISHED
     }
-    spreads = {key: {name: _spread(runs, name) for name in _MEASURES} for key, runs in found.items()}
+    spreads = {
+        key: {name: spread_of([getattr(run, name) for run in runs]) for name in _MEASURES}
+        for key, runs in found.items()
+    }
     return Report(
         title="First and second order",
         seeds=seeds,
         measured={
             "targets": count,
-            "draws": [_figures(order, sample, found[order, sample]) for order, sample in found],
-            "published": {
-                order: {name: asdict(spread) for name, spread in row.items()} for order, row in _PUBLISHED.items()
-            },
+            "draws": [
+                {
+                    "order": order,
+                    "samples": sample,
+                    **_plain(spreads[order, sample]),
+                    "runs": [asdict(run) for run in runs],
+                }
+                for (order, sample), runs in found.items()
+            ],
+            "published": {order: _plain(row) for order, row in _PUBLISHED.items()},
         },
         charts=[_chart(name, samples, spreads) for name in _MEASURES],
         tables=[
@@ -123,23 +132,16 @@ def _mean(values: Float64) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def _spread(runs: Sequence[Drawn], name: str) -> Spread | None:
-    values = [value for run in runs if (value := getattr(run, name)) is not None]
-    return Spread.of(values) if values else None
-
-
-def _figures(order: PolicyName, sample: int, runs: Sequence[Drawn]) -> dict[str, Any]:
-    spreads = {name: spread and asdict(spread) for name in _MEASURES for spread in [_spread(runs, name)]}
-    return {"order": order, "samples": sample, **spreads, "runs": [asdict(run) for run in runs]}
+def _plain(spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
+    return {name: spread and asdict(spread) for name, spread in spreads.items()}
 
 
 def _chart(
     name: str, samples: Sequence[int], spreads: Mapping[tuple[PolicyName, int], Mapping[str, Spread | None]]
 ) -> Chart:
-    lines = []
-    for order in _PUBLISHED:
-        known = {sample: spread for sample in samples if (spread := spreads[order, sample][name]) is not None}
-        lines.append(Line.of(_called(order), list(known), list(known.values())))
+    lines = [
+        Line.of(_called(order), samples, [spreads[order, sample][name] for sample in samples]) for order in _PUBLISHED
+    ]
     levels = [Level(f"{_called(order)}, published", row[name].mean) for order, row in _PUBLISHED.items()]
     y_label = "share of pairs" if name == "joined" else "mean similarity"
     return Chart(_MEASURES[name].capitalize(), "draws for a target", y_label, lines, levels)

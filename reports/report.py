@@ -21,6 +21,12 @@ class Spread:
         return f"{self.mean:.4f}" if self.deviation is None else f"{self.mean:.4f} ± {self.deviation:.4f}"
 
 
+def spread_of(values: Sequence[float | None]) -> Spread | None:
+    """Of the runs that have a value; None if none has."""
+    known = [value for value in values if value is not None]
+    return Spread.of(known) if known else None
+
+
 @dataclass(frozen=True)
 class Line:
     """A curve through (x, y), each of n values; `deviation` (n,), where known, is drawn above and below."""
@@ -31,11 +37,12 @@ class Line:
     deviation: Sequence[float] | None = None
 
     @classmethod
-    def of(cls, label: str, x: Sequence[float], spreads: Sequence[Spread]) -> "Line":
-        """Through the means, with their deviations."""
-        deviations = [spread.deviation for spread in spreads if spread.deviation is not None]
-        means = [spread.mean for spread in spreads]
-        return cls(label, x, means, deviations if len(deviations) == len(means) else None)
+    def of(cls, label: str, x: Sequence[float], spreads: Sequence[Spread | None]) -> "Line":
+        """Through the means, with their deviations; where there is none the point is left out."""
+        known = [(place, spread) for place, spread in zip(x, spreads, strict=True) if spread is not None]
+        deviations = [spread.deviation for _, spread in known if spread.deviation is not None]
+        means = [spread.mean for _, spread in known]
+        return cls(label, [place for place, _ in known], means, deviations if len(deviations) == len(means) else None)
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,7 @@ class Chart:
     y_label: str
     lines: Sequence[Line]
     levels: Sequence[Level] = ()
+    logarithmic: bool = False  # in y
 
 
 @dataclass(frozen=True)

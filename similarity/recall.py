@@ -1,5 +1,6 @@
 """Recall: which share of the truly similar pairs a candidate rule, or the stored hierarchy, finds."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -38,8 +39,41 @@ def measure(
     `threshold` defaults to the stored τ; the stored edges can be measured at τ or above, a rule at any threshold.
     A pair counts once for each sampled end. Raises `InvalidInput` and `Conflict`.
     """
+    (found,) = measure_at(
+        generation, rule, sample, [generation.manifest.threshold if threshold is None else threshold], seed
+    )
+    return found
+
+
+def measure_at(
+    generation: Generation, rule: Literal["window"] | None, sample: int, thresholds: Sequence[float], seed: int = 0
+) -> list[Recall]:
+    """What `measure` says at each of some thresholds, of the same items. Everything is compared once."""
+    for threshold in thresholds:
+        _require_measurable(generation, rule, threshold)
+    ids = np.sort(np.random.default_rng(seed).choice(generation.size, min(sample, generation.size), replace=False))
+    exact = _exact_degrees(generation, ids, thresholds)
+    if rule is None:
+        found = _stored_degrees(generation, ids, thresholds)
+    else:
+        found = _window_degrees(generation, thresholds)[:, ids]
+    return [
+        Recall(
+            rule=rule or "stored",
+            threshold=threshold,
+            sample=len(ids),
+            exact_pairs=int(all.sum()),
+            found_pairs=int(own.sum()),
+            recall=float(own.sum() / all.sum()) if all.any() else None,
+            mean_degree={"exact": float(all.mean()), "found": float(own.mean())},
+            isolated_share={"exact": float((all == 0).mean()), "found": float((own == 0).mean())},
+        )
+        for threshold, all, own in zip(thresholds, exact, found, strict=True)
+    ]
+
+
+def _require_measurable(generation: Generation, rule: Literal["window"] | None, threshold: float) -> None:
     stored = generation.manifest.threshold
-    threshold = stored if threshold is None else threshold
     if not (stored <= threshold <= 1 or (rule is not None and 0 < threshold <= 1)):
         raise InvalidInput(
             "this threshold cannot be measured",
@@ -47,35 +81,31 @@ def measure(
             expected=f"from {0 if rule else stored:g} to 1",
             hint="the stored hierarchy holds no pair below its own threshold" if rule is None else None,
         )
-    ids = np.sort(np.random.default_rng(seed).choice(generation.size, min(sample, generation.size), replace=False))
-    exact = _exact_degrees(generation, ids, threshold)
-    found = _stored_degrees(generation, ids, threshold) if rule is None else _window_degrees(generation, threshold)[ids]
-    return Recall(
-        rule=rule or "stored",
-        threshold=threshold,
-        sample=len(ids),
-        exact_pairs=int(exact.sum()),
-        found_pairs=int(found.sum()),
-        recall=float(found.sum() / exact.sum()) if exact.any() else None,
-        mean_degree={"exact": float(exact.mean()), "found": float(found.mean())},
-        isolated_share={"exact": float((exact == 0).mean()), "found": float((found == 0).mean())},
+
+
+def _exact_degrees(generation: Generation, ids: Int64, thresholds: Sequence[float]) -> Int64:
+    """(T, n) how many items are as similar to each of some items."""
+    search = kind_of(generation).search(generation)
+    degrees = np.empty((len(thresholds), len(ids)), np.int64)
+    for place, id in enumerate(ids.tolist()):
+        similarities = np.delete(search.similarities(id), id)
+        similar = similarities[similarities > 0]
+        degrees[:, place] = [(similar >= threshold).sum() for threshold in thresholds]
+    return degrees
+
+
+def _stored_degrees(generation: Generation, ids: Int64, thresholds: Sequence[float]) -> Int64:
+    return np.array(
+        [[generation.neighbors(int(id), least, limit=0).total for id in ids] for least in thresholds], np.int64
     )
 
 
-def _exact_degrees(generation: Generation, ids: Int64, threshold: float) -> Int64:
-    search = kind_of(generation).search(generation)
-    found = (np.delete(search.similarities(id), id) for id in ids.tolist())
-    return np.array([((each >= threshold) & (each > 0)).sum() for each in found], np.int64)
-
-
-def _stored_degrees(generation: Generation, ids: Int64, threshold: float) -> Int64:
-    return np.array([generation.neighbors(int(id), threshold, limit=0).total for id in ids], np.int64)
-
-
-def _window_degrees(generation: Generation, threshold: float) -> Int64:
-    """(N,) degree of every item under the window rule."""
+def _window_degrees(generation: Generation, thresholds: Sequence[float]) -> Int64:
+    """(T, N) degree of every item under the window rule."""
     kind = kind_of(generation)
-    published = {**generation.manifest.recipe, "candidates": "window", "threshold": threshold}
+    published = {**generation.manifest.recipe, "candidates": "window", "threshold": min(thresholds)}
     descriptors = kind.descriptors_of(generation, kind.recipe(published))
     pairs = Pairs.concatenate(list(descriptors.pairs(0, 1, lambda _: None)))
-    return np.bincount(np.concatenate([pairs.left, pairs.right]), minlength=generation.size)
+    kept = (pairs.similarity >= threshold for threshold in thresholds)
+    ends = (np.concatenate([pairs.left[each], pairs.right[each]]) for each in kept)
+    return np.array([np.bincount(each, minlength=generation.size) for each in ends])

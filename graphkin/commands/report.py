@@ -80,6 +80,29 @@ def orders(samples: tuple[int, ...], targets: int, runs: int, seed: int, **where
     _write(make, **where)
 
 
+@report.command()
+@options.reading
+@_sampled
+@click.option(
+    "--threshold",
+    "thresholds",
+    type=click.FloatRange(0, 1, min_open=True),
+    multiple=True,
+    default=(0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+    help="Similarity that counts; again for more. The stored one is measured too.",
+)
+@_output
+def recall(thresholds: tuple[float, ...], targets: int, runs: int, seed: int, **where: Any) -> None:
+    """What the published window rule finds of all similar pairs."""
+
+    def make(generation: "Generation") -> "Report":
+        from graphkin.reports import recall
+
+        return recall.report(generation, targets, thresholds, runs, seed)
+
+    _write(make, **where)
+
+
 def _write(
     make: "Callable[[Generation], Report]", store_location: str, collection: str, generation: str | None, output: Path
 ) -> None:

@@ -23,7 +23,11 @@ def call(graphkin: Any, store_folder: Path) -> Any:
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("hops", ["--targets", "50"]), ("orders", ["--targets", "50", "--samples", "2", "--samples", "4"])],
+    [
+        ("hops", ["--targets", "50"]),
+        ("orders", ["--targets", "50", "--samples", "2", "--samples", "4"]),
+        ("recall", ["--targets", "50", "--runs", "2", "--threshold", "0.5"]),
+    ],
 )
 def test_files_and_tables(call: Any, graphkin: Any, tmp_path: Path, name: str, options: list[str]) -> None:
     """The command that a report names makes the same files again."""

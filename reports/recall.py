@@ -1,0 +1,60 @@
+"""What the published window rule finds of all similar pairs, threshold by threshold."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from graphkin.reports.report import Chart, Line, Report, Table, spread_of
+from graphkin.similarity.recall import Recall, measure_at
+from graphkin.store.base import Generation
+
+_FIGURES: Mapping[str, Callable[[Recall], float | None]] = {
+    "recall": lambda one: one.recall,
+    "mean degree, exact": lambda one: one.mean_degree["exact"],
+    "mean degree, window": lambda one: one.mean_degree["found"],
+    "isolated, exact": lambda one: one.isolated_share["exact"],
+    "isolated, window": lambda one: one.isolated_share["found"],
+}
+_NOTE = (
+    "A target is compared with every item, so what is exact misses no pair. The window rule compares an item with at "
+    "most 70 of like size; neither is capped beyond that. Recall is the share of the pairs at or above the threshold "
+    "that the rule finds, where there are any; a pair counts once for each target in it."
+)
+
+
+def report(generation: Generation, targets: int, thresholds: Sequence[float], runs: int, seed: int) -> Report:
+    """Recall, mean degree and share of isolated items, of `targets` random items in each of `runs` runs.
+
+    thresholds  in (0, 1]; the stored one is measured too, unless it is 0. Run r draws with seed + r. Raises
+    `InvalidInput` for other thresholds, and `Conflict` for a hierarchy that cannot be searched.
+    """
+    stored = generation.manifest.threshold
+    measured = sorted({*thresholds, *([stored] if stored else [])})
+    seeds, count = range(seed, seed + runs), min(targets, generation.size)
+    found = list(zip(*(measure_at(generation, "window", count, measured, each) for each in seeds), strict=True))
+    spreads = {name: [spread_of([figure(one) for one in runs]) for runs in found] for name, figure in _FIGURES.items()}
+
+    def chart(title: str, y_label: str, names: Mapping[str, str], logarithmic: bool = False) -> Chart:
+        lines = [Line.of(label, measured, spreads[name]) for label, name in names.items()]
+        return Chart(title, "threshold", y_label, lines, logarithmic=logarithmic)
+
+    return Report(
+        title="Recall of the window rule",
+        seeds=seeds,
+        measured={
+            "targets": count,
+            "stored_threshold": stored,
+            "runs": [[one.as_dict() for one in runs] for runs in found],
+        },
+        charts=[
+            chart("Recall", "share of similar pairs", {"window": "recall"}),
+            chart("Degree", "mean degree", {"exact": "mean degree, exact", "window": "mean degree, window"}, True),
+            chart("Isolated items", "share of items", {"exact": "isolated, exact", "window": "isolated, window"}),
+        ],
+        tables=[
+            Table(
+                f"The window rule beside all pairs, of {count:,} targets a run; the stored threshold is {stored:g}",
+                ["threshold", *_FIGURES],
+                [[f"{threshold:g}", *row] for threshold, *row in zip(measured, *spreads.values(), strict=True)],
+            )
+        ],
+        notes=[_NOTE],
+    )

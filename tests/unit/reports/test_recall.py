@@ -1,0 +1,50 @@
+"""Recall at several thresholds: exact degrees by RDKit, the rest by one measurement after the other."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from rdkit import Chem
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.reports import recall
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.similarity.recall import measure
+from graphkin.store.base import Generation
+
+COUNT = 250
+
+
+@pytest.fixture(scope="module")
+def whole(generation: Callable[..., Generation], nci_molecules: list[Chem.Mol]) -> Generation:
+    return generation(nci_molecules[:COUNT], resolve(threshold=0.35))
+
+
+def test_every_figure(whole: Generation, nci_molecules: list[Chem.Mol], generators: Any, similarities: Any) -> None:
+    exact = similarities([generators["morgan"](molecule) for molecule in nci_molecules[:COUNT]])
+    np.fill_diagonal(exact, 0)
+    made = recall.report(whole, 10**6, [0.6, 0.2, 1.0], runs=2, seed=4)
+    assert [runs[0]["threshold"] for runs in made.measured["runs"]] == [0.2, 0.35, 0.6, 1.0]
+    for runs, row in zip(made.measured["runs"], made.tables[0].rows, strict=True):
+        threshold = runs[0]["threshold"]
+        degrees = (exact >= threshold).sum(axis=1)
+        for seed, run in enumerate(runs, 4):
+            assert run == measure(whole, "window", COUNT, threshold, seed).as_dict()
+            assert run["mean_degree"]["exact"] == pytest.approx(degrees.mean())
+            assert run["isolated_share"]["exact"] == pytest.approx((degrees == 0).mean())
+        assert row[0] == f"{threshold:g}"
+        assert str(row[2]) == f"{degrees.mean():.4f} ± 0.0000"
+    assert made.measured["runs"][-1][0]["recall"] is None
+    assert list(made.charts[0].lines[0].x) == [0.2, 0.35, 0.6]  # there is no pair at 1
+
+
+def test_samples_differ_by_seed(whole: Generation) -> None:
+    first, second = recall.report(whole, 50, [0.3], runs=2, seed=0).measured["runs"][0]
+    assert first["sample"] == 50
+    assert first != second
+
+
+def test_a_threshold_that_cannot_be_measured(whole: Generation) -> None:
+    with pytest.raises(InvalidInput, match="cannot be measured"):
+        recall.report(whole, 10, [1.5], runs=1, seed=0)
