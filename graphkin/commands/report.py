@@ -105,21 +105,15 @@ def recall(thresholds: tuple[float, ...], targets: int, runs: int, seed: int, **
 
 @report.command()
 @options.reading
-@_targets
-@click.option(
-    "--same",
-    metavar="PROPERTY",
-    help="What true positives share.  [default: molecules the Bemis-Murcko scaffold, others the property label]",
-)
-@_seed
+@_sampled
 @_output
-def theory(same: str | None, targets: int, seed: int, **where: Any) -> None:
-    """Posterior, risk and gap at every threshold, by the collection's own densities (B.3, B.5)."""
+def augmentations(targets: int, runs: int, seed: int, **where: Any) -> None:
+    """Damaged copies: legality and similarity (figures 1, 5 and 6, tables 13 to 15)."""
 
     def make(generation: "Generation") -> "Report":
-        from graphkin.reports import theory
+        from graphkin.reports import augmentations
 
-        return theory.report(generation, targets, same, seed)
+        return augmentations.report(generation, targets, runs, seed)
 
     _write(make, **where)
 

@@ -6,6 +6,9 @@ from pydantic import Field
 
 from graphkin.similarity.recipe import Recipe, combined, validated
 
+WEISFEILER_LEHMAN = ("wl", "grakel")
+"""Kernels with the same numbers."""
+
 
 class StructureRecipe(Recipe):
     """How structures without attributes are compared: initial node labels, refinements and kernel (method.md A3, A4).

@@ -8,7 +8,7 @@ from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.index import SubtreeIndex
-from graphkin.similarity.graphs.recipe import StructureRecipe
+from graphkin.similarity.graphs.recipe import WEISFEILER_LEHMAN, StructureRecipe
 from graphkin.similarity.graphs.recomputed import features_of
 from graphkin.similarity.graphs.wl import Features, normalised
 from graphkin.similarity.hits import Hits
@@ -17,8 +17,6 @@ from graphkin.similarity.stored_index import cached_index, stored_index
 from graphkin.store.base import Generation, rounded
 from graphkin.store.records import Float64, Int32, Int64
 
-_SEARCHED = ("wl", "grakel")  # kernels with the same numbers
-
 
 class GraphSearch(Search):
     """Raises `Conflict` for hierarchies of other kernels than Weisfeiler-Lehman's."""
@@ -26,11 +24,11 @@ class GraphSearch(Search):
     def __init__(self, generation: Generation, recipe: StructureRecipe) -> None:
         self._generation = generation
         self._recipe = recipe
-        if self._recipe.kernel not in _SEARCHED:
+        if self._recipe.kernel not in WEISFEILER_LEHMAN:
             raise Conflict(
                 "this collection cannot be searched",
                 given=f"kernel {self._recipe.kernel}",
-                expected=f"kernel {' or '.join(_SEARCHED)}",
+                expected=f"kernel {' or '.join(WEISFEILER_LEHMAN)}",
             )
         self._index = self._index_of(generation)
 

@@ -14,7 +14,7 @@ from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.planes import BitPlanes
 from graphkin.similarity.popcount import common_pairs
-from graphkin.similarity.window import Window
+from graphkin.similarity.window import Similarity, Window
 from graphkin.store.records import Float64, Int32, UInt64
 
 _WEIGHT, _RINGS, _ATOMS = 0.10, 1, 7
@@ -63,10 +63,15 @@ class MoleculeDescriptors(Descriptors):
         return Window.sorted(self.molwt, _WEIGHT * self.molwt, others, allowed, self.tie, self.recipe.ties)
 
     def _window_pairs(self, advance: Advance) -> Iterator[Pairs]:
-        popcounts = np.bitwise_count(self.bits).sum(axis=1, dtype=np.int64)
+        yield self.window.pairs(tanimoto(self.bits), self.recipe.threshold, advance)
 
-        def similarity(a: Int32, b: Int32) -> Float64:
-            shared = common_pairs(self.bits, a, b)
-            return shared / np.maximum(popcounts[a] + popcounts[b] - shared, 1)
 
-        yield self.window.pairs(similarity, self.recipe.threshold, advance)
+def tanimoto(bits: UInt64) -> Similarity:
+    """Of pairs of these fingerprints (N, W): c / (a + b - c), in [0, 1], and 0 where both are empty."""
+    popcounts = np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
+
+    def similarity(a: Int32, b: Int32) -> Float64:
+        shared = common_pairs(bits, a, b)
+        return shared / np.maximum(popcounts[a] + popcounts[b] - shared, 1)
+
+    return similarity

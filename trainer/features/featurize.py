@@ -15,8 +15,10 @@ from graphkin.trainer.features.corpus import DIRECTIONS, DUMMY, Corpus
 
 _BLOCK = 4096  # molecules handed to a process at a time
 
-_BOND_TYPES = {Chem.BondType.SINGLE: 0, Chem.BondType.DOUBLE: 1, Chem.BondType.TRIPLE: 2, Chem.BondType.AROMATIC: 3}
-_DIRECTIONS = {Chem.BondDir.ENDUPRIGHT: 1, Chem.BondDir.ENDDOWNRIGHT: 2}
+TYPE_CODES = {Chem.BondType.SINGLE: 0, Chem.BondType.DOUBLE: 1, Chem.BondType.TRIPLE: 2, Chem.BondType.AROMATIC: 3}
+"""The type of a bond, by what RDKit calls it."""
+DIRECTION_CODES = {Chem.BondDir.NONE: 0, Chem.BondDir.ENDUPRIGHT: 1, Chem.BondDir.ENDDOWNRIGHT: 2}
+"""Its direction."""
 _MAX_CHIRALITY = 2
 
 
@@ -95,7 +97,7 @@ def _atom(atom: Chem.Atom) -> tuple[int, int]:
 
 
 def _bond(bond: Chem.Bond) -> tuple[int, int, int]:
-    code = DIRECTIONS * _BOND_TYPES.get(bond.GetBondType(), 0) + _DIRECTIONS.get(bond.GetBondDir(), 0)
+    code = DIRECTIONS * TYPE_CODES.get(bond.GetBondType(), 0) + DIRECTION_CODES.get(bond.GetBondDir(), 0)
     return bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), code
 
 

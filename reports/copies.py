@@ -1,0 +1,201 @@
+"""Damaged copies of stored items: which are still molecules, and how similar they are (method.md F)."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import chain
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from rdkit import Chem, rdBase
+
+from graphkin.protocol.errors import Conflict
+from graphkin.reports.decoding import molecules
+from graphkin.similarity.graphs.describer import read_structure
+from graphkin.similarity.graphs.recipe import WEISFEILER_LEHMAN, GraphRecipe
+from graphkin.similarity.graphs.structure import Structure
+from graphkin.similarity.graphs.wl import Features
+from graphkin.similarity.molecules.descriptors import tanimoto
+from graphkin.similarity.molecules.fingerprints import Fingerprinter
+from graphkin.similarity.molecules.recipe import MoleculeRecipe
+from graphkin.similarity.window import Similarity
+from graphkin.store.base import Generation
+from graphkin.store.records import Float64, Int32
+from graphkin.trainer.features.altered import RESTART, Altered, altered
+from graphkin.trainer.features.corpus import DUMMY, Corpus
+from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.features.graphs import featurize_graphs
+from graphkin.trainer.strategy import Operation
+
+Way = Literal[Operation, "mask"]
+Key = tuple[int, ...]
+
+_COPIES = 2  # of each item
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What is done to a copy.
+
+    way      an operation of `features.altered`; or mask, by which atoms become the dummy element (T15).
+    ratio    share of the nodes, or edges, that is left out or masked, 0 to 1: floor(ratio * n) + 1 of them, as in the
+             authors' code, and none at 0. One node is left always. Walks do not ask for it.
+    restart  probability that a walk goes back to its first node, a step.
+    """
+
+    way: Way
+    ratio: float = 0.0
+    restart: float = RESTART
+
+    def of(self, corpus: Corpus, turn: int, key: Key) -> Altered:
+        """One copy of every graph; of a mask, what is not masked. The turn tells copies apart."""
+        ids, turns = np.arange(corpus.size), np.full(corpus.size, turn)
+        operation: Operation = "drop-nodes" if self.way == "mask" else self.way
+        counts = self._counts(corpus.edges // 2 if operation == "drop-edges" else corpus.atoms)
+        return altered(corpus, ids, turns, operation, counts, key, restart=self.restart)
+
+    def _counts(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        share = Fraction(repr(self.ratio))  # so that a tenth of ten is one
+        return sizes * share.numerator // share.denominator + (share > 0)
+
+
+@dataclass(frozen=True)
+class Chemistry:
+    """Of two copies of each of n molecules, (2, n) bool.
+
+    legal     RDKit reads the SMILES that it writes for it.    aromatic  some bond of it is.
+    """
+
+    legal: NDArray[np.bool_]
+    aromatic: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Two damaged copies of each of n items.
+
+    target   (2, n)  similarity to the item.    between  (n,)  of one copy to the other.
+
+    Molecules that are not legal are compared as their features say them.
+    """
+
+    target: Float64
+    between: Float64
+    chemistry: Chemistry | None = None
+
+    @classmethod
+    def of(cls, similarity: Similarity, items: int, chemistry: Chemistry | None = None) -> "Copies":
+        """`similarity` knows the items, then their first copies, then their second ones."""
+        item, *copies = np.arange(3 * items, dtype=np.int32).reshape(3, -1)
+        target = np.stack([similarity(item, copy) for copy in copies])
+        return cls(target, similarity(*copies), chemistry)
+
+    def figures(self) -> dict[str, float]:
+        """Means by name: `target`, `between`; of molecules also the shares `legal` and `legal_not_aromatic`, and both
+        similarities with what is not legal as 0 (`_or_0`), and of legal copies alone (`_legal`), if there are any."""
+        told: dict[str, NDArray[Any]] = {"target": self.target, "between": self.between}
+        if self.chemistry is not None:
+            legal = self.chemistry.legal
+            told |= {"legal": legal, "legal_not_aromatic": legal & ~self.chemistry.aromatic}
+            for name, values, kept in ("target", self.target, legal), ("between", self.between, legal.all(0)):
+                told |= {f"{name}_or_0": values * kept, f"{name}_legal": values[kept]}
+        return {name: float(values.mean()) for name, values in told.items() if values.size}
+
+
+class Sample(ABC):
+    """Some items of a generation, of which damaged copies are made. The same key gives the same copies."""
+
+    ways: ClassVar[Sequence[Way]]
+
+    @abstractmethod
+    def __init__(self, generation: Generation, ids: Int32) -> None: ...
+
+    @abstractmethod
+    def copies(self, damage: Damage, key: Key) -> Copies: ...
+
+
+class MoleculeSample(Sample):
+    """By the recipe's fingerprint: that of a copy as RDKit reads it, or of what cannot be read as its features say."""
+
+    ways = ("drop-nodes", "drop-edges", "mask", "subgraph", "subgraph-published", "walk")
+
+    def __init__(self, generation: Generation, ids: Int32) -> None:
+        recipe = MoleculeRecipe.model_validate(generation.manifest.recipe)
+        self._fingerprinter = Fingerprinter(recipe.fingerprint)
+        self._fingerprints = generation.fingerprints().words[ids]
+        self._corpus = featurize([*generation.structures(ids)], generation.id)
+
+    def copies(self, damage: Damage, key: Key) -> Copies:
+        made = [*chain.from_iterable(molecules(self._damaged(damage, turn, key)) for turn in range(_COPIES))]
+        with rdBase.BlockLogs():
+            read = [Chem.MolFromSmiles(Chem.MolToSmiles(each)) for each in made]
+        packed = [self._fingerprinter.packed(own or said) for own, said in zip(read, made, strict=True)]
+        bits = np.concatenate([self._fingerprints, self._fingerprinter.unpack(b"".join(packed))])
+        legal = np.array([own is not None for own in read]).reshape(_COPIES, -1)
+        aromatic = np.array([_is_aromatic(said) for said in made]).reshape(_COPIES, -1)
+        return Copies.of(tanimoto(bits), self._corpus.size, Chemistry(legal, aromatic))
+
+    def _damaged(self, damage: Damage, turn: int, key: Key) -> Corpus:
+        left = damage.of(self._corpus, turn, key)
+        if damage.way != "mask":
+            return left.corpus()
+        masked = np.ones(len(self._corpus.atom_type), np.bool_)
+        masked[left.atoms] = False
+        kinds, tags = np.where(masked, DUMMY, self._corpus.atom_type), np.where(masked, 0, self._corpus.chirality)
+        return replace(self._corpus, atom_type=kinds.astype(np.uint8), chirality=tags.astype(np.uint8))
+
+
+def _is_aromatic(molecule: Chem.Mol) -> bool:
+    return any(bond.GetIsAromatic() for bond in molecule.GetBonds())
+
+
+class GraphSample(Sample):
+    """By the Weisfeiler-Lehman kernel with the recipe's labels. Raises `Conflict` where the recipe has another."""
+
+    ways = ("drop-nodes", "drop-edges", "subgraph", "subgraph-published", "walk")
+
+    def __init__(self, generation: Generation, ids: Int32) -> None:
+        self._recipe = GraphRecipe.model_validate(generation.manifest.recipe)
+        if self._recipe.kernel not in WEISFEILER_LEHMAN:
+            raise Conflict(
+                "the copies would be compared by another kernel than the collection",
+                given=f"kernel {self._recipe.kernel}",
+                expected=f"kernel {' or '.join(WEISFEILER_LEHMAN)}",
+            )
+        texts = [*generation.structures(ids)]
+        structures = [read_structure(text, self._recipe) for text in texts]
+        self._features = Features.of(structures, self._recipe)
+        self._labels = [*chain.from_iterable(each.labels or () for each in structures)]
+        self._corpus = featurize_graphs(texts, generation.id)
+
+    def copies(self, damage: Damage, key: Key) -> Copies:
+        made = [self._structures(damage.of(self._corpus, turn, key)) for turn in range(_COPIES)]
+        features = [self._features, *(Features.of(each, self._recipe) for each in made)]
+        return Copies.of(Features.concatenate(features).similarities, self._corpus.size)
+
+    def _structures(self, left: Altered) -> list[Structure]:
+        begin = np.cumsum(left.atom_counts) - left.atom_counts
+        owner, once = np.repeat(np.arange(len(begin)), left.edge_counts), left.target < left.source
+        edges = np.stack([left.target, left.source], axis=1)[once] - begin[owner[once], None]
+        parts = np.split(edges, np.cumsum(np.bincount(owner[once], minlength=len(begin)))[:-1])
+        atoms = np.split(left.atoms, begin[1:])
+        return [Structure(len(own), part, self._labelled(own)) for own, part in zip(atoms, parts, strict=True)]
+
+    def _labelled(self, atoms: NDArray[np.int64]) -> Sequence[str] | Sequence[int] | None:
+        return [self._labels[atom] for atom in atoms] if self._labels else None
+
+
+_SAMPLES: Mapping[str, type[Sample]] = {"molecule": MoleculeSample, "graph": GraphSample}
+
+
+def sample_type(generation: Generation) -> type[Sample]:
+    """Raises `Conflict` for items that are neither molecules nor graphs."""
+    if generation.manifest.kind not in _SAMPLES:
+        raise Conflict(
+            "copies of these items are not damaged: what is compared of a node is around it, and a copy could lose it",
+            given=f"{generation.collection}, of kind {generation.manifest.kind}",
+            expected=f"a collection of kind {' or '.join(_SAMPLES)}",
+        )
+    return _SAMPLES[generation.manifest.kind]

@@ -1,0 +1,41 @@
+"""Features read back as molecules: what an encoder was told of them, and no more (method.md F)."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from rdkit import Chem
+
+from graphkin.trainer.features.corpus import DIRECTIONS, DUMMY, Corpus
+from graphkin.trainer.features.featurize import DIRECTION_CODES, TYPE_CODES
+
+_TAGS = (Chem.ChiralType.CHI_UNSPECIFIED, Chem.ChiralType.CHI_TETRAHEDRAL_CW, Chem.ChiralType.CHI_TETRAHEDRAL_CCW)
+_TYPES = {code: kind for kind, code in TYPE_CODES.items()}
+_DIRECTIONS = {code: direction for direction, code in DIRECTION_CODES.items()}
+
+
+def molecules(corpus: Corpus) -> Iterator[Chem.Mol]:
+    """Every molecule of it, not sanitised: fingerprints can be made of it, but no chemistry has been asked of it.
+
+    Features know no charges and no hydrogens, so atoms have none but those that RDKit adds. A bond begins at the lower
+    atom; the ends of aromatic ones are aromatic.
+    """
+    return (_molecule(corpus, item) for item in range(corpus.size))
+
+
+def _molecule(corpus: Corpus, item: int) -> Chem.Mol:
+    atoms = slice(corpus.atom_offsets[item], corpus.atom_offsets[item + 1])
+    edges = slice(corpus.edge_offsets[item], corpus.edge_offsets[item + 1])
+    made = Chem.RWMol()
+    for kind, tag in zip(corpus.atom_type[atoms].tolist(), corpus.chirality[atoms].tolist(), strict=True):
+        atom = Chem.Atom(0 if kind == DUMMY else kind + 1)
+        atom.SetChiralTag(_TAGS[tag])
+        made.AddAtom(atom)
+    target = np.repeat(np.arange(made.GetNumAtoms()), corpus.degree[atoms])
+    bonds = np.stack([corpus.source[edges], target, corpus.bond[edges]], axis=1)
+    for begin, end, code in bonds[bonds[:, 0] < bonds[:, 1]].tolist():
+        kind, direction = divmod(code, DIRECTIONS)
+        made.AddBond(begin, end, _TYPES[kind])
+        made.GetBondBetweenAtoms(begin, end).SetBondDir(_DIRECTIONS[direction])
+    made.UpdatePropertyCache(strict=False)
+    Chem.FastFindRings(made)
+    return made.GetMol()
