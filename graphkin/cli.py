@@ -27,7 +27,7 @@ _COMMANDS = {
 }
 
 _EXTRAS = {
-    **dict.fromkeys(("httpx", "sklearn", "tenacity", "tomli_w", "torch", "torch_geometric"), "trainer"),
+    **dict.fromkeys(("httpx", "pydantic", "sklearn", "tenacity", "tomli_w", "torch", "torch_geometric"), "trainer"),
     **dict.fromkeys(("matplotlib", "scipy"), "report"),
 }
 """Which extra brings a package."""

@@ -1,5 +1,6 @@
 """Charts as one SVG, side by side, above the small print that says what they are of."""
 
+import math
 import textwrap
 from collections.abc import Sequence
 from io import BytesIO
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
 
 _PANEL = 4.6, 3.7  # inches
+_SIDE_BY_SIDE = 3
 _STYLE: "dict[RcKeyType, object]" = {
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -34,11 +36,13 @@ _MANY = 12  # points, from which on they are no longer marked
 def draw(report: Report, origin: Origin) -> bytes:
     """The charts of a report. They name collection, generation, command and seeds, and no date."""
     with mpl.rc_context(_STYLE):
-        width, height = _PANEL[0] * len(report.charts), _PANEL[1]
+        rows = math.ceil(len(report.charts) / _SIDE_BY_SIDE)
+        columns = math.ceil(len(report.charts) / rows)
+        width, height = _PANEL[0] * columns, _PANEL[1] * rows
         print_lines = _small_print(report, origin, columns=int(23 * width))
         figure = Figure(figsize=(width, height + 0.12 * len(print_lines)), layout="constrained")
-        for axes, chart in zip(figure.subplots(1, len(report.charts), squeeze=False)[0], report.charts, strict=True):
-            _fill(axes, chart)
+        for place, chart in enumerate(report.charts, 1):
+            _fill(figure.add_subplot(rows, columns, place), chart)
         figure.supxlabel("\n".join(print_lines), fontsize=6, color="dimgray", x=0.01, ha="left")
         made = BytesIO()
         said = {"Title": report.title, "Description": " ".join(print_lines), "Date": None}

@@ -83,7 +83,7 @@ def pretrain(
     must have the options it was started with, and keeps its generation.
 
     --set changes what it names and nothing else: --encoder gcn also walks farther, --set encoder=gcn does not.
-    --show-config needs no items, and takes them for molecules unless it is told where they are.
+    --show-config needs no items, and is of molecules (gcc: nodes) unless it is told where they are.
     """
     if show_config:
         _show(offline, url, collection, generation, training)
@@ -130,10 +130,11 @@ def _show(
 ) -> None:
     from graphkin.trainer.pretraining.settings import as_toml
 
-    if offline is None and (url is None or collection is None):
-        kind = next(kind for kind, learned in LEARNED_BY.items() if training["strategy"] in learned)
-    else:
+    if offline or url or collection:
+        _require_one_source(url, collection, generation, offline, None)
         kind = _kind(offline, url, collection, generation)
+    else:
+        kind = next(kind for kind, learned in LEARNED_BY.items() if training["strategy"] in learned)
     click.echo(as_toml(configuration.configuration(kind, **training)), nl=False)
 
 

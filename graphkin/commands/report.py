@@ -105,6 +105,27 @@ def recall(thresholds: tuple[float, ...], targets: int, runs: int, seed: int, **
 
 @report.command()
 @options.reading
+@_targets
+@click.option(
+    "--same",
+    metavar="PROPERTY",
+    help="What true positives share.  [default: molecules the Bemis-Murcko scaffold, others the property label]",
+)
+@_seed
+@_output
+def theory(same: str | None, targets: int, seed: int, **where: Any) -> None:
+    """Posterior, risk and gap at every threshold, by the collection's own densities (B.3, B.5)."""
+
+    def make(generation: "Generation") -> "Report":
+        from graphkin.reports import theory
+
+        return theory.report(generation, targets, same, seed)
+
+    _write(make, **where)
+
+
+@report.command()
+@options.reading
 @_sampled
 @_output
 def augmentations(targets: int, runs: int, seed: int, **where: Any) -> None:

@@ -28,6 +28,7 @@ def call(graphkin: Any, store_folder: Path) -> Any:
         ("orders", ["--targets", "50", "--samples", "2", "--samples", "4"]),
         ("augmentations", ["--targets", "10", "--runs", "2"]),
         ("recall", ["--targets", "50", "--runs", "2", "--threshold", "0.5"]),
+        ("theory", ["--targets", "50", "--same", "rings"]),
     ],
 )
 def test_files_and_tables(call: Any, graphkin: Any, tmp_path: Path, name: str, options: list[str]) -> None:

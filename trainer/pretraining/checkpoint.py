@@ -26,6 +26,7 @@ from torch import Tensor
 
 from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.model.weights import load_tensors, save_tensors
+from graphkin.trainer.pretraining.config import PretrainConfig
 
 _FORMAT = 1
 _MODEL, _OPTIMIZER, _STATE, _RUN = "model.safetensors", "optimizer.safetensors", "state.json", "run.json"
@@ -180,7 +181,7 @@ def _require_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any], r
     if ("finetuned" in found) != ("finetuned" in wanted):
         what = "a fine-tuned encoder" if "finetuned" in found else "a pre-training run"
         raise InvalidInput(f"this folder holds {what}", given=str(folder), hint="give another folder")
-    before, now = dict(_leaves(found)), dict(_leaves(wanted))
+    before, now = dict(_leaves(_completed(found))), dict(_leaves(wanted))
     changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
     if changed:
         raise InvalidInput(
@@ -189,6 +190,15 @@ def _require_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any], r
             expected=", ".join(f"{name} {before.get(name)}" for name in changed),
             hint="resume with the options it was started with, or give another folder",
         )
+
+
+def _completed(run: dict[str, Any]) -> dict[str, Any]:
+    """With the options that there were not yet when it was begun, which are as they were then."""
+    try:
+        config = PretrainConfig.from_json(run["config"]).as_json()
+    except (InvalidInput, LookupError, TypeError):  # it has none, or of another kind
+        return run
+    return {**run, "config": json.loads(json.dumps(config))}
 
 
 def _leaves(options: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:

@@ -87,3 +87,8 @@ def test_help_needs_nothing_else(bare: dict[str, str]) -> None:
     ended = python(bare, "-m", "graphkin", "--help")
     assert ended.returncode == 0, ended.stderr
     assert "pretrain" in ended.stdout
+
+
+def test_settings_say_what_they_need(bare: dict[str, str]) -> None:
+    ended = python(bare, "-m", "graphkin", "pretrain", "--strategy", "adam", "--show-config")
+    assert (ended.returncode, "this command needs pydantic" in ended.stderr) == (2, True)

@@ -200,9 +200,14 @@ def test_runs_of_before_nodes_are_read(tmp_path: Path) -> None:
     config = PretrainConfig.of("hgc-adam-ho")
     said = json.loads(json.dumps(config.as_json()))
     del said["model"]["nodes"], said["contrast"]["momentum"], said["draws"]["walks"]
+    del said["contrast"]["loss"], said["draws"]["positives"], said["draws"]["policy"]["restart"]
     assert PretrainConfig.from_json(said) == config
     Run(tmp_path, {"config": said}, resume=False)
     Run(tmp_path, {"config": config.as_json()}, resume=True)
+    assert config.draws.policy is not None
+    policy = replace(config.draws.policy, restart=0.5)
+    with pytest.raises(InvalidInput, match=r"other options: config\.draws\.policy\.restart"):
+        Run(tmp_path, {"config": replace(config, draws=replace(config.draws, policy=policy)).as_json()}, resume=True)
 
 
 def test_the_published_runs_on_nodes() -> None:

@@ -1,11 +1,13 @@
-"""Risk and gap against scipy's quadrature, the identity of H10, and the intervals of B.3 against slopes."""
+"""Risk and gap against scipy's quadrature and against sums over bins, the identity of H10, the intervals of B.3 against
+slopes."""
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.stats import truncnorm
 
-from benchmarks.theory import Similarities, TruncatedNormal, rising_posterior
+from graphkin.reports.densities import BINS, Histogram, TruncatedNormal
+from graphkin.reports.risk import Similarities, rising_posterior
 
 SETTINGS = [(0.5, 0.15, 0.3, 0.15, 100, 900), (0.6, 0.1, 0.2, 0.2, 50, 5000), (0.7, 0.3, 0.4, 0.1, 10, 20)]
 
@@ -66,3 +68,35 @@ def test_where_the_posterior_rises(deviation: float, other: float) -> None:
     middle = (x[1:] + x[:-1]) / 2
     clear = (abs(middle - low) > 1e-3) & (abs(middle - high) > 1e-3)
     np.testing.assert_array_equal(rises[clear], ((middle > low) & (middle < high))[clear])
+
+
+@pytest.fixture
+def counted() -> Similarities:
+    random = np.random.default_rng(0)
+    rough = [random.integers(0, 50, BINS) * (random.random(BINS) < 0.8) for _ in range(2)]
+    rising = np.arange(BINS) ** 4
+    return Similarities(Histogram(rough[0] * rising), Histogram(rough[1] * rising[::-1]), 40, 700)
+
+
+@pytest.mark.parametrize("at", [0, 13, 50, 97])
+def test_of_counts_they_are_sums_over_bins(counted: Similarities, at: int) -> None:
+    """The integral of x over a bin is the difference of the squares of its ends, halved."""
+    ends = np.arange(BINS + 1) / BINS
+    f, g = (density.counts / density.counts.sum() * BINS for density in (counted.positive, counted.negative))  # type: ignore[attr-defined]
+    halves = np.diff(ends**2) / 2
+    hits, misses = 40 * (f * halves)[at:].sum(), 700 * (g * halves)[at:].sum()
+    assert counted.total(at / BINS) == pytest.approx(hits + misses)
+    assert counted.risk(at / BINS) == pytest.approx(misses / (hits + misses))
+    fine = (np.arange(200 * BINS) + 0.5) / (200 * BINS)
+    uneven = np.abs(fine / (hits + misses) - 1 / 40) * np.repeat(f, 200)
+    gap = f[:at].sum() / BINS + 40 * uneven[200 * at :].sum() / (200 * BINS)
+    assert counted.gap(at / BINS) == pytest.approx(gap, abs=1e-4)
+
+
+def test_gap_and_risk_of_counts_add_up(counted: Similarities) -> None:
+    thresholds = np.linspace(0, 0.9, 250)
+    steep = [threshold for threshold in thresholds if counted.is_steep(threshold)]
+    assert 0 < len(steep) < len(thresholds)
+    for threshold in steep:
+        both = counted.gap(threshold) + counted.risk(threshold)
+        assert both == pytest.approx(2 * counted.missed(threshold), abs=1e-9)

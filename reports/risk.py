@@ -4,38 +4,21 @@ Similarities of true positives and of true negatives have densities f₊ and f�
 are drawn as positives in proportion to it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import erf, pi, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+from graphkin.reports.densities import Density, TruncatedNormal
+from graphkin.store.records import Float64
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
 @dataclass(frozen=True)
-class TruncatedNormal:
-    """The normal distribution of mean μ and deviation σ > 0, cut to [0, 1]."""
-
-    mean: float
-    deviation: float
-
-    def __call__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The density at x in [0, 1]."""
-        inside = self._below(1.0) - self._below(0.0)
-        standard = (x - self.mean) / self.deviation
-        return np.exp(-(standard**2) / 2) / (self.deviation * sqrt(2 * pi) * inside)
-
-    def _below(self, x: float) -> float:
-        return (1 + erf((x - self.mean) / (self.deviation * sqrt(2)))) / 2
-
-
-@dataclass(frozen=True)
 class Similarities:
-    """N₊ true positives with density `positive`, N₋ true negatives with density `negative`."""
+    """N₊ true positives with density `positive`, N₋ true negatives with density `negative`. Risk and gap depend on the
+    ratio of the two numbers alone."""
 
     positive: Density
     negative: Density
@@ -56,16 +39,25 @@ class Similarities:
         """
         total, even = self.total(threshold), 1 / self.positives
 
-        def distance(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        def distance(x: Float64) -> Float64:
             return np.abs(x / total - even) * self.positive(x)
 
         turn = min(max(total * even, threshold), 1.0)  # where the distance has its kink
-        far = _integral(distance, threshold, turn) + _integral(distance, turn, 1.0)
-        return _integral(self.positive, 0.0, threshold) + self.positives * far
+        breaks = self.positive.breaks
+        far = _integral(distance, threshold, turn, breaks) + _integral(distance, turn, 1.0, breaks)
+        return self.missed(threshold) + self.positives * far
+
+    def missed(self, threshold: float) -> float:
+        """The share of true positives below the threshold: ∫₀^τ f₊."""
+        return _integral(self.positive, 0.0, threshold, self.positive.breaks)
 
     def total(self, threshold: float) -> float:
         """tot_τ = N₊ ∫_τ¹ x f₊ + N₋ ∫_τ¹ x f₋."""
         return self.positives * _moment(self.positive, threshold) + self.negatives * _moment(self.negative, threshold)
+
+    def is_steep(self, threshold: float) -> bool:
+        """Whether τ / tot_τ > 1 / N₊: every true positive at τ and up is drawn more often than if all were alike."""
+        return threshold * self.positives > self.total(threshold)
 
 
 def rising_posterior(positive: TruncatedNormal, negative: TruncatedNormal) -> tuple[float, float]:
@@ -81,10 +73,11 @@ def rising_posterior(positive: TruncatedNormal, negative: TruncatedNormal) -> tu
 
 
 def _moment(density: Density, threshold: float) -> float:
-    return _integral(lambda x: x * density(x), threshold, 1.0)
+    return _integral(lambda x: x * density(x), threshold, 1.0, density.breaks)
 
 
-def _integral(function: Density, low: float, high: float) -> float:
-    """By Gauss-Legendre quadrature with 200 nodes."""
-    half = (high - low) / 2
-    return float(half * (_WEIGHTS @ function(low + half * (1 + _NODES))))
+def _integral(function: Callable[[Float64], Float64], low: float, high: float, breaks: Sequence[float]) -> float:
+    """By Gauss-Legendre quadrature with 200 nodes between each two breaks."""
+    ends = np.array([low, *(each for each in breaks if low < each < high), high])
+    half = np.diff(ends)[:, None] / 2
+    return float((half * function(ends[:-1, None] + half * (1 + _NODES)) * _WEIGHTS).sum())

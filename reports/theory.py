@@ -1,0 +1,161 @@
+"""What the paper's theory of thresholds says of a collection: posterior, risk and gap (B.3, B.5; method.md F)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphkin.protocol.errors import Conflict
+from graphkin.reports.classes import classes
+from graphkin.reports.densities import BINS, CENTRES, Histogram, TruncatedNormal, counts_of
+from graphkin.reports.report import Chart, Line, Report, Table
+from graphkin.reports.risk import Similarities, rising_posterior
+from graphkin.similarity.kinds import kind_of
+from graphkin.store.base import Generation
+from graphkin.store.records import Int64
+
+_SHOWN = BINS // 20  # every so many of the thresholds stands in the table
+_CURVES = {
+    "risk": Similarities.risk,
+    "gap": Similarities.gap,
+    "total": Similarities.total,
+    "steep": Similarities.is_steep,
+}
+_LEAST = 1e-200
+_TRUE = (
+    "No store knows which items are alike in truth, so this is a definition: two items are true positives if they "
+    "share {how}, all other pairs are true negatives, and items without are left out. Fingerprints and kernels see "
+    "some of what is shared, so true positives are the more similar by that. N₊ and N₋ are numbers for one target, on "
+    "average."
+)
+_MEASURED = (
+    "f₊ and f₋ are densities: counted in bins of 0.01, and the likeliest normal distributions cut to [0, 1]. The "
+    "posterior f₊ / (f₊ + f₋) is that of equal priors. Draws are in proportion to similarity, from pairs at τ and up: "
+    "risk is the share of false positives among them, gap how far they are from uniform draws of true positives, "
+    "absolute values kept."
+)
+_ERROR = (
+    "The paper claims that the risk rises with τ. That is a sign error: for equal deviations and μ₊ > μ₋ it falls. "
+    "Wherever τ / tot_τ > 1 / N₊, gap + risk = 2 ∫₀^τ f₊ exactly; only because of the absolute values can the two "
+    "balance."
+)
+
+
+def report(generation: Generation, targets: int, same: str | None, seed: int) -> Report:
+    """Densities of true positives and negatives of random targets, and what follows from them at every threshold.
+
+    True positives are pairs of one class (`classes.classes`, which `same` is for). Raises `Conflict` where there are no
+    classes, where no pair or every pair is of one, and for a hierarchy that cannot be searched.
+    """
+    how, of = classes(generation, same)
+    count, positive, negative = _counted(generation, of, targets, seed)
+    if not positive.any() or not negative.any():
+        raise Conflict(
+            "these targets have no true positives, or nothing else",
+            given=f"{positive.sum():,} pairs that share {how}, {negative.sum():,} that do not",
+            expected="some of either",
+            hint="--same PROPERTY names what true positives share; more --targets find more of them",
+        )
+    numbers = float(positive.sum() / count), float(negative.sum() / count)
+    histograms = Histogram(positive), Histogram(negative)
+    fits = _fitted(histograms[0]), _fitted(histograms[1])
+    told = {"counted": Similarities(*histograms, *numbers), "fitted": Similarities(*fits, *numbers)}
+    thresholds = [step / BINS for step in range(int(np.flatnonzero(positive + negative)[-1]) + 1)]
+    curves = {name: _curves(each, thresholds) for name, each in told.items()}
+    return Report(
+        title="Posterior, risk and gap",
+        seeds=[seed],
+        measured={
+            "targets": count,
+            "true_positives_share": how,
+            "positives_of_a_target": numbers[0],
+            "negatives_of_a_target": numbers[1],
+            "counts": {"positive": positive.tolist(), "negative": negative.tolist()},
+            "fits": [{"mean": fit.mean, "deviation": fit.deviation} for fit in fits],
+            "posterior_rises": rising_posterior(*fits) if fits[0].mean > fits[1].mean else None,
+            "thresholds": thresholds,
+            "curves": curves,
+        },
+        charts=[
+            Chart("Densities", "similarity", "density", _densities(told)),
+            Chart("Posterior P(+|x)", "similarity x", "probability", _posteriors(told)),
+            Chart("Risk and gap", "threshold τ", "risk, gap", _drawn(thresholds, curves, "risk", "gap")),
+            Chart("Total", "threshold τ", "tot_τ", _drawn(thresholds, curves, "total"), (), True),
+        ],
+        tables=[
+            Table(
+                f"Similarity of pairs that share {how}, and of others; of {count:,} targets",
+                ["", "pairs of a target", "mean", "deviation", "fitted μ", "fitted σ"],
+                [
+                    [name, number, each.mean, each.deviation, fit.mean, fit.deviation]
+                    for name, number, each, fit in zip(("positive", "negative"), numbers, histograms, fits, strict=True)
+                ],
+            ),
+            Table(
+                "Risk and gap at thresholds",
+                ["τ", *(f"{name}, {of}" for of in curves for name in ("risk", "gap")), "τ / tot_τ > 1 / N₊"],
+                [
+                    [
+                        f"{thresholds[at]:.2f}",
+                        *(curve[name][at] for curve in curves.values() for name in ("risk", "gap")),
+                        "yes" if curves["counted"]["steep"][at] else "no",
+                    ]
+                    for at in range(0, len(thresholds), _SHOWN)
+                ],
+            ),
+        ],
+        notes=[_TRUE.format(how=how), _MEASURED, _ERROR],
+    )
+
+
+def _counted(generation: Generation, of: Int64, targets: int, seed: int) -> tuple[int, Int64, Int64]:
+    """How many random targets of some class there were, and (BINS,) of similarities with items of their class, and of
+    another."""
+    search = kind_of(generation).search(generation)
+    known = np.flatnonzero(of >= 0)
+    chosen = np.random.default_rng(seed).choice(known, min(targets, len(known)), replace=False)
+    positive, negative = np.zeros(BINS, np.int64), np.zeros(BINS, np.int64)
+    for target in chosen.tolist():
+        others = known[known != target]
+        similarity, alike = search.similarities(target, others), of[others] == of[target]
+        positive += counts_of(similarity[alike])
+        negative += counts_of(similarity[~alike])
+    return len(chosen), positive, negative
+
+
+def _fitted(counted: Histogram) -> TruncatedNormal:
+    return TruncatedNormal.fitted(counted.mean, counted.deviation)
+
+
+def _curves(similarities: Similarities, thresholds: Sequence[float]) -> dict[str, list[Any]]:
+    """Null where the total is too small for a division by it."""
+    drawn = [threshold for threshold in thresholds if similarities.total(threshold) > _LEAST]
+    nothing = [None] * (len(thresholds) - len(drawn))
+    return {name: [*(curve(similarities, each) for each in drawn), *nothing] for name, curve in _CURVES.items()}
+
+
+def _densities(told: Mapping[str, Similarities]) -> list[Line]:
+    return [
+        Line(f"{sign}, {name}", CENTRES.tolist(), density(CENTRES).tolist())
+        for name, each in told.items()
+        for sign, density in (("f₊", each.positive), ("f₋", each.negative))
+    ]
+
+
+def _posteriors(told: Mapping[str, Similarities]) -> list[Line]:
+    lines = []
+    for name, each in told.items():
+        positive, negative = each.positive(CENTRES), each.negative(CENTRES)
+        known = positive + negative > 0
+        posterior = positive[known] / (positive + negative)[known]
+        lines.append(Line(name, CENTRES[known].tolist(), posterior.tolist()))
+    return lines
+
+
+def _drawn(thresholds: Sequence[float], curves: Mapping[str, Mapping[str, Sequence[Any]]], *names: str) -> list[Line]:
+    lines = []
+    for of, curve in curves.items():
+        for name in names:
+            known = [value for value in curve[name] if value is not None]
+            lines.append(Line(f"{name}, {of}", thresholds[: len(known)], known))
+    return lines
