@@ -30,6 +30,8 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("get", f"{_C}/structure"): Collection.structure,
     ("get", f"{_C}/structure.svg"): Collection.structure_depiction,
     ("get", f"{_C}/rejections"): Collection.rejections,
+    ("get", f"{_C}/reports"): Collection.reports,
+    ("get", f"{_C}/reports/{{report}}.svg"): Collection.report_charts,
     ("get", f"{_C}/paths"): Collection.path,
     ("get", f"{_C}/hops"): Collection.hops,
     ("get", f"{_C}/components"): Collection.components,
@@ -41,7 +43,7 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("post", f"{_C}/positives/batch"): Collection.positives_batch,
     ("post", f"{_C}/search"): Collection.search,
 }
-RENAMED = {"from": "source", "to": "target", "c": "name", "e": "epoch"}
+RENAMED = {"from": "source", "to": "target", "c": "name", "e": "epoch", "report": "name"}
 OF_EVERY_METHOD = {"c", "generation", "cursor"}
 """What a collection knows, and what pages need."""
 
