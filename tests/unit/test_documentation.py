@@ -2,10 +2,10 @@
 
 import importlib
 import re
+import resource
 import runpy
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -69,12 +69,10 @@ def test_imported_packages_are_this_repositorys(room: str) -> None:
     assert f"!{room}" in (ROOT / ".dockerignore").read_text().splitlines()
 
 
-def test_help_answers_within_half_a_second() -> None:
-    """Rooms are imported lazily. The best of three: the machine may be busy."""
+def test_help_takes_less_than_half_a_second() -> None:
+    """Rooms are imported lazily. Of processor time: the machine may be busy."""
     command = [str(Path(sys.executable).with_name("graphkin")), "--help"]
-    times = []
-    for _ in range(3):
-        begin = time.perf_counter()
-        subprocess.run(command, check=True, capture_output=True)
-        times.append(time.perf_counter() - begin)
-    assert min(times) < 0.5
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
