@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,16 @@ class Chart:
     logarithmic: bool = False  # in y
 
 
+Row: TypeAlias = Sequence[str | int | float | Spread | None]
+
+
 @dataclass(frozen=True)
 class Table:
     """Numbers that are no whole ones are written with four decimals."""
 
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str | int | float | Spread | None]]
+    rows: Sequence[Row]
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,11 @@ from graphkin import options
 if TYPE_CHECKING:
     from graphkin.reports.report import Report
     from graphkin.store.base import Generation
+    from graphkin.trainer.pretraining.masking import LossOver, Score
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+_SCORES = ["softmax", "one_minus_ce", "kl"]
 
 _output = click.option(
     "--output",
@@ -135,6 +138,64 @@ def augmentations(targets: int, runs: int, seed: int, **where: Any) -> None:
         from graphkin.reports import augmentations
 
         return augmentations.report(generation, targets, runs, seed)
+
+    _write(make, **where)
+
+
+@report.command()
+@options.reading
+@click.option("--molecules", type=click.IntRange(2), default=20_000, help="Random molecules to train on.")
+@click.option(
+    "--steps",
+    "ends",
+    type=click.IntRange(1),
+    multiple=True,
+    default=(400, 800, 1200, 1600),
+    help="Where a bin of training steps ends; again, ascending, for more. The last is how long a run is.",
+)
+@click.option("--times", type=click.IntRange(1), multiple=True, default=(5,), help="Masking steps T; again for more.")
+@click.option("--score", "scores", type=click.Choice(_SCORES), multiple=True, default=("softmax", "kl"))
+@click.option("--loss", "losses", type=click.Choice(["all", "masked"]), multiple=True, default=("all",))
+@click.option("--batch-size", type=click.IntRange(2), default=256, help="Molecules of a step.")
+@click.option("--bf16", is_flag=True, help="Autocast to bfloat16.")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Where to train.")
+@click.option(
+    "--work",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Keep runs there after every epoch: the same command goes on where it was killed.",
+)
+@_runs
+@_seed
+@_output
+def masks(
+    molecules: int,
+    ends: tuple[int, ...],
+    times: tuple[int, ...],
+    scores: "tuple[Score, ...]",
+    losses: "tuple[LossOver, ...]",
+    batch_size: int,
+    bf16: bool,
+    device: str,
+    work: Path | None,
+    runs: int,
+    seed: int,
+    **where: Any,
+) -> None:
+    """Distances between masked atoms while AdaM trains, beside uniform masks (table 17).
+
+    Trains a model for every score, loss, T and run: hours, where the defaults are many steps for the machine.
+    """
+    if list(ends) != sorted({*ends}):
+        raise click.BadParameter("give them in ascending order", param_hint="--steps")
+
+    def make(generation: "Generation") -> "Report":
+        from graphkin.progress import terminal_progress
+        from graphkin.reports import masks
+
+        kinds = masks.kinds_of_masks(times, losses, scores)
+        training = masks.Training(ends, batch_size, bf16, device, work)
+        return masks.report(generation, molecules, kinds, training, runs, seed, terminal_progress().stage)
 
     _write(make, **where)
 

@@ -29,6 +29,7 @@ def call(graphkin: Any, store_folder: Path) -> Any:
         ("augmentations", ["--targets", "10", "--runs", "2"]),
         ("recall", ["--targets", "50", "--runs", "2", "--threshold", "0.5"]),
         ("theory", ["--targets", "50", "--same", "rings"]),
+        ("masks", ["--molecules", "40", "--steps", "1", "--steps", "2", "--batch-size", "16", "--runs", "1"]),
     ],
 )
 def test_files_and_tables(call: Any, graphkin: Any, tmp_path: Path, name: str, options: list[str]) -> None:

@@ -1,0 +1,39 @@
+"""Means of values that come in clusters."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from graphkin.store.records import Float32, Float64, Int32
+
+
+class Estimate(NamedTuple):
+    """A mean, None of no value, and its standard error, None of a single cluster."""
+
+    mean: float | None
+    error: float | None
+
+    def __str__(self) -> str:
+        if self.mean is None:
+            return "–"
+        return f"{self.mean:+.4f}" if self.error is None else f"{self.mean:+.4f} ± {self.error:.4f}"
+
+
+def clustered_mean(values: Float32 | Float64, cluster: Int32) -> Estimate:
+    """The mean of values (N,) without NaN, and its standard error where values of one cluster (N,) are not independent.
+
+    The error is that of a ratio of two cluster sums (Cochran, Sampling Techniques, 6.3):
+    √(G / (G - 1) Σ_g (Σ_{i in g} (x_i - mean))²) / n, over the G clusters with any value.
+    """
+    present = ~np.isnan(values)
+    known = values[present].astype(np.float64)
+    if not len(known):
+        return Estimate(None, None)
+    mean = float(known.mean())
+    clusters, of = np.unique(cluster[present], return_inverse=True)
+    count = len(clusters)
+    if count == 1:
+        return Estimate(mean, None)
+    sums = np.bincount(of, known - mean)
+    return Estimate(mean, math.sqrt(count / (count - 1) * float(np.square(sums).sum())) / len(known))

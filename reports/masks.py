@@ -1,0 +1,200 @@
+"""Do AdaM's masks spread? How far apart masked atoms are while a model trains, beside uniform masks (table 17)."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphkin.protocol.errors import Conflict
+from graphkin.reports.clusters import Estimate, clustered_mean
+from graphkin.reports.report import Chart, Level, Line, Report, Row, Table, spread_of
+from graphkin.store.base import Generation
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.featurize import featurize
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.masking import LossOver, Masking, Score
+from graphkin.trainer.pretraining.spread import Distances, joined, measure
+
+Stage = Callable[[str, int, str], AbstractContextManager[Callable[[int], object]]]
+
+_PUBLISHED: Mapping[int, float] = {3: 2.7584, 5: 2.7623, 6: 2.7625, 7: 2.7670}
+_PUBLISHED_UNIFORM = 2.7519
+"""Over the first five epochs, by T; the authors' code leaves out the last masked atom of every molecule."""
+
+_HOW = (
+    "AdaM as it trains. The masks of every training step are compared with uniform ones that have as many atoms of "
+    "every molecule; a distance is that in bonds from a masked atom to the nearest other masked atom of its molecule, "
+    "and an atom without another does not count. The learning rate rises over the first tenth of the steps and falls "
+    "to 0."
+)
+_ERRORS = (
+    "Differences are means over the masked atoms of the steps of a bin, AdaM's minus uniform; their standard errors "
+    "are clustered by molecule and say nothing of other initial weights, which is what the seeds are for."
+)
+_BY_STEPS = (
+    "The paper's means are over its first five epochs, some 39,000 steps at batch 256 of two million molecules; what a "
+    "few thousand steps show is another part of training, so the two are compared by step, not by epoch."
+)
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the models whose masks are measured are trained: for as many steps as the last of the bins' ends says.
+
+    ends  where bins of steps end, ascending.    work  folder that keeps runs, for a command that was killed.
+    """
+
+    ends: Sequence[int]
+    batch_size: int
+    bf16: bool
+    device: str
+    work: Path | None
+
+    def config(self, masking: Masking, seed: int) -> PretrainConfig:
+        steps = self.ends[-1]
+        made = PretrainConfig.of("adam", batch_size=self.batch_size, max_steps=steps, seed=seed, bf16=self.bf16)
+        return replace(made, masking=masking)
+
+    def path(self, generation: Generation, masking: Masking, seed: int, molecules: int) -> Path | None:
+        """Everything that decides what a run measures is in the name of its file."""
+        if self.work is None:
+            return None
+        how = f"{generation.id[:16]}-{molecules}-{self.ends[-1]}-{self.batch_size}{'-bf16' if self.bf16 else ''}"
+        return self.work / how / f"{masking.loss}-{masking.score}-{masking.times}-{seed}.pt"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Of one kind of masks, the distances of each seed's run."""
+
+    masking: Masking
+    runs: Mapping[int, Distances]
+
+    @property
+    def name(self) -> str:
+        return f"T = {self.masking.times}, {self.masking.score}, loss over {self.masking.loss}"
+
+
+def report(
+    generation: Generation,
+    molecules: int,
+    masks: Sequence[Masking],
+    training: Training,
+    runs: int,
+    seed: int,
+    stage: Stage,
+) -> Report:
+    """Of so many random molecules, the same in all runs; run r trains each kind of masks with seed + r.
+
+    `stage` begins showing one run's steps. Raises `Conflict` for items that have no atoms to mask.
+    """
+    if generation.manifest.kind != "molecule":
+        raise Conflict(
+            "these items have no atoms to mask",
+            given=f"{generation.collection}, of kind {generation.manifest.kind}",
+            expected="a collection of kind molecule",
+        )
+    corpus = _corpus(generation, molecules, seed)
+    found: dict[Masking, dict[int, Distances]] = {masking: {} for masking in masks}
+    for each, masking in product(range(seed, seed + runs), masks):
+        path = training.path(generation, masking, each, corpus.size)
+        name = f"{masking.score}, T = {masking.times}, loss over {masking.loss}, seed {each}"
+        with stage(name, training.ends[-1], "steps") as advance:
+            config = training.config(masking, each)
+            found[masking][each] = measure(config, corpus, path, training.device, advance)
+    return told([Measured(masking, by_seed) for masking, by_seed in found.items()], training, corpus.size)
+
+
+def told(measured: Sequence[Measured], training: Training, molecules: int) -> Report:
+    """The report of what was measured, of each kind of masks with the same seeds."""
+    return Report(
+        title="Distances between masked atoms",
+        seeds=[*measured[0].runs],
+        measured={
+            "molecules": molecules,
+            "batch_size": training.batch_size,
+            "bf16": training.bf16,
+            "masks": [_as_json(each, training.ends) for each in measured],
+            "published": {"uniform": _PUBLISHED_UNIFORM, "adaptive": {str(t): far for t, far in _PUBLISHED.items()}},
+        },
+        charts=[_chart(measured, training.ends)],
+        tables=[_table(measured, training, molecules), _published()],
+        notes=[_HOW, _ERRORS, _BY_STEPS],
+    )
+
+
+def _corpus(generation: Generation, molecules: int, seed: int) -> Corpus:
+    ids = np.random.default_rng(seed).choice(generation.size, min(molecules, generation.size), replace=False)
+    return featurize([*generation.structures(np.sort(ids).astype(np.int32))], generation.id)
+
+
+def _bins(each: Measured, ends: Sequence[int]) -> Iterator[tuple[int, int, dict[int, Distances]]]:
+    """First step, end, and what each seed's run measured between them."""
+    for first, last in pairwise([0, *ends]):
+        yield first, last, {seed: run.between(first, last) for seed, run in each.runs.items()}
+
+
+def _difference(found: Distances) -> Estimate:
+    return clustered_mean(found.adaptive - found.uniform, found.molecule)
+
+
+def _means(found: Distances) -> list[float | None]:
+    """Of AdaM's masks, and of uniform ones."""
+    return [clustered_mean(each, found.molecule).mean for each in (found.adaptive, found.uniform)]
+
+
+def _as_json(each: Measured, ends: Sequence[int]) -> dict[str, Any]:
+    return {
+        **asdict(each.masking),
+        "bins": [
+            {
+                "first": first,
+                "last": last,
+                "runs": [
+                    {"seed": seed, **dict(zip(("adaptive", "uniform"), _means(found), strict=True))}
+                    | _difference(found)._asdict()
+                    for seed, found in runs.items()
+                ],
+            }
+            for first, last, runs in _bins(each, ends)
+        ],
+    }
+
+
+def _table(measured: Sequence[Measured], training: Training, molecules: int) -> Table:
+    seeds = measured[0].runs
+    rows: list[Row] = []
+    for each in measured:
+        for first, last, runs in _bins(each, training.ends):
+            whole = joined([*runs.values()])
+            differences = [str(_difference(found)) for found in (whole, *runs.values())]
+            own = each.masking
+            rows.append([own.times, own.loss, own.score, f"{first:,} to {last:,}", *_means(whole), *differences])
+    columns = ["T", "loss over", "score", "steps", "AdaM", "uniform", "difference", *(f"seed {seed}" for seed in seeds)]
+    return Table(f"Of {molecules:,} molecules, batch {training.batch_size}", columns, rows)
+
+
+def _published() -> Table:
+    rows: list[Row] = [
+        [times, far, _PUBLISHED_UNIFORM, f"{far - _PUBLISHED_UNIFORM:+.4f}"] for times, far in _PUBLISHED.items()
+    ]
+    return Table("Published, over the first five epochs", ["T", "AdaM", "uniform", "difference"], rows)
+
+
+def _chart(measured: Sequence[Measured], ends: Sequence[int]) -> Chart:
+    lines = []
+    for each in measured:
+        spreads = [spread_of([_difference(found).mean for found in runs.values()]) for _, _, runs in _bins(each, ends)]
+        lines.append(Line.of(each.name, ends, spreads))
+    return Chart("AdaM's masks minus uniform ones", "step", "difference in bonds", lines, [Level("uniform", 0.0)])
+
+
+def kinds_of_masks(times: Sequence[int], losses: Sequence[LossOver], scores: Sequence[Score]) -> list[Masking]:
+    """Every combination, each once."""
+    return [
+        Masking(times=t, loss=loss, score=score) for t, loss, score in dict.fromkeys(product(times, losses, scores))
+    ]

@@ -1,0 +1,39 @@
+"""Clustered errors against their definition, and against samples of a known mean."""
+
+import numpy as np
+import pytest
+
+from graphkin.reports.clusters import clustered_mean
+
+
+def test_clustered_errors() -> None:
+    """With one value a cluster it is the usual standard error; copies of values add nothing."""
+    values = np.array([1.0, 4.0, 2.0, 8.0, 5.0])
+    mean, error = clustered_mean(values, np.arange(5, dtype=np.int32))
+    assert mean == pytest.approx(4)
+    assert error == pytest.approx(np.std(values, ddof=1) / np.sqrt(5))
+    again = clustered_mean(values.repeat(3), np.arange(5, dtype=np.int32).repeat(3))
+    assert again == pytest.approx((mean, error))
+    holes = np.append(values, [np.nan, np.nan])
+    assert clustered_mean(holes, np.arange(7, dtype=np.int32)) == pytest.approx((mean, error))
+
+
+def test_of_one_cluster_there_is_no_error_and_of_no_value_no_mean() -> None:
+    one = clustered_mean(np.array([1.0, 3.0]), np.zeros(2, np.int32))
+    none = clustered_mean(np.full(2, np.nan), np.zeros(2, np.int32))
+    assert (one, str(one)) == ((2, None), "+2.0000")
+    assert (none, str(none)) == ((None, None), "–")
+
+
+def test_clustered_errors_cover_the_truth() -> None:
+    """500 samples of clusters with a shared effect: the true mean lies within two errors about 95 times in 100."""
+    random = np.random.default_rng(0)
+    covered = 0
+    for _ in range(500):
+        cluster = np.repeat(np.arange(40, dtype=np.int32), random.integers(1, 6, size=40))
+        values = random.normal(size=40)[cluster] + random.normal(size=len(cluster))
+        mean, error = clustered_mean(values, cluster)
+        assert mean is not None
+        assert error is not None
+        covered += abs(mean) < 2 * error
+    assert 0.90 < covered / 500 < 0.99

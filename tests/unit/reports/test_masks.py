@@ -1,0 +1,92 @@
+"""What is told of distances between masked atoms, from distances that are known."""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rdkit import Chem
+
+from graphkin.protocol.errors import Conflict
+from graphkin.reports import masks
+from graphkin.reports.masks import Measured, Training, kinds_of_masks
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.store import open_store
+from graphkin.store.base import Generation
+from graphkin.store.contract.hierarchies import Hierarchy
+from graphkin.trainer.pretraining.masking import Masking
+from graphkin.trainer.pretraining.spread import Distances
+
+
+def apart(*far: tuple[int, Sequence[float], Sequence[float]]) -> Distances:
+    """Of a molecule each: the step, the distances of adaptive masks, those of uniform ones."""
+    rows = [
+        (step, molecule, a, u)
+        for molecule, (step, adaptive, uniform) in enumerate(far)
+        for a, u in zip(adaptive, uniform, strict=True)
+    ]
+    step, molecule, adaptive, uniform = zip(*rows, strict=True)
+    return Distances(
+        np.array(step, np.int32),
+        np.array(molecule, np.int32),
+        np.array(adaptive, np.float32),
+        np.array(uniform, np.float32),
+    )
+
+
+def training(ends: Sequence[int], batch_size: int = 8, bf16: bool = False, work: Path | None = None) -> Training:
+    return Training(ends, batch_size, bf16, "cpu", work)
+
+
+@pytest.fixture(scope="module")
+def molecules(generation: Callable[..., Generation], nci_molecules: list[Chem.Mol]) -> Generation:
+    return generation(nci_molecules[:30], resolve(threshold=0.5))
+
+
+def test_bins_of_steps_over_seeds() -> None:
+    """One seed clusters before step 400 and spreads from there on; the other stays as uniform masks are, on average."""
+    known = {
+        0: apart((399, [1, 1], [2, 4]), (399, [3], [2]), (400, [5], [2]), (799, [9], [np.nan])),
+        1: apart((0, [2], [1]), (1, [1], [2]), (400, [2], [1]), (401, [1], [2])),
+    }
+
+    made = masks.told([Measured(Masking(score="kl"), known)], training([400, 800]), 20)
+    assert made.seeds == [0, 1]
+    (kind,) = made.measured["masks"]
+    early, late = kind["bins"]
+    assert [(each["first"], each["last"]) for each in kind["bins"]] == [(0, 400), (400, 800)]
+    assert [run["mean"] for run in early["runs"]] == pytest.approx([(-1 - 3 + 1) / 3, 0])
+    assert [run["mean"] for run in late["runs"]] == pytest.approx([3, 0])
+    assert late["runs"][0]["adaptive"] == 7, "an atom whose uniform partner is alone counts in AdaM's own mean"
+    (first, second), *_ = ([row[4:7] for row in table.rows] for table in made.tables)
+    assert first[:2] == pytest.approx([(1 + 1 + 3 + 2 + 1) / 5, (2 + 4 + 2 + 1 + 2) / 5])
+    assert second[0] == pytest.approx((5 + 9 + 2 + 1) / 4)
+    assert str(first[2]).startswith("-0.6000 ± ")
+    (line,) = made.charts[0].lines
+    assert list(line.x) == [400, 800]
+    assert list(line.y) == pytest.approx([-0.5, 1.5])
+
+
+def test_a_file_for_everything_that_decides_a_run(molecules: Generation, tmp_path: Path) -> None:
+    kinds = kinds_of_masks([3, 5, 3], ["all", "masked"], ["softmax", "kl"])
+    assert len(kinds) == 8
+    trainings = [
+        training(ends, batch_size, bf16, tmp_path)
+        for ends, batch_size, bf16 in (([400], 8, False), ([800], 8, False), ([400], 16, False), ([400], 8, True))
+    ]
+    paths = {
+        each.path(molecules, kind, seed, size)
+        for each in trainings
+        for kind in kinds
+        for seed in (0, 1)
+        for size in (20, 30)
+    }
+    assert len(paths) == len(trainings) * len(kinds) * 4
+
+
+def test_graphs_have_no_atoms_to_mask(graphs: Hierarchy, tmp_path: Path) -> None:
+    with open_store(tmp_path, create=True) as store:
+        graphs.publish(store, "graphs")
+        with store.open("graphs") as opened, pytest.raises(Conflict, match="no atoms to mask"):
+            masks.report(opened, 20, [Masking()], training([1]), 1, 0, lambda *_: nullcontext(lambda _: None))

@@ -1,0 +1,171 @@
+"""Do AdaM's masks spread? Distances between masked atoms while a model trains, beside uniform ones (T17, method.md I).
+
+The distance is that in bonds from a masked atom to the nearest other masked atom of its molecule; where the molecule
+has no other, the atom does not count.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from graphkin.trainer.features.corpus import MASK, Corpus
+from graphkin.trainer.feed.source import Epoch
+from graphkin.trainer.model.batch import Assembler, Batch
+from graphkin.trainer.model.device import chosen_device
+from graphkin.trainer.pretraining.checkpoint import Checkpoint
+from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.masking import Units
+from graphkin.trainer.pretraining.plan import Plan
+from graphkin.trainer.pretraining.pretrain import Clock, Trainer
+from graphkin.trainer.pretraining.schedule import learning_rate
+
+
+class Distances(NamedTuple):
+    """Of masked atoms, each array (M,): at which step, of which molecule, AdaM's distance, and that of a uniformly
+    masked atom of the same molecule. NaN where the molecule has no other masked atom."""
+
+    step: NDArray[np.int32]
+    molecule: NDArray[np.int32]
+    adaptive: NDArray[np.float32]
+    uniform: NDArray[np.float32]
+
+    def between(self, first: int, last: int) -> "Distances":
+        """Those of steps `first` to `last` - 1."""
+        there = (self.step >= first) & (self.step < last)
+        return Distances(self.step[there], self.molecule[there], self.adaptive[there], self.uniform[there])
+
+
+def joined(parts: Sequence[Distances]) -> Distances:
+    return Distances(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def measure(
+    config: PretrainConfig, corpus: Corpus, path: Path | None, device: str, advance: Callable[[int], object]
+) -> Distances:
+    """Train for `config.max_steps` steps, with its masks, and compare those of every step with uniform ones.
+
+    path     where the run and what it has measured are kept after each epoch, so that one that was killed goes on;
+             None keeps nothing. It must be of the same options and corpus.
+    advance  is told of steps done.
+    """
+    trainer = Trainer(config, Assembler(corpus, chosen_device(device)))
+    kept = Kept(path, trainer)
+    advance(kept.steps)
+    for steps in epochs(config, corpus, trainer, kept):
+        advance(steps)
+    return joined(kept.distances)
+
+
+def epochs(config: PretrainConfig, corpus: Corpus, trainer: Trainer, kept: "Kept") -> Iterator[int]:
+    """The steps of each epoch that is left, once it is kept; the last may be cut."""
+    masked, clock = _Masked(), Clock()
+    trainer.objective.encoder.register_forward_pre_hook(masked)
+    generator = torch.Generator(next(trainer.objective.parameters()).device)
+    nothing = np.empty((corpus.size, 0), np.int32)
+    steps = config.max_steps or 0
+    while kept.steps < steps:
+        epoch, done = len(kept.distances), kept.steps
+        generator.manual_seed(int(np.random.SeedSequence((config.draws.seed, epoch)).generate_state(1)[0]))
+        plan = Plan(config, epoch, Epoch(nothing, nothing))
+        found = []
+        for step in range(done, min(done + plan.steps, steps)):
+            draw = plan.draw(step - done)
+            rate = learning_rate(config.optimization, step, steps, plan.steps, len(draw.anchors))
+            trainer.step(step, rate, draw, clock)
+            found.append(distances(step, masked.batch, draw.anchors, generator))
+        kept.add(joined(found), len(found), plan.steps)
+        yield len(found)
+
+
+class _Masked:
+    """Keeps the batch that an encoder was last trained on: a masked one. Scoring, without gradients, is no training."""
+
+    batch: Batch
+
+    def __call__(self, module: torch.nn.Module, inputs: tuple[Batch]) -> None:  # noqa: ARG002
+        if torch.is_grad_enabled():
+            (self.batch,) = inputs
+
+
+class Kept:
+    """A run and what it has measured, epoch by epoch; with a path also in that file, from which it goes on."""
+
+    def __init__(self, path: Path | None, trainer: Trainer) -> None:
+        self._path = path
+        self._trainer = trainer
+        self.steps = 0
+        self.distances: list[Distances] = []
+        if path is not None and path.exists():
+            found = torch.load(path, map_location="cpu")
+            done = Checkpoint(**found["trainer"])
+            trainer.restore(done)
+            self.steps = done.steps
+            self.distances = [Distances(*(column.numpy() for column in columns)) for columns in found["distances"]]
+
+    def add(self, found: Distances, steps: int, epoch_steps: int) -> None:
+        """An epoch of `epoch_steps`, of which so many steps were made."""
+        self.steps += steps
+        self.distances.append(found)
+        if self._path is None:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        partial = self._path.with_suffix(".partial")
+        columns = [tuple(torch.from_numpy(column) for column in each) for each in self.distances]
+        done = self._trainer.checkpoint(self.steps, epoch_steps, 0)
+        torch.save({"trainer": vars(done), "distances": columns}, partial)
+        partial.rename(self._path)
+
+
+def distances(step: int, batch: Batch, ids: NDArray[np.int32], generator: torch.Generator) -> Distances:
+    """Of the masked batch of a step, ids (B,) being its molecules.
+
+    A uniform mask has as many atoms of every molecule, so the masked atoms of a molecule pair up, in any order.
+    """
+    mask = batch.atom_type == MASK
+    uniform = uniform_like(mask, batch, generator)
+    molecule = torch.from_numpy(ids).to(mask.device)[batch.graph[mask]].int()
+    found = masked_distance(batch, mask)[mask], masked_distance(batch, uniform)[uniform]
+    columns = (torch.full_like(molecule, step), molecule, *(each.float() for each in found))
+    return Distances(*(column.cpu().numpy() for column in columns))
+
+
+def uniform_like(mask: Tensor, batch: Batch, generator: torch.Generator) -> Tensor:
+    """A uniform mask, (N,) bool, with as many atoms of every graph as `mask`: what T17 compares with (method.md I)."""
+    counts = torch.zeros(batch.graphs, dtype=torch.long, device=mask.device).index_add_(0, batch.graph, mask.long())
+    return Units.of("per_graph", batch).pick(torch.zeros(len(mask), device=mask.device), counts, generator)
+
+
+def masked_distance(batch: Batch, mask: Tensor) -> Tensor:
+    """(N,): the shortest-path distance in bonds from each masked atom to the nearest other masked atom (T17).
+
+    NaN where the atom is not masked, and where no other masked atom can be reached.
+    """
+    source, target = batch.edge_index
+    distance, nearest = _nearest_masked(source, target, mask)
+    # The shortest path to another masked atom leaves, somewhere, the atoms that are nearest to its start.
+    leaves = nearest[source] != nearest[target]
+    length = torch.where(leaves, distance[source] + 1 + distance[target], torch.inf)
+    reached = nearest[source].clamp_min(0)  # -1: no masked atom there, and infinitely far
+    shortest = torch.full_like(distance, torch.inf).scatter_reduce(0, reached, length, "amin")
+    return torch.where(mask & shortest.isfinite(), shortest, torch.nan)
+
+
+def _nearest_masked(source: Tensor, target: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The distance of every atom to its nearest masked atom, and which that is; infinity and -1 if there is none."""
+    atoms = torch.arange(len(mask), device=mask.device)
+    distance = torch.where(mask, 0.0, torch.inf).to(torch.float64)
+    nearest = torch.where(mask, atoms, -1)
+    while True:
+        offered = distance[source] + 1
+        shorter = torch.full_like(distance, torch.inf).scatter_reduce(0, target, offered, "amin")
+        improved = shorter < distance
+        if not improved.any():
+            return distance, nearest
+        by = torch.where(offered == shorter[target], nearest[source], -1)
+        offer = torch.full_like(nearest, -1).scatter_reduce(0, target, by, "amax")
+        distance, nearest = torch.where(improved, shorter, distance), torch.where(improved, offer, nearest)
