@@ -37,14 +37,22 @@ Replay = Mapping[str, Reply | Exception]
 
 
 @pytest.fixture(scope="module")
-def replay(request: pytest.FixtureRequest, server: Server, known: Mapping[str, str]) -> Replay:
-    """What came back for all the requests that this run is about."""
-    chosen: list[Any] = [
+def chosen(request: pytest.FixtureRequest) -> list[Request]:
+    """All the requests that this run is about."""
+    return [
         item.callspec.params["case"]
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.originalname == "test_request"
     ]
 
+
+@pytest.fixture(scope="module")
+def replay(chosen: list[Request], server: Server, known: Mapping[str, str]) -> Replay:
+    """What came back for each."""
+    return _replayed(chosen, server, known)
+
+
+def _replayed(chosen: list[Request], server: Server, known: Mapping[str, str]) -> Replay:
     def ask(case: Request) -> Reply | Exception:
         try:
             return exchange(server.address, case.bytes(known), case.method)
@@ -92,12 +100,23 @@ def test_its_memory_is_bounded(server: Server, replay: Replay) -> None:
     assert server.peak < MOST_MEMORY
 
 
-def test_its_event_loop_was_never_blocked(server: Server, replay: Replay) -> None:
-    """As the server measures it: every lag is in the bucket of the longest that is allowed."""
+def test_its_event_loop_is_never_blocked(
+    chosen: list[Request], server: Server, known: Mapping[str, str], replay: Replay
+) -> None:
+    """As it measures itself. Others on the machine may hold it up once: what does so twice is one of the requests."""
+    measured, late = _lags(server)
+    assert measured > 0
+    if late:
+        _replayed(chosen, server, known)
+        assert _lags(server)[1] == late
+
+
+def _lags(server: Server) -> tuple[float, float]:
+    """How many were measured, and how many of them were longer than is allowed."""
     metrics = server.ask("/metrics")[1].decode()
     lags = dict(re.findall(r"^graphkin_event_loop_lag_seconds_(\S+) (\S+)$", metrics, re.MULTILINE))
-    assert float(lags["count"]) > 0
-    assert lags[f'bucket{{le="{LONGEST_LAG}"}}'] == lags["count"]
+    measured = float(lags["count"])
+    return measured, measured - float(lags[f'bucket{{le="{LONGEST_LAG}"}}'])
 
 
 def _documented(case: Request) -> set[int]:
