@@ -20,6 +20,7 @@ _MEASURES = {
     "target": "similarity to the target",
     "joined": "pairs of positives joined by an edge",
 }
+_ORDERS: Sequence[PolicyName] = ("first_order", "second_order")
 _PUBLISHED: Mapping[PolicyName, Mapping[str, Spread]] = {
     "first_order": {
         "among": Spread(0.4552, 0.0026),
@@ -37,7 +38,7 @@ _NOTE = (
     "Of what is drawn for a target, only its first-order neighbours are kept, each once: a draw of the second order "
     "also finds items that are two edges away. All pairs of a run count alike, and similarities are computed, also of "
     "pairs without an edge; where a cap left edges out, these can be similar too. Targets are random items with "
-    "neighbours. The paper does not say how many it draws, so the published row stands beside each."
+    "neighbours. The paper does not say how many molecules it draws, so its row stands beside each number of draws."
 )
 
 
@@ -63,15 +64,14 @@ def report(generation: Generation, targets: int, samples: Sequence[int], runs: i
     graph, search, sampler = generation.graph(), kind_of(generation).search(generation), generation.sampler()
     linked = np.flatnonzero(graph.degrees()).astype(np.int32)
     seeds, count = range(seed, seed + runs), min(targets, len(linked))
+    published = _PUBLISHED if generation.manifest.kind == "molecule" else {}
 
     def drawn(order: PolicyName, sample: int, seed: int) -> Drawn:
         chosen = np.random.default_rng(seed).choice(linked, count, replace=False)
         positives = sampler.positives(chosen, Policy.of(order, k=sample), seed, 0).positives
         return _drawn(graph, search, chosen, positives)
 
-    found = {
-        (order, sample): [drawn(order, sample, each) for each in seeds] for sample in samples for order in _PUBLISHED
-    }
+    found = {(order, sample): [drawn(order, sample, each) for each in seeds] for sample in samples for order in _ORDERS}
     spreads = {
         key: {name: spread_of([getattr(run, name) for run in runs]) for name in _MEASURES}
         for key, runs in found.items()
@@ -90,9 +90,9 @@ def report(generation: Generation, targets: int, samples: Sequence[int], runs: i
                 }
                 for (order, sample), runs in found.items()
             ],
-            "published": {order: _plain(row) for order, row in _PUBLISHED.items()},
+            "published": {order: _plain(row) for order, row in published.items()},
         },
-        charts=[_chart(name, samples, spreads) for name in _MEASURES],
+        charts=[_chart(name, samples, spreads, published) for name in _MEASURES],
         tables=[
             Table(
                 f"Neighbours among the draws for {count:,} targets a run",
@@ -102,7 +102,7 @@ def report(generation: Generation, targets: int, samples: Sequence[int], runs: i
                         [_called(order), sample, *row.values(), sum(run.kept for run in found[order, sample])]
                         for (order, sample), row in spreads.items()
                     ),
-                    *([f"{_called(order)}, published", None, *row.values(), None] for order, row in _PUBLISHED.items()),
+                    *([f"{_called(order)}, published", None, *row.values(), None] for order, row in published.items()),
                 ],
             )
         ],
@@ -137,12 +137,15 @@ def _plain(spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
 
 
 def _chart(
-    name: str, samples: Sequence[int], spreads: Mapping[tuple[PolicyName, int], Mapping[str, Spread | None]]
+    name: str,
+    samples: Sequence[int],
+    spreads: Mapping[tuple[PolicyName, int], Mapping[str, Spread | None]],
+    published: Mapping[PolicyName, Mapping[str, Spread]],
 ) -> Chart:
     lines = [
-        Line.of(_called(order), samples, [spreads[order, sample][name] for sample in samples]) for order in _PUBLISHED
+        Line.of(_called(order), samples, [spreads[order, sample][name] for sample in samples]) for order in _ORDERS
     ]
-    levels = [Level(f"{_called(order)}, published", row[name].mean) for order, row in _PUBLISHED.items()]
+    levels = [Level(f"{_called(order)}, published", row[name].mean) for order, row in published.items()]
     y_label = "share of pairs" if name == "joined" else "mean similarity"
     return Chart(_MEASURES[name].capitalize(), "draws for a target", y_label, lines, levels)
 

@@ -1,6 +1,8 @@
 """First and second order: all neighbours, by RDKit and NetworkX; one draw, by the laws that they are drawn by."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -10,8 +12,11 @@ from rdkit import Chem
 
 from graphkin.protocol.errors import Conflict
 from graphkin.reports import orders
+from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
+from graphkin.store import open_store
 from graphkin.store.base import Generation
+from graphkin.store.contract.hierarchies import Hierarchy
 
 COUNT, THRESHOLD, RUNS = 60, 0.3, 60
 
@@ -70,3 +75,16 @@ def test_one_draw_follows_its_law(whole: Generation, exact: np.ndarray) -> None:
 def test_without_edges(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
     with pytest.raises(Conflict, match="no edges"):
         orders.report(generation(molecules[:3], resolve(threshold=1.0)), 10, [5], runs=1, seed=0)
+
+
+def test_published_figures_are_of_molecules(whole: Generation, hierarchy: type[Hierarchy], tmp_path: Path) -> None:
+    paths = [json.dumps({"num_nodes": n, "edges": [[v, v + 1] for v in range(n - 1)]}) for n in (5, 6)]
+    items: list[dict[str, Any]] = [{"smiles": None, "inchikey": None, "names": [], "structure": text} for text in paths]
+    recipe = resolve_graphs().model_dump(mode="json")
+    with open_store(tmp_path, create=True) as store:
+        hierarchy(items, {(0, 1): 0.9}, kind="graph", rdkit=None, recipe=recipe).publish(store, "paths")
+        with store.open("paths") as graphs:
+            made = [orders.report(each, 10, [1], runs=1, seed=0) for each in (whole, graphs)]
+    assert [len(each.measured["published"]) for each in made] == [2, 0]
+    assert [len(each.tables[0].rows) for each in made] == [4, 2]
+    assert [len(chart.levels) for each in made for chart in each.charts] == [2] * 3 + [0] * 3
