@@ -39,11 +39,12 @@ Replay = Mapping[str, Reply | Exception]
 @pytest.fixture(scope="module")
 def chosen(request: pytest.FixtureRequest) -> list[Request]:
     """All the requests that this run is about."""
-    return [
+    cases: list[Any] = [
         item.callspec.params["case"]
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.originalname == "test_request"
     ]
+    return cases
 
 
 @pytest.fixture(scope="module")
