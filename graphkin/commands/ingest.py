@@ -106,9 +106,11 @@ def molecules(
     molecule are rejected with a reason and kept: see `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
+    from graphkin.similarity.molecules.recipe import resolve_flat
 
     read = ReadOptions(format=format, structure_column=smiles_column, name_column=name_column)
-    _ingest(resolve_recipe(preset, recipe_options), read, max_atoms, **running)
+    recipe = resolve_flat(preset, standardise=recipe_options.pop("standardise") or None, **recipe_options)
+    _ingest(recipe, read, max_atoms, **running)
 
 
 @ingest.command()
@@ -284,14 +286,3 @@ def _ingest(
         f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}{capped}\n"
         f"  seconds: {json.dumps(manifest.times)}"
     )
-
-
-def resolve_recipe(preset: str, given: dict[str, Any]) -> Any:
-    """The recipe of a preset with the command line's options over it."""
-    from graphkin.similarity.molecules.recipe import resolve
-
-    fingerprint = {
-        "name": given.pop("fingerprint"),
-        **{key: given.pop(key) for key in ("radius", "bits", "chirality")},
-    }
-    return resolve(preset, fingerprint=fingerprint, **{key: value for key, value in given.items() if value != ()})

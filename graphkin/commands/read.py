@@ -129,11 +129,11 @@ def neighbors(
     as_json: bool,
 ) -> None:
     """Show the stored neighbours of one item, most similar first."""
-    from graphkin.answers import neighbors_of
+    from graphkin.answers import item_of, neighbors_of
     from graphkin.store import open_store
 
     with open_store(store_location) as store, store.open(collection, generation) as opened:
-        answer = neighbors_of(opened, _the_item(opened, smiles, name, id), min_similarity, limit)
+        answer = neighbors_of(opened, item_of(opened, id, smiles, name), min_similarity, limit)
     if as_json:
         _print_json(answer)
         return
@@ -141,30 +141,6 @@ def neighbors(
     click.echo(_line(item))
     click.echo(f"{len(answer['neighbors'])} of {answer['total']} neighbours" + (", capped" if answer["capped"] else ""))
     _show_hits(answer["neighbors"])
-
-
-def _the_item(opened: "Generation", smiles: str | None, name: str | None, id: int | None) -> int:
-    """The id of the one item asked for. Raises `NotFound`, and `InvalidInput` for a name that several items share."""
-    from graphkin.protocol.errors import InvalidInput, NotFound
-    from graphkin.similarity.kinds import recipe_of
-    from graphkin.similarity.query import read_structure
-
-    if sum(given is not None for given in (smiles, name, id)) != 1:
-        raise click.UsageError("give exactly one of --smiles, --name, --id")
-    if id is not None:
-        return id
-    if smiles is not None:
-        canonical = read_structure(recipe_of(opened), smiles=smiles).text
-        found = opened.find("smiles", canonical)
-        hint = "`graphkin search` finds what is similar to any structure"
-    else:
-        found = opened.find("name", name or "")
-        hint = "names are matched exactly"
-    if not found:
-        raise NotFound(f"no such item in {opened.collection!r}", given=smiles or name, hint=hint)
-    if len(found) > 1:
-        raise InvalidInput("several items share this name", given=name, expected=f"--id with one of {found}")
-    return found[0]
 
 
 def _show_hits(hits: list[dict[str, Any]]) -> None:
