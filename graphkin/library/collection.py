@@ -3,6 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
@@ -12,14 +13,18 @@ import pyarrow as pa
 
 from graphkin.answers import refusing
 from graphkin.library.table import Table
-from graphkin.protocol.errors import require
+from graphkin.protocol.errors import InvalidInput, require
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import SearchBody
 from graphkin.protocol.values import PolicyName
 from graphkin.store.records import Float32, Int32, Int64
 
 if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
     from graphkin.client.options import PolicyOptions
+    from graphkin.trainer.features.corpus import Corpus
+    from graphkin.trainer.geometric import Drawn, PositivesFeed
 
 _FIXED = ("id", "smiles", "structure", "names", "inchikey")
 
@@ -46,6 +51,7 @@ class Collection(ABC):
     def __init__(self, name: str, manifest: Manifest) -> None:
         self.name = name
         self.manifest = manifest
+        self._corpus: Corpus | None = None
 
     @property
     def kind(self) -> str:
@@ -148,6 +154,47 @@ class Collection(ABC):
         for batch in self.items(columns=[name]).arrow.to_batches():
             yield batch[name].to_pylist()
 
+    def to_pyg(self, *, workers: int = 1) -> "list[Data]":
+        """Every item as a graph of PyTorch Geometric, in id order, with the features that the trainer learns from;
+        `graphkin.trainer.geometric.graphs` says which. Needs the extra `trainer`.
+
+        workers: processes that read SMILES; more than one only under `if __name__ == "__main__":`.
+        """
+        with _needing_torch():
+            from graphkin.trainer.geometric import graphs
+
+            return graphs(self._features(workers))
+
+    def feed(
+        self,
+        policy: PolicyName = "first_order",
+        *,
+        batch_size: int = 256,
+        seed: int = 0,
+        workers: int = 1,
+        **parameters: "Unpack[PolicyOptions]",
+    ) -> "PositivesFeed":
+        """Batches of anchors and of their positives, epoch by epoch, for `DataLoader(feed, batch_size=None)`.
+
+        Drawn as `positives` draws them, of features as `to_pyg` has them. Needs the extra `trainer`.
+        """
+        with _needing_torch():
+            from graphkin.trainer.geometric import Drawn, PositivesFeed
+
+            def draw(anchors: Int32, epoch: int) -> "Drawn":
+                drawn = self.positives(anchors, policy, seed=seed, epoch=epoch, **parameters).arrow.combine_chunks()
+                positives = drawn["positives"].combine_chunks().flatten().to_numpy()
+                return Drawn(drawn["anchor"].to_numpy(), positives.reshape(len(anchors), -1))
+
+            return PositivesFeed(self._features(workers), draw, batch_size, seed)
+
+    def _features(self, workers: int) -> "Corpus":
+        if self._corpus is None:
+            from graphkin.trainer.feed.kinds import features
+
+            self._corpus = features(self, workers)
+        return self._corpus
+
     @abstractmethod
     def _search(self, asked: SearchBody) -> Found: ...
 
@@ -205,6 +252,16 @@ class Collection(ABC):
         }
         rows = "".join(f"<tr><th>{name}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
         return f"<table><caption>{escape(self.name)}</caption>{rows}</table>"
+
+
+@contextmanager
+def _needing_torch() -> Iterator[None]:
+    """A missing package is an `InvalidInput` that says which extra brings it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        hint = "pip install 'graphkin[trainer]', or '.[trainer]' in a clone"
+        raise InvalidInput(f"graphs of PyTorch Geometric need {error.name}", hint=hint) from error
 
 
 class Collections(ABC):

@@ -11,6 +11,7 @@ import pytest
 from rdkit import Chem
 
 import graphkin
+import graphkin.trainer.geometric  # before PyTorch Geometric, whose import warns of what it does
 from graphkin.library import Collection
 from graphkin.store import open_store
 from graphkin.store.transfer import copy_generation
