@@ -20,8 +20,6 @@ from graphkin.protocol.values import PolicyName
 from graphkin.store.records import Float32, Int32, Int64
 
 if TYPE_CHECKING:
-    from torch_geometric.data import Data
-
     from graphkin.client.options import PolicyOptions
     from graphkin.trainer.features.corpus import Corpus
     from graphkin.trainer.geometric import Drawn, PositivesFeed
@@ -154,8 +152,8 @@ class Collection(ABC):
         for batch in self.items(columns=[name]).arrow.to_batches():
             yield batch[name].to_pylist()
 
-    def to_pyg(self, *, workers: int = 1) -> "list[Data]":
-        """Every item as a graph of PyTorch Geometric, in id order, with the features that the trainer learns from;
+    def to_pyg(self, *, workers: int = 1) -> list[Any]:
+        """Every item as a `torch_geometric.data.Data`, in id order, with the features that the trainer learns from;
         `graphkin.trainer.geometric.graphs` says which. Needs the extra `trainer`.
 
         workers: processes that read SMILES; more than one only under `if __name__ == "__main__":`.
