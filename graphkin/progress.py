@@ -24,6 +24,9 @@ class _Bars(Progress):
         with tqdm(total=total, desc=name, unit=unit or "it", unit_scale=True, file=sys.stderr, leave=True) as bar:
             yield bar.update
 
+    def note(self, text: str) -> None:
+        tqdm.write(text, file=sys.stderr)
+
 
 class _Lines(Progress):
     @contextmanager
@@ -32,6 +35,9 @@ class _Lines(Progress):
         yield lambda _: None
         size = "" if total is None else f" {total:,} {unit}"
         click.echo(f"{name}:{size} {time.perf_counter() - begin:.1f} s", err=True)
+
+    def note(self, text: str) -> None:
+        click.echo(text, err=True)
 
 
 def terminal_progress() -> Progress:

@@ -89,7 +89,12 @@ def ingest() -> None:
 @click.option(
     "--name-column",
     metavar="COLUMN",
-    help="Column with the name.  [default: id, in any case, if there is one; SDF: the title line]",
+    help="Column with the name.  [default: id, Compound ID, name and the like, if there is one; SDF: the title line]",
+)
+@click.option(
+    "--delimiter",
+    type=click.Choice(["comma", "tab", "semicolon", "pipe", "space"]),
+    help="What separates the cells of a table.  [default: told by the header of .csv; .tsv: tab]",
 )
 def molecules(
     preset: str,
@@ -97,6 +102,7 @@ def molecules(
     format: str | None,
     smiles_column: str | None,
     name_column: str | None,
+    delimiter: Any,
     running: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
@@ -108,7 +114,7 @@ def molecules(
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.molecules.recipe import resolve_flat
 
-    read = ReadOptions(format=format, structure_column=smiles_column, name_column=name_column)
+    read = ReadOptions(format=format, structure_column=smiles_column, name_column=name_column, delimiter=delimiter)
     recipe = resolve_flat(preset, standardise=recipe_options.pop("standardise") or None, **recipe_options)
     _ingest(recipe, read, max_atoms, **running)
 

@@ -24,6 +24,7 @@ def ingest(
     format: str | None = None,
     smiles_column: str | None = None,
     name_column: str | None = None,
+    delimiter: Literal["comma", "tab", "semicolon", "pipe", "space"] | None = None,
     max_rejected: float = 0.1,
     workers: int | None = None,
     **recipe: Any,
@@ -33,7 +34,8 @@ def ingest(
     store       a folder, made if there is none, or neo4j://HOST.
     threshold   smallest similarity, inclusive; by default 0.4, and 0 for graphs and nodes.
     format      by default told by the file's name.
-    smiles_column, name_column  of tables; by default smiles, and id if there is one.
+    smiles_column, name_column  of tables; by default smiles, and id, Compound ID, name and the like if there is one.
+    delimiter   of tables; by default told by the header of .csv.
     max_rejected  share of records that may be no molecule or graph; beyond it nothing is published.
     workers     processes and threads; by default as many as there are cores.
     recipe      options of `graphkin ingest molecules|graphs|nodes`, such as fingerprint="rdkit", bits=1024, top_k=20,
@@ -46,7 +48,7 @@ def ingest(
     from graphkin.ingest.readers import ReadOptions
     from graphkin.store import open_store
 
-    read = ReadOptions(format=format, structure_column=smiles_column, name_column=name_column)
+    read = ReadOptions(format=format, structure_column=smiles_column, name_column=name_column, delimiter=delimiter)
     options = pipeline.IngestOptions(read=read, max_rejected=max_rejected, workers=workers or os.cpu_count() or 1)
     given = [os.fspath(file) for file in ([files] if isinstance(files, str | PathLike) else files)]
     resolved = _recipe(kind, preset, {"threshold": threshold, **recipe})

@@ -64,7 +64,7 @@ def open_source(path: str, writings: Mapping[str, str], options: ReadOptions, st
         else:
             with readable(path, raw):
                 column = options.structure_column or writings[format]
-                read = _batches(path, format, column, raw, bytes_total, options.name_column, resources)
+                read = _batches(path, format, column, raw, bytes_total, options, resources)
         return Source(path, writings[format], bytes_total, read, raw, resources.pop_all())
 
 
@@ -97,15 +97,15 @@ def _batches(
     column: str,
     raw: Raw,
     bytes_total: int | None,
-    name_column: str | None,
+    options: ReadOptions,
     resources: ExitStack,
 ) -> Iterator[pa.RecordBatch]:
     stream, gzipped = inflate(path, raw, "at least one record", whole=format in WHOLE)
     if format != "parquet":
-        return batches(_records(path, format, stream, column, name_column))
+        return batches(_records(path, format, stream, column, options))
     seekable = bytes_total is not None and not gzipped
     content = resources.enter_context(pa.OSFile(path)) if seekable else spooled(stream, resources)
-    parquet = ParquetRecords(path, content, column, name_column)
+    parquet = ParquetRecords(path, content, column, options.name_column)
     return _followed(batches(parquet), raw, bytes_total, parquet.rows)
 
 
@@ -119,10 +119,10 @@ def _followed(
             raw.read_to(bytes_total * batch["line"][-1].as_py() // rows)
 
 
-def _records(path: str, format: str, stream: IO[bytes], column: str, name_column: str | None) -> Iterator[Record]:
+def _records(path: str, format: str, stream: IO[bytes], column: str, options: ReadOptions) -> Iterator[Record]:
     match format:
         case "sdf":
-            return read_sdf(path, stream, name_column)
+            return read_sdf(path, stream, options.name_column)
         case "smi":
             return read_smi(read_lines(stream))
         case "jsonl":
@@ -131,4 +131,5 @@ def _records(path: str, format: str, stream: IO[bytes], column: str, name_column
             from graphkin.ingest.readers.graphml import read_graphml  # NetworkX takes its time to be imported
 
             return read_graphml(path, stream)
-    return read_delimited(path, read_lines(stream), DELIMITERS[format], column, name_column)
+    delimiter = options.delimiter or DELIMITERS[format]
+    return read_delimited(path, read_lines(stream), delimiter, column, options.name_column)

@@ -9,7 +9,8 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 
-from graphkin.ingest.readers.delimited import DELIMITERS, Delimiter, read_delimited
+from graphkin.ingest.readers.columns import Delimiter
+from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
 from graphkin.ingest.readers.edgelist import Fault, NamedEdges, read_edgelist
 from graphkin.ingest.readers.formats import WHOLE, extension, told
 from graphkin.ingest.readers.labels import Labels
@@ -171,7 +172,7 @@ def _numbered(names: range) -> _Nodes:
 
 
 def _table(
-    path: str, stream: IO[bytes], delimiter: Delimiter, columns: tuple[str | None, str | None]
+    path: str, stream: IO[bytes], delimiter: Delimiter | None, columns: tuple[str | None, str | None]
 ) -> Iterator[NamedEdges]:
     source, target = (given or usual for given, usual in zip(columns, ("source", "target"), strict=True))
     records = read_delimited(path, read_lines(stream), delimiter, source, target, _CHOSEN_BY)
