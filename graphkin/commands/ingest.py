@@ -108,8 +108,8 @@ def molecules(
 ) -> None:
     """Ingest molecules from FILE... and publish a generation of the collection.
 
-    Files are .smi .txt .smiles .csv .tsv .sdf .parquet, each also gzipped; "-" is standard input. Records that are no
-    molecule are rejected with a reason and kept: see `graphkin info --rejections`.
+    Files are .smi .smiles .cxsmiles .txt .csv .tsv .sdf .sd .parquet, each also compressed (.gz .bz2 .xz .zst); "-" is
+    standard input. Records that are no molecule are rejected with a reason and kept: see `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.molecules.recipe import resolve_flat
@@ -158,9 +158,9 @@ def graphs(preset: str, max_nodes: int, format: str | None, running: dict[str, A
     """Ingest attribute-less graphs from FILE... and publish a generation of the collection.
 
     FILE is a collection in TUDataset's layout (.zip, or a folder), GraphML (.graphml), or JSON Lines (.jsonl, one
-    {"name": ..., "edges": [[0, 1], ...], "num_nodes": ...} a line); the last two also gzipped; "-" is standard input.
-    Self-loops and repeated edges are dropped and counted. What is no graph is rejected with a reason and kept: see
-    `graphkin info --rejections`.
+    {"name": ..., "edges": [[0, 1], ...], "num_nodes": ...} a line); the last two also compressed (.gz .bz2 .xz .zst);
+    "-" is standard input. Self-loops and repeated edges are dropped and counted. What is no graph is rejected with a
+    reason and kept: see `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.graphs.recipe import resolve_graphs
@@ -236,10 +236,10 @@ def nodes(
     """Ingest the nodes of big graphs from FILE... and publish a generation of the collection.
 
     Each FILE is one big graph, or several in GraphML: edge lists (.edgelist .edges .txt, `source target [weight]`),
-    tables (.csv .tsv), GraphML, Matrix Market (.mtx), compressed sparse rows (.npz); each also gzipped; "-" is standard
-    input. A node is compared by the subgraph that random walks with restart find around it. Directions and weights do
-    not count; self-loops and repeated edges are dropped; isolated nodes, and lines that are no edge, are rejected with
-    a reason and kept: see `graphkin info --rejections`.
+    tables (.csv .tsv), GraphML, Matrix Market (.mtx), compressed sparse rows (.npz); each also compressed (.gz .bz2 .xz
+    .zst); "-" is standard input. A node is compared by the subgraph that random walks with restart find around it.
+    Directions and weights do not count; self-loops and repeated edges are dropped; isolated nodes, and lines that are
+    no edge, are rejected with a reason and kept: see `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.nodes.recipe import resolve_nodes

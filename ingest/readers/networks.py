@@ -16,7 +16,7 @@ from graphkin.ingest.readers.formats import WHOLE, extension, told
 from graphkin.ingest.readers.labels import Labels
 from graphkin.ingest.readers.lines import read_lines
 from graphkin.ingest.readers.matrices import MAX_NODES, read_matrix_market, read_npz
-from graphkin.ingest.readers.raw import Raw, inflate, readable, spooled
+from graphkin.ingest.readers.raw import Raw, readable, spooled, unpacked
 from graphkin.ingest.readers.records import Record, batches, faulted
 from graphkin.ingest.readers.source import ReadOptions, Source, opened
 from graphkin.protocol.errors import InvalidInput
@@ -54,7 +54,7 @@ def open_network(path: str, recipe: NodeRecipe, options: ReadOptions, labels: st
         raw, bytes_total = opened(path, None, resources)
         beside, said = _labels(labels, options.label_column, resources) if labels else (None, None)
         with readable(path, raw):
-            stream, _ = inflate(path, raw, "at least one edge", whole=format in WHOLE)
+            stream, _ = unpacked(path, raw, "at least one edge", whole=format in WHOLE)
             if format == "npz":
                 stream = spooled(stream, resources)
             read = read_network(path, stream, format, (options.source_column, options.target_column))
@@ -66,7 +66,7 @@ def open_network(path: str, recipe: NodeRecipe, options: ReadOptions, labels: st
 def _labels(path: str, column: str | None, resources: ExitStack) -> tuple[Raw, Labels]:
     raw, _ = opened(path, None, resources)
     with readable(path, raw):
-        stream, _ = inflate(path, raw, "at least one label")
+        stream, _ = unpacked(path, raw, "at least one label")
         found = Labels(path, stream, NETWORKS.get(extension(path)), column)
         raw.read_to(None)
     return raw, found
