@@ -97,7 +97,9 @@ def item_of(generation: Generation, id: int | None, smiles: str | None, name: st
     if smiles is not None:
         canonical = read_structure(recipe_of(generation), smiles=smiles).text
         return the_one(generation.find("smiles", canonical), generation.collection, smiles=smiles)
-    return the_one(generation.find("name", name or ""), generation.collection, name=name)
+    sought = name or ""
+    found = generation.named(sought)
+    return the_one(found, generation.collection, name=name, like=[] if found else generation.names_like(sought))
 
 
 def require_one_way(id: int | None, smiles: str | None, name: str | None) -> None:
@@ -108,11 +110,20 @@ def require_one_way(id: int | None, smiles: str | None, name: str | None) -> Non
         raise InvalidInput("an item is asked for in one way", given=said, expected="exactly one of id, smiles, name")
 
 
-def the_one(found: Sequence[int], collection: str, *, smiles: str | None = None, name: str | None = None) -> int:
-    """The only id among `found`. Raises `NotFound`, and `InvalidInput` for a name that several items share."""
+def the_one(
+    found: Sequence[int],
+    collection: str,
+    *,
+    smiles: str | None = None,
+    name: str | None = None,
+    like: Sequence[str] = (),
+) -> int:
+    """The only id among `found`. Raises `NotFound`, which suggests names that are `like` it, and `InvalidInput` for a
+    name that several items share."""
     if not found:
-        hint = "names are matched exactly" if smiles is None else "search finds what is similar to any structure"
-        raise NotFound(f"no such item in {collection!r}", given=smiles or name, hint=hint)
+        hint = "names are matched in any case" if smiles is None else "search finds what is similar to any structure"
+        suggested = f"did you mean {', '.join(map(repr, like))}?" if like else hint
+        raise NotFound(f"no such item in {collection!r}", given=smiles or name, hint=suggested)
     if len(found) > 1:
         raise InvalidInput("several items share this name", given=name, expected=f"an id: one of {[*found]}")
     return found[0]

@@ -22,7 +22,7 @@ def _print_json(answer: Any) -> None:
 
 @click.command()
 @options.store
-@click.option("--collection", metavar="NAME", help="Collection.  [default: all]")
+@options.one_or_all
 @options.generation
 @click.option("--rejections", is_flag=True, help="List the records that were not kept.")
 @options.as_json
@@ -36,10 +36,11 @@ def info(store_location: str, collection: str | None, generation: str | None, re
         if not collection:
             _show_collections(store, as_json)
         elif rejections:
-            with store.open(collection, generation) as opened:
+            with store.open(collection, store.full_id(collection, generation)) as opened:
                 _show_rejections(opened, as_json)
         else:
-            manifest, damage = store.manifest(collection, generation), store.damage(collection, generation)
+            id = store.full_id(collection, generation)
+            manifest, damage = store.manifest(collection, id), store.damage(collection, id)
             _show_generation(store.collection(collection), manifest, damage, as_json)
 
 
@@ -132,7 +133,7 @@ def neighbors(
     from graphkin.answers import item_of, neighbors_of
     from graphkin.store import open_store
 
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         answer = neighbors_of(opened, item_of(opened, id, smiles, name), min_similarity, limit)
     if as_json:
         _print_json(answer)
@@ -179,7 +180,7 @@ def search(
     from graphkin.store import open_store
 
     text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         kind = kind_of(opened)
         query = read_structure(recipe_of(opened), structure=text)
         answer = hits_of(opened, kind.search(opened), query, min_similarity, limit)
@@ -225,7 +226,7 @@ def positives(
     from graphkin.answers import policy_of, positives_of
     from graphkin.store import open_store
 
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         sampler = opened.sampler(engine, threads=1)
         answer = positives_of(opened, sampler, anchor, policy_of(policy, **parameters), seed, epoch)
     if as_json:

@@ -267,9 +267,10 @@ class Collections(ABC):
 
     @abstractmethod
     def collection(self, name: str, generation: str | None = None) -> Collection:
-        """One generation of a collection, by default the one that is current now.
+        """One generation of a collection, by default the one that is current now; also by how its id begins.
 
-        Raises `NotFound` naming the collections there are, and `Deleted` for a generation that was deleted.
+        Raises `NotFound` naming the collections there are, `Deleted` for a generation that was deleted, and
+        `InvalidInput` where several begin so.
         """
 
     def __getitem__(self, name: str) -> Collection:

@@ -34,7 +34,7 @@ class StoredCollections(Collections):
         self._closing = finalize(self, store.close)
 
     def collection(self, name: str, generation: str | None = None) -> "StoredCollection":
-        return StoredCollection(self, self._store.open(name, generation))
+        return StoredCollection(self, self._store.open(name, self._store.full_id(name, generation)))
 
     def __iter__(self) -> Iterator[str]:
         return iter([found.name for found in self._store.collections()])

@@ -80,6 +80,7 @@ def test_neighbors_are_all_that_are_similar(
     assert list(zip(found["id"].to_pylist(), found["similarity"].to_numpy(), strict=True)) == expected
     assert found.columns == ["id", "similarity", "smiles", "names", "properties"]
     assert mine.neighbors(name=frame["id"][hub]).to_pylist() == found.to_pylist()
+    assert mine.neighbors(name=frame["id"][hub].lower()).to_pylist() == found.to_pylist()
     assert mine.neighbors(smiles=frame["smiles"][hub]).to_pylist() == found.to_pylist()
     assert mine.neighbors(hub, limit=2).to_pylist() == found.to_pylist()[:2]
     closer = [each for each in found.to_pylist() if np.float32(each["similarity"]) >= np.float32(0.5)]
