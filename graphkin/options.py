@@ -8,15 +8,24 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+STORE, COLLECTION = "GRAPHKIN_STORE", "GRAPHKIN_COLLECTION"
+"""Where commands find a store and a collection that their command line does not name."""
+
 store = click.option(
     "--store",
     "store_location",
     metavar="STORE",
+    envvar=STORE,
+    show_envvar=True,
     required=True,
     help="Folder of the store, or neo4j://HOST or bolt://HOST of a Neo4j server.",
 )
-collection = click.option("--collection", metavar="NAME", required=True, help="Collection.")
-generation = click.option("--generation", metavar="ID", help="Generation id.  [default: the current one]")
+_NAMED: dict[str, Any] = {"metavar": "NAME", "envvar": COLLECTION, "show_envvar": True}
+collection = click.option("--collection", required=True, help="Collection.", **_NAMED)
+one_or_all = click.option("--collection", help="Collection.  [default: all]", **_NAMED)
+generation = click.option(
+    "--generation", metavar="ID", help="Generation id, or how one alone begins.  [default: the current one]"
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 min_similarity = click.option(
     "--min-similarity", type=float, metavar="X", help="Smallest similarity.  [default: the stored threshold]"

@@ -24,11 +24,13 @@ _BATCH = 4096
 @dataclass
 class ItemTable:
     """Collects parsed items, collapses equal digests, and yields the item table; `computed` are columns of theirs that
-    become numeric properties. `written`: numbers that are not written the shortest way everywhere."""
+    become numeric properties. `written`: numbers that are not written the shortest way everywhere; `names`: how many
+    names the items have."""
 
     computed: Sequence[str]
     read: int = 0
     rejected: int = 0
+    names: int = 0
     property_types: dict[str, PropertyType] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
     _batches: list[pa.RecordBatch] = field(default_factory=list)
@@ -46,6 +48,7 @@ class ItemTable:
         self._batches = []
         item_of, first = _collapse(items["digest"])
         names = _names(items["name"], item_of, len(first))
+        self.names = len(names.values)
         kept = items.take(pa.array(first))
         described = describe(kept)
         none = pa.nulls(len(kept), pa.string())

@@ -21,6 +21,7 @@ from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.progress import Progress
 from graphkin.ingest.readers import ReadOptions, Source, open_source
+from graphkin.ingest.readers.columns import likely_names
 from graphkin.ingest.readers.networks import open_network
 from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import InvalidInput
@@ -81,12 +82,12 @@ class _Clock:
 
     def __init__(self, progress: Progress) -> None:
         self.times: dict[str, float] = {}
-        self._progress = progress
+        self.progress = progress
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Callable[[int], object]]:
         begin = time.perf_counter()
-        with self._progress.stage(name, total, unit) as advance:
+        with self.progress.stage(name, total, unit) as advance:
             yield advance
         self.times[name] = round(time.perf_counter() - begin, 3)
 
@@ -121,6 +122,8 @@ def ingest(
             _write_items(items, descriptors, draft)
             if descriptors.links is not None:
                 draft.write_links(descriptors.links)
+        if not table.names and "csv" in kind.files:
+            clock.progress.note(_unnamed(table))
         with clock.stage("index"):
             draft.write_index(descriptors.index())
         with clock.stage("join", len(descriptors), kind.plural) as advance:
@@ -236,6 +239,13 @@ def _saved(rejected: list[pa.RecordBatch], path: Path) -> str:
     except OSError as error:
         return f"they could not be saved in {path} ({error.strerror})"
     return f"they are listed in {path}"
+
+
+def _unnamed(table: ItemTable) -> str:
+    """What is said where no item can be found by a name."""
+    columns = likely_names([name for name in table.property_types if name not in table.computed])
+    which = f", such as {', '.join(map(repr, columns[:5]))}" if columns else ""
+    return f"no item has a name: tables have a column of names (--name-column{which}), .smi a name after each SMILES"
 
 
 def _write_items(items: Iterator[pa.RecordBatch], descriptors: Descriptors, draft: Draft) -> None:

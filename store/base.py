@@ -8,15 +8,18 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict, Damage, InvalidInput, NotFound, StoreDamaged, StoreFormat
+from graphkin.protocol.generations import begun_with
 from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.protocol.values import Kind
 from graphkin.store.columns import ID, item_schema, numbers, properties, titles
@@ -27,7 +30,11 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
 
 Field = Literal["smiles", "name", "inchikey"]
 
+CONSIDERED = 2000
+"""Names that are compared letter by letter with one that no item has."""
+
 _PAGE = 4096  # items
+_BEGINNING, _ENDING = 3, 4  # characters by which they are chosen
 _COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
@@ -91,6 +98,11 @@ class Store(ABC):
             given=name,
             expected=f"one of {', '.join(c.name for c in found)}" if found else "this store holds no collection yet",
         )
+
+    def full_id(self, collection: str, beginning: str | None) -> str | None:
+        """The id of the one generation of a collection whose id begins so; what was given where none does, for `open`
+        knows which were deleted. Raises `InvalidInput` where several do, and `NotFound` as `collection` does."""
+        return None if beginning is None else begun_with(beginning, self.collection(collection).generations)
 
     @abstractmethod
     def open(self, collection: str, generation: str | None = None) -> "Generation":
@@ -362,6 +374,40 @@ class Generation(ABC):
 
         Raises `Conflict` for `inchikey` on a collection that was ingested without them.
         """
+
+    def named(self, name: str, after: int = -1, limit: int = 1000) -> list[int]:
+        """Ids > `after` of the items that have this name, ascending, at most `limit`; where no item has it exactly so,
+        of those that have it in other cases."""
+        found = self.find("name", name, after, limit)
+        if found or (after >= 0 and self.find("name", name, limit=1)):
+            return found
+        return self._named_in_any_case(name, after, limit)
+
+    def names_like(self, name: str, limit: int = 3) -> list[str]:
+        """What somebody may have meant who asked for a name that no item has: at most so many names, the nearest first,
+        of those that begin or end as it does."""
+        lower = name.lower()
+        known = {each.lower(): each for each in self._names_about(lower[:_BEGINNING], lower[-_ENDING:])}
+        return [known[each] for each in get_close_matches(lower, known, limit)]
+
+    def _named_in_any_case(self, name: str, after: int, limit: int) -> list[int]:
+        _, lower, owners = self._lower_names
+        ids = owners[np.asarray(pc.equal(lower, pc.utf8_lower(pa.scalar(name))))]
+        return np.unique(ids[ids > after])[:limit].tolist()
+
+    def _names_about(self, beginning: str, ending: str) -> list[str]:
+        """At most `CONSIDERED` names that, in lower case, begin or end so."""
+        names, lower, _ = self._lower_names
+        alike = pc.or_(pc.starts_with(lower, beginning), pc.ends_with(lower, ending))
+        return names.filter(alike)[:CONSIDERED].to_pylist()
+
+    @cached_property
+    def _lower_names(self) -> tuple[pa.Array, pa.Array, Int32]:
+        """Every name of every item, as it is and in lower case, and whose it is."""
+        lists = pa.chunked_array([batch["names"] for batch in self.columns(["names"])], pa.list_(pa.string()))
+        names = pc.list_flatten(lists).combine_chunks()
+        owners = np.repeat(np.arange(self.size, dtype=np.int32), np.asarray(pc.list_value_length(lists)))
+        return names, pc.utf8_lower(names), owners
 
     def column(self, name: str) -> Float64:
         """(N,) one numeric property of every item, NaN where an item lacks it. Raises `NotFound` naming the columns."""

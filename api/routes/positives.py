@@ -10,12 +10,13 @@ from graphkin.api.gate.body import as_body, body_of
 from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.gate.paths import ItemId
 from graphkin.api.gate.reply import ROWS, array, document, similarity_texts
-from graphkin.api.gate.rows import positives_provenance, positives_rows, write
+from graphkin.api.gate.rows import write
 from graphkin.api.reading import JsonReading, RowsReading
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import PositivesReply, PositivesRow
 from graphkin.protocol.requests import BatchBody, GenerationQuery, PositivesQuery
 from graphkin.store.sampling.base import Positive
+from graphkin.store.sampling.rows import positives_provenance, positives_rows
 
 router = APIRouter(
     prefix="/v1/collections/{c}",

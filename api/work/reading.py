@@ -9,7 +9,7 @@ from graphkin.api.gate.given import parsed
 from graphkin.protocol.requests import SearchBody
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_named
-from graphkin.similarity.query import read_structure
+from graphkin.similarity.query import read_asked, read_structure
 
 
 def read(kind: str, recipe: dict[str, Any], **structure: str | None) -> dict[str, Any]:
@@ -23,9 +23,7 @@ def read_search(kind: str, recipe: dict[str, Any], body: str) -> dict[str, Any]:
     Raises as `read` and `api.gate.given.parsed` do.
     """
     asked = parsed(SearchBody, body.encode("latin-1"))
-    graph = None if asked.graph is None else asked.graph.model_dump_json(exclude_none=True)
-    given = {writing: getattr(asked, writing) for writing in ("smiles", "inchi", "molblock", "structure")}
-    query = read(kind, recipe, graph=graph, **given)
+    query = packed(read_asked(kind_named(kind).recipe(recipe), asked))
     return {"query": query, "min_similarity": asked.min_similarity, "limit": asked.limit}
 
 

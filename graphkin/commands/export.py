@@ -61,7 +61,7 @@ def edges(
     from graphkin.store import open_store
     from graphkin.store.base import require_stored_threshold
 
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         require_stored_threshold(opened, min_similarity)
         blocks = export_edges(opened, format, min_similarity, start=start, stop=stop)
         with whole_file(output) as file:
@@ -93,7 +93,7 @@ def links(
     from graphkin.output import whole_file
     from graphkin.store import open_store
 
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         blocks = export_links(opened, format, start=start, stop=stop)
         with whole_file(output) as file:
             file.writelines(blocks)
@@ -128,7 +128,7 @@ def items(
     from graphkin.output import whole_file
     from graphkin.store import open_store
 
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         blocks = export_items(opened, format, columns=columns or None, start=start, stop=stop)
         with whole_file(output) as file:
             file.writelines(blocks)
@@ -156,7 +156,7 @@ def neo4j_admin(store_location: str, collection: str, generation: str | None, ou
 
     with (
         open_store(store_location) as store,
-        store.open(collection, generation) as opened,
+        store.open(collection, store.full_id(collection, generation)) as opened,
         whole_folder(output) as folder,
     ):
         command = write_import(opened, folder, terminal_progress().stage)

@@ -89,7 +89,12 @@ def ingest() -> None:
 @click.option(
     "--name-column",
     metavar="COLUMN",
-    help="Column with the name.  [default: id, in any case, if there is one; SDF: the title line]",
+    help="Column with the name.  [default: id, Compound ID, name and the like, if there is one; SDF: the title line]",
+)
+@click.option(
+    "--delimiter",
+    type=click.Choice(["comma", "tab", "semicolon", "pipe", "space"]),
+    help="What separates the cells of a table.  [default: told by the header of .csv; .tsv: tab]",
 )
 def molecules(
     preset: str,
@@ -97,18 +102,21 @@ def molecules(
     format: str | None,
     smiles_column: str | None,
     name_column: str | None,
+    delimiter: Any,
     running: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
     """Ingest molecules from FILE... and publish a generation of the collection.
 
-    Files are .smi .txt .smiles .csv .tsv .sdf .parquet, each also gzipped; "-" is standard input. Records that are no
-    molecule are rejected with a reason and kept: see `graphkin info --rejections`.
+    Files are .smi .smiles .cxsmiles .txt .csv .tsv .sdf .sd .parquet, each also compressed (.gz .bz2 .xz .zst); "-" is
+    standard input. Records that are no molecule are rejected with a reason and kept: see `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
+    from graphkin.similarity.molecules.recipe import resolve_flat
 
-    read = ReadOptions(format=format, structure_column=smiles_column, name_column=name_column)
-    _ingest(resolve_recipe(preset, recipe_options), read, max_atoms, **running)
+    read = ReadOptions(format=format, structure_column=smiles_column, name_column=name_column, delimiter=delimiter)
+    recipe = resolve_flat(preset, standardise=recipe_options.pop("standardise") or None, **recipe_options)
+    _ingest(recipe, read, max_atoms, **running)
 
 
 @ingest.command()
@@ -150,9 +158,9 @@ def graphs(preset: str, max_nodes: int, format: str | None, running: dict[str, A
     """Ingest attribute-less graphs from FILE... and publish a generation of the collection.
 
     FILE is a collection in TUDataset's layout (.zip, or a folder), GraphML (.graphml), or JSON Lines (.jsonl, one
-    {"name": ..., "edges": [[0, 1], ...], "num_nodes": ...} a line); the last two also gzipped; "-" is standard input.
-    Self-loops and repeated edges are dropped and counted. What is no graph is rejected with a reason and kept: see
-    `graphkin info --rejections`.
+    {"name": ..., "edges": [[0, 1], ...], "num_nodes": ...} a line); the last two also compressed (.gz .bz2 .xz .zst);
+    "-" is standard input. Self-loops and repeated edges are dropped and counted. What is no graph is rejected with a
+    reason and kept: see `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.graphs.recipe import resolve_graphs
@@ -228,10 +236,10 @@ def nodes(
     """Ingest the nodes of big graphs from FILE... and publish a generation of the collection.
 
     Each FILE is one big graph, or several in GraphML: edge lists (.edgelist .edges .txt, `source target [weight]`),
-    tables (.csv .tsv), GraphML, Matrix Market (.mtx), compressed sparse rows (.npz); each also gzipped; "-" is standard
-    input. A node is compared by the subgraph that random walks with restart find around it. Directions and weights do
-    not count; self-loops and repeated edges are dropped; isolated nodes, and lines that are no edge, are rejected with
-    a reason and kept: see `graphkin info --rejections`.
+    tables (.csv .tsv), GraphML, Matrix Market (.mtx), compressed sparse rows (.npz); each also compressed (.gz .bz2 .xz
+    .zst); "-" is standard input. A node is compared by the subgraph that random walks with restart find around it.
+    Directions and weights do not count; self-loops and repeated edges are dropped; isolated nodes, and lines that are
+    no edge, are rejected with a reason and kept: see `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.nodes.recipe import resolve_nodes
@@ -284,14 +292,3 @@ def _ingest(
         f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}{capped}\n"
         f"  seconds: {json.dumps(manifest.times)}"
     )
-
-
-def resolve_recipe(preset: str, given: dict[str, Any]) -> Any:
-    """The recipe of a preset with the command line's options over it."""
-    from graphkin.similarity.molecules.recipe import resolve
-
-    fingerprint = {
-        "name": given.pop("fingerprint"),
-        **{key: given.pop(key) for key in ("radius", "bits", "chirality")},
-    }
-    return resolve(preset, fingerprint=fingerprint, **{key: value for key, value in given.items() if value != ()})

@@ -20,7 +20,7 @@ def load(store_location: str, collection: str, generation: str | None, target: s
 
     with (
         open_store(store_location) as store,
-        store.open(collection, generation) as opened,
+        store.open(collection, store.full_id(collection, generation)) as opened,
         open_store(target, create=True) as other,
     ):
         manifest = copy_generation(opened, other, terminal_progress().stage)

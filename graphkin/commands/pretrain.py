@@ -25,7 +25,7 @@ batch normalisation and AdaM's choice are those of all of them together.
 
 @click.command(epilog=_EPILOG)
 @click.option("--api", "url", metavar="URL", help="Server, as `graphkin serve` prints it.")
-@click.option("--collection", metavar="NAME", help="Collection on that server.")
+@click.option("--collection", metavar="NAME", help=f"Collection on that server.  [default: ${options.COLLECTION}]")
 @options.generation
 @click.option(
     "--offline",
@@ -85,6 +85,8 @@ def pretrain(
     --set changes what it names and nothing else: --encoder gcn also walks farther, --set encoder=gcn does not.
     --show-config needs no items, and is of molecules (gcc: nodes) unless it is told where they are.
     """
+    if url is not None and collection is None:
+        collection = os.environ.get(options.COLLECTION)
     if show_config:
         _show(offline, url, collection, generation, training)
         return

@@ -11,7 +11,7 @@ from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
 from graphkin.ingest.readers.jsonl import read_jsonl
 from graphkin.ingest.readers.lines import read_lines
 from graphkin.ingest.readers.parquet import ParquetRecords
-from graphkin.ingest.readers.raw import Raw, inflate, readable, spooled
+from graphkin.ingest.readers.raw import COMPRESSED, Raw, readable, spooled, unpacked
 from graphkin.ingest.readers.records import Record, batches
 from graphkin.ingest.readers.sdf import read_sdf
 from graphkin.ingest.readers.smi import read_smi
@@ -22,6 +22,7 @@ from graphkin.protocol.errors import InvalidInput
 EXTENSIONS = {
     ".smi": "smi",
     ".smiles": "smi",
+    ".cxsmiles": "smi",
     ".txt": "smi",
     ".csv": "csv",
     ".tsv": "tsv",
@@ -34,7 +35,7 @@ EXTENSIONS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-"""File extension, in any case and with or without a further .gz -> format. A folder is of the format tu."""
+"""File extension, in any case, a further one of `COMPRESSED` left out -> format. A folder is of the format tu."""
 
 MAX_GRAPH = 16_000_000
 """Bytes of the longest line of JSON that is read."""
@@ -47,9 +48,9 @@ WHOLE = ("parquet", "graphml", "npz")
 def open_source(path: str, writings: Mapping[str, str], options: ReadOptions, stdin: BinaryIO | None = None) -> Source:
     """Open a file, a folder in TUDataset's layout, or `stdin` (default: the process's) for "-", and read its header.
 
-    `writings`: the formats that are welcome, and how the text of a record is written in each. Gzip is recognised by its
-    first bytes whatever the name. Raises `InvalidInput` for what cannot be opened, is empty, of no welcome format or
-    not of the format it should be, and for columns that are missing.
+    `writings`: the formats that are welcome, and how the text of a record is written in each. Compression is recognised
+    by the first bytes whatever the name. Raises `InvalidInput` for what cannot be opened, is empty, of no welcome
+    format or not of the format it should be, and for columns that are missing.
     """
     folder = path != STDIN and _TU in writings and Path(path).is_dir()
     format = told(path, options.format or (_TU if folder else None), writings, EXTENSIONS)
@@ -64,7 +65,7 @@ def open_source(path: str, writings: Mapping[str, str], options: ReadOptions, st
         else:
             with readable(path, raw):
                 column = options.structure_column or writings[format]
-                read = _batches(path, format, column, raw, bytes_total, options.name_column, resources)
+                read = _batches(path, format, column, raw, bytes_total, options, resources)
         return Source(path, writings[format], bytes_total, read, raw, resources.pop_all())
 
 
@@ -78,7 +79,7 @@ def told(path: str, given: str | None, formats: Mapping[str, str], by_extension:
     if format is None:
         raise InvalidInput(
             f"the name of {path} does not tell its format",
-            expected=f"{', '.join(extensions)}, with or without .gz",
+            expected=f"{', '.join(extensions)}, with or without {', '.join(COMPRESSED)}",
             hint=f"rename it, or add --format with one of {known}",
         )
     if format not in formats:
@@ -87,8 +88,9 @@ def told(path: str, given: str | None, formats: Mapping[str, str], by_extension:
 
 
 def extension(path: str) -> str:
-    """In lower case, that before .gz."""
-    return Path(path.lower().removesuffix(".gz")).suffix
+    """In lower case, that before the one of a compressed file."""
+    name = Path(path.lower())
+    return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix
 
 
 def _batches(
@@ -97,15 +99,15 @@ def _batches(
     column: str,
     raw: Raw,
     bytes_total: int | None,
-    name_column: str | None,
+    options: ReadOptions,
     resources: ExitStack,
 ) -> Iterator[pa.RecordBatch]:
-    stream, gzipped = inflate(path, raw, "at least one record", whole=format in WHOLE)
+    stream, compressed = unpacked(path, raw, "at least one record", whole=format in WHOLE)
     if format != "parquet":
-        return batches(_records(path, format, stream, column, name_column))
-    seekable = bytes_total is not None and not gzipped
+        return batches(_records(path, format, stream, column, options))
+    seekable = bytes_total is not None and not compressed
     content = resources.enter_context(pa.OSFile(path)) if seekable else spooled(stream, resources)
-    parquet = ParquetRecords(path, content, column, name_column)
+    parquet = ParquetRecords(path, content, column, options.name_column)
     return _followed(batches(parquet), raw, bytes_total, parquet.rows)
 
 
@@ -119,10 +121,10 @@ def _followed(
             raw.read_to(bytes_total * batch["line"][-1].as_py() // rows)
 
 
-def _records(path: str, format: str, stream: IO[bytes], column: str, name_column: str | None) -> Iterator[Record]:
+def _records(path: str, format: str, stream: IO[bytes], column: str, options: ReadOptions) -> Iterator[Record]:
     match format:
         case "sdf":
-            return read_sdf(path, stream, name_column)
+            return read_sdf(path, stream, options.name_column)
         case "smi":
             return read_smi(read_lines(stream))
         case "jsonl":
@@ -131,4 +133,5 @@ def _records(path: str, format: str, stream: IO[bytes], column: str, name_column
             from graphkin.ingest.readers.graphml import read_graphml  # NetworkX takes its time to be imported
 
             return read_graphml(path, stream)
-    return read_delimited(path, read_lines(stream), DELIMITERS[format], column, name_column)
+    delimiter = options.delimiter or DELIMITERS[format]
+    return read_delimited(path, read_lines(stream), delimiter, column, options.name_column)

@@ -110,6 +110,40 @@ class ReadItems(Places):
         assert published.find(field, value) == ids
 
     @pytest.mark.parametrize(
+        ("name", "ids"),
+        [
+            ("alcohol", [0, 1, 3]),
+            ("ALCOHOL", [0, 1, 3]),
+            ("zürich 東京 🧪", [3]),
+            ("ZÜRICH 東京 🧪", [3]),
+            ("  PADDED  ", [6]),
+            ('o\'brien "X" \\ ; drop table ITEMS; --', [4]),
+            ("alcoho", []),
+            ("%", [9]),
+            ("_", [9]),
+            (".*", []),
+        ],
+    )
+    def test_names_are_found_in_any_case(self, published: Generation, name: str, ids: list[int]) -> None:
+        assert published.named(name) == ids
+        assert published.named(name, limit=1) == ids[:1]
+        for after in ids:
+            assert published.named(name, after=after) == [id for id in ids if id > after]
+
+    @pytest.mark.parametrize(
+        ("name", "first"),
+        [
+            ("alcohl", "alcohol"),
+            ("ALKOHOL", "alcohol"),
+            ("zurich 東京 🧪", "Zürich 東京 🧪"),
+            ("unlike any", None),
+        ],
+    )
+    def test_names_that_may_have_been_meant_are_told(self, published: Generation, name: str, first: str | None) -> None:
+        assert [*published.names_like(name), None][0] == first
+        assert len(published.names_like(name, limit=1)) <= 1
+
+    @pytest.mark.parametrize(
         ("names", "start", "stop"),
         [
             (["logP"], 0, None),
@@ -222,6 +256,17 @@ class KeepItems(Places):
             assert pa.Table.from_batches(generation.scan()).drop_columns("id").to_pylist() == odd.items.to_pylist()
             assert generation.column("x").tolist()[0] == 7
             assert generation.check() == []
+
+    def test_an_exact_name_comes_before_other_cases(self, store: Store, hierarchy: Any) -> None:
+        rows = [{"smiles": "C" * (id + 1), "names": names} for id, names in enumerate([["Ab"], ["AB"], ["ab", "Ab"]])]
+        with store.draft("cases", "molecule") as draft:
+            made = hierarchy(rows, {})
+            made.write(draft)
+            draft.publish(made.provenance())
+        with store.open("cases") as generation:
+            assert [generation.named(name) for name in ("Ab", "AB", "ab", "aB")] == [[0, 2], [1], [2], [0, 1, 2]]
+            assert generation.named("AB", after=1) == []
+            assert generation.named("aB", after=0, limit=1) == [1]
 
     def test_find_by_inchikey_needs_inchikeys(self, store: Store, molecules: Any) -> None:
         replace(molecules, recipe={"threshold": 0.4, "inchikey": False}).publish(store, "without")

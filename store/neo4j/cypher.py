@@ -220,6 +220,15 @@ MATCH (n:{Label.NAME}) WHERE n.graph = $graph AND n.digest = $digest AND n.id > 
 MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id = n.id AND $value IN i.names
 RETURN i.id AS id ORDER BY id LIMIT $limit
 """
+FIND_NAME_IN_ANY_CASE = """
+MATCH (i:{label}) WHERE i.graph = $graph AND i.id > $after AND any(n IN i.names WHERE toLower(n) = toLower($value))
+RETURN i.id AS id ORDER BY id LIMIT $limit
+"""
+NAMES_ABOUT = """
+MATCH (i:{label}) WHERE i.graph = $graph UNWIND i.names AS name
+WITH name, toLower(name) AS lower WHERE lower STARTS WITH $beginning OR lower ENDS WITH $ending
+RETURN name LIMIT $limit
+"""
 NEIGHBORS = """
 MATCH (:{label} {{graph: $graph, id: $id}})-[r:SIMILAR]-(b) WHERE r.similarity >= $threshold
 WITH b.id AS id, r.similarity AS similarity ORDER BY similarity DESC, id

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Deleted
 from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr, traverse
-from graphkin.store.base import Field, Neighbors, Path, Subgraph, rounded
+from graphkin.store.base import CONSIDERED, Field, Neighbors, Path, Subgraph, rounded
 from graphkin.store.columns import item_schema
 from graphkin.store.identity import links_digest
 from graphkin.store.legacy import LEGACY_SCHEMA, as_columns, legacy_id
@@ -112,6 +112,14 @@ class Neo4jGeneration(Projectable):
         statement = {"smiles": cypher.FIND_SMILES, "name": cypher.FIND_NAME, "inchikey": cypher.FIND_INCHIKEY}[field]
         rows = self._read(statement, value=value, digest=digest(value), after=after, limit=limit)
         return [row["id"] for row in rows]
+
+    def _named_in_any_case(self, name: str, after: int, limit: int) -> list[int]:
+        rows = self._read(cypher.FIND_NAME_IN_ANY_CASE, value=name, after=after, limit=limit)
+        return [row["id"] for row in rows]
+
+    def _names_about(self, beginning: str, ending: str) -> list[str]:
+        rows = self._read(cypher.NAMES_ABOUT, beginning=beginning, ending=ending, limit=CONSIDERED)
+        return [row["name"] for row in rows]
 
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
         for start in range(begin, self.manifest.counts.rejected, _PAGE):

@@ -1780,7 +1780,7 @@ export interface operations {
                 cursor?: string | null;
                 /** @description Read as the recipe says; a space reads as `+`, but for that before an extension `|…|`. */
                 smiles?: string | null;
-                /** @description A name as the source had it. */
+                /** @description A name, or where no item has it exactly so, one that differs in case. */
                 name?: string | null;
                 /** @description InChIKey, where the recipe asked for them. */
                 inchikey?: string | null;
