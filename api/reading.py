@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
+from http import HTTPStatus
 from importlib.metadata import version
 from itertools import chain, islice
 from typing import Annotated, Any
@@ -9,10 +10,12 @@ from typing import Annotated, Any
 from fastapi import Depends
 from rdkit import rdBase
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import ContentStream, FileResponse, Response, StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
 
+from graphkin.api.exports import File
 from graphkin.api.gate.cursor import Cursor, query_key
 from graphkin.api.gate.paths import CollectionName
 from graphkin.api.gate.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
@@ -71,13 +74,17 @@ class Reading:
         self._headers = {"Vary": "Accept", "Cache-Control": "no-cache", "Graphkin-Generation": self.generation.id}
         if media_type == SVG:
             self._headers.update(DRAWING)
-        if request.method == "GET":
+        if request.method != "POST":
             self._tag(request)
 
     def _tag(self, request: Request) -> None:
         query = request.scope["query_string"].decode("latin-1")
         self._headers["ETag"] = entity_tag(_VERSION, self.generation.id, request.scope["path"], query, self.media_type)
         require_news(request, self._headers)
+
+    @property
+    def _for_head(self) -> bool:
+        return self._request.method == "HEAD"
 
     @property
     def generation(self) -> Generation:
@@ -105,26 +112,51 @@ class Reading:
 
     def stream(self, chunks: Iterator[bytes], headers: dict[str, str] | None = None) -> Response:
         """A reply sent as it is made. What fails before its second piece (the first may be a mere header) is answered
-        as an error; what fails later cuts the connection."""
+        as an error; what fails later cuts the connection. For HEAD no more of it is made than that."""
         begun = [*islice(chunks, 2)]
-        body = self._held_open(chain(begun, chunks))
+        body = iter(()) if self._for_head else self._held_open(chain(begun, chunks))
         return StreamingResponse(body, headers={**self._headers, **(headers or {})}, media_type=self.media_type)
 
     def _held_open(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield from chunks
 
+    def file(self, file: File, headers: dict[str, str]) -> Response:
+        """A file, or what Range asks of it; 416 where it has no such part."""
+        return _Whole(file, headers={**self._headers, **headers}, media_type=self.media_type)
+
     async def relay(self, chunks: AsyncGenerator[bytes], headers: dict[str, str]) -> Response:
         """As `stream`, of what others make."""
         begun = [await anext(chunks, b""), await anext(chunks, b"")]
-        return _Relay(begun, chunks, headers={**self._headers, **headers}, media_type=self.media_type)
+        body = () if self._for_head else _joined(begun, chunks)
+        return _Relay(body, chunks, headers={**self._headers, **headers}, media_type=self.media_type)
+
+
+class _Whole(FileResponse):
+    """A file, or the parts of it that are asked for."""
+
+    def __init__(self, file: File, **options: Any) -> None:
+        super().__init__(file.path, **options)
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def answering(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] >= HTTPStatus.BAD_REQUEST:
+                raise HTTPException(
+                    HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+                    f"the file has {self._file.bytes} bytes, and none in this range",
+                    {"Content-Range": f"bytes */{self._file.bytes}"},
+                )
+            await send(message)
+
+        await super().__call__(scope, receive, answering)
 
 
 class _Relay(StreamingResponse):
     """Lets go of its source as soon as it ends, however it ends."""
 
-    def __init__(self, begun: list[bytes], rest: AsyncGenerator[bytes], **options: Any) -> None:
-        super().__init__(_joined(begun, rest), **options)
-        self._source = rest
+    def __init__(self, body: ContentStream, source: AsyncGenerator[bytes], **options: Any) -> None:
+        super().__init__(body, **options)
+        self._source = source
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._source):

@@ -18,8 +18,9 @@ class Settings(BaseSettings):
     host, port     where to listen; port 0 takes any free one.
     allowed_hosts  values of the Host header that are answered, without port, separated by commas; `*` is any.
     sampler        which engine draws positives: `snapshot`, in this process, or `gds`, on the Neo4j server.
-    cache_dir      folder of the positive-set cache; it may be deleted at any time the server is down.
-    cache_bytes    how large that cache may grow.
+    cache_dir      folder of the positive-set cache and of exports; it may be deleted at any time the server is down.
+    cache_bytes    how large the positive-set cache may grow.
+    export_bytes   how much room exports may take there that parts are asked of: half of it one of them.
     scrub_hours    after how long the files of a generation in use are checked again.
     reports        folder of reports to show, as `graphkin report` wrote them; none by default.
 
@@ -35,6 +36,7 @@ class Settings(BaseSettings):
     sampler: Engine = "snapshot"
     cache_dir: Path = platformdirs.user_cache_path("graphkin")
     cache_bytes: Annotated[int, Field(gt=0)] = 10 * 2**30
+    export_bytes: Annotated[int, Field(gt=0)] = 4 * 2**30
     scrub_hours: Annotated[float, Field(gt=0)] = 24.0
     reports: DirectoryPath | None = None
 

@@ -21,6 +21,7 @@ _REASONS = {
     410: "The generation was deleted.",
     413: "The body is over 2 MiB.",
     415: "The body is not JSON.",
+    416: "No part of the file lies in this Range.",
     422: "An invalid value, or one over its cap.",
     500: "A bug; the log has its id.",
     503: "Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged.",
@@ -47,6 +48,12 @@ def replies(*media_types: str, row: type[BaseModel] | None = None) -> Responses:
             },
         }
     }
+
+
+def parts(*media_types: str) -> Responses:
+    """A 206 in each of these media types, for `responses=` of a route that answers Range."""
+    content = {each: {"schema": {"type": "string", "format": "binary"}} for each in media_types}
+    return {206: {"description": "The part that Range asks for; several are multipart/byteranges.", "content": content}}
 
 
 def parameters(model: type[BaseModel], place: Literal["path", "query"]) -> list[dict[str, Any]]:

@@ -386,6 +386,8 @@ export interface paths {
         /**
          * Export
          * @description All items, edges or links, or a range of them; of items some columns, of edges those similar enough.
+         *
+         *     It is sent as it is made. Who asks for a Range of its bytes has the whole made first, and kept for the next parts.
          */
         get: operations["export_v1_collections__c__export_get"];
         put?: never;
@@ -3228,6 +3230,19 @@ export interface operations {
                     "text/csv; charset=utf-8": string;
                 };
             };
+            /** @description The part that Range asks for; several are multipart/byteranges. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/graphml+xml": string;
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "chemical/x-mdl-sdfile": string;
+                    "text/csv; charset=utf-8": string;
+                };
+            };
             /** @description Malformed cursor or JSON, or a Host that is not served. */
             400: {
                 headers: {
@@ -3266,6 +3281,15 @@ export interface operations {
             };
             /** @description The generation was deleted. */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No part of the file lies in this Range. */
+            416: {
                 headers: {
                     [name: string]: unknown;
                 };
