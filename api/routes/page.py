@@ -1,6 +1,5 @@
 """GET / and /assets/: the page that `api/ui` was built into, for people with a browser."""
 
-import gzip
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,7 +15,6 @@ from graphkin.protocol.errors import NotFound
 
 _BUILT = Path(__file__).parents[1] / "ui" / "dist"
 
-_HEADERS = {**PAGE, "Vary": "Accept-Encoding"}
 _MEDIA_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _FOR_EVER = "public, max-age=31536000, immutable"  # an asset's name holds the hash of its content
 
@@ -31,19 +29,11 @@ repository, then restart the server.</p>
 router = APIRouter(include_in_schema=False, route_class=Route)
 
 
-class _Content:
-    """Bytes as they are sent, and their entity tag."""
-
-    def __init__(self, body: bytes) -> None:
-        self.body = body
-        self.tag = entity_tag(body.hex())
-
-
 @dataclass(frozen=True)
 class _File:
     media_type: str
-    plain: _Content
-    compressed: _Content
+    body: bytes
+    tag: str
 
 
 @cache
@@ -53,9 +43,8 @@ def _files() -> dict[str, _File]:
     for path in _BUILT.rglob("*"):
         if path.suffix in _MEDIA_TYPES:
             body = path.read_bytes()
-            found[path.relative_to(_BUILT).as_posix()] = _File(
-                _MEDIA_TYPES[path.suffix], _Content(body), _Content(gzip.compress(body, mtime=0))
-            )
+            name = path.relative_to(_BUILT).as_posix()
+            found[name] = _File(_MEDIA_TYPES[path.suffix], body, entity_tag(body.hex()))
     return found
 
 
@@ -64,7 +53,7 @@ def index(request: Request) -> Response:
     """The page."""
     file = _files().get("index.html")
     if file is None:
-        return Response(_NOT_BUILT, headers={**_HEADERS, "Cache-Control": "no-store"}, media_type="text/html")
+        return Response(_NOT_BUILT, headers={**PAGE, "Cache-Control": "no-store"}, media_type="text/html")
     return _reply(request, file, "no-cache")
 
 
@@ -78,10 +67,6 @@ def asset(request: Request, name: str) -> Response:
 
 
 def _reply(request: Request, file: _File, caching: str) -> Response:
-    compressed = "gzip" in request.headers.get("accept-encoding", "")
-    content = file.compressed if compressed else file.plain
-    headers = {**_HEADERS, "Cache-Control": caching, "ETag": content.tag}
+    headers = {**PAGE, "Cache-Control": caching, "ETag": file.tag}
     require_news(request, headers)
-    if compressed:
-        headers["Content-Encoding"] = "gzip"
-    return Response(content.body, headers=headers, media_type=file.media_type)
+    return Response(file.body, headers=headers, media_type=file.media_type)

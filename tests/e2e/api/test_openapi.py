@@ -66,7 +66,7 @@ def test_the_example_is_answered_as_documented(
 def test_head_is_answered_as_get_is_without_the_body(
     client: httpx.Client, method: str, path: str, operation: dict[str, Any]
 ) -> None:
-    request = example_request(method, path, operation)
+    request = {**example_request(method, path, operation), "headers": {"Accept-Encoding": "identity"}}
     got, head = answered(client, request), answered(client, {**request, "method": "HEAD"})
     assert (head.status_code, head.content) == (200, b"")
     of_this_exchange = {"date", "transfer-encoding"} | ({"content-length"} if path == "/metrics" else set())
