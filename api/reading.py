@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 from graphkin.api.exports import File
 from graphkin.api.gate.cursor import Cursor, query_key
 from graphkin.api.gate.paths import CollectionName
-from graphkin.api.gate.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
+from graphkin.api.gate.reply import FOR_EVER, JSON, ROWS, SVG, document, entity_tag, negotiate
 from graphkin.api.gate.security import DRAWING
 from graphkin.api.generations.opened import Opened
 from graphkin.api.state import state_of
@@ -63,15 +63,17 @@ class Reading:
     """What a route needs to answer for one generation. It keeps the generation open.
 
     A generation never changes, so the entity tag follows from the request: a client that has the reply is told so
-    (`NotModified`) before any work.
+    (`NotModified`) before any work. Whoever names the generation need not even ask again, where the reply is `settled`:
+    never another for the same request.
     """
 
-    def __init__(self, request: Request, opened: Opened, media_type: str, position: int) -> None:
+    def __init__(self, request: Request, opened: Opened, media_type: str, position: int, *, settled: bool) -> None:
         self.opened = opened
         self.media_type = media_type
         self.position = position  # where the page asked for begins
         self._request = request
-        self._headers = {"Vary": "Accept", "Cache-Control": "no-cache", "Graphkin-Generation": self.generation.id}
+        caching = FOR_EVER if settled and "generation" in request.query_params else "no-cache"
+        self._headers = {"Vary": "Accept", "Cache-Control": caching, "Graphkin-Generation": self.generation.id}
         if media_type == SVG:
             self._headers.update(DRAWING)
         if request.method != "POST":
@@ -170,7 +172,7 @@ async def _joined(begun: list[bytes], rest: AsyncGenerator[bytes]) -> AsyncGener
         yield piece
 
 
-async def open_reading(request: Request, collection: str, offers: tuple[str, ...]) -> Reading:
+async def open_reading(request: Request, collection: str, offers: tuple[str, ...], *, settled: bool = True) -> Reading:
     """Settle media type and generation: the one named, the cursor's, or the current one.
 
     Raises `NotAcceptable`, `BadRequest` for a cursor, `NotFound`, `Deleted` and `NotModified`.
@@ -181,7 +183,7 @@ async def open_reading(request: Request, collection: str, offers: tuple[str, ...
     opened = library.at_hand(collection, generation)
     if opened is None:
         opened = await run_in_threadpool(library.get, collection, generation)
-    return Reading(request, opened, media_type, position)
+    return Reading(request, opened, media_type, position, settled=settled)
 
 
 def _asked_for(request: Request) -> tuple[str | None, int]:
@@ -199,13 +201,24 @@ def _query_key(request: Request) -> bytes:
     return query_key(request.scope["path"], request.query_params.multi_items())
 
 
-def _reading(*offers: str) -> Callable[..., Awaitable[Reading]]:
+def _reading(*offers: str, settled: Callable[[Request], bool] = lambda _: True) -> Callable[..., Awaitable[Reading]]:
     async def reading(request: Request, c: CollectionName) -> Reading:
-        return await open_reading(request, c, offers)
+        return await open_reading(request, c, offers, settled=settled(request))
 
     return reading
 
 
+def _replayed(request: Request) -> bool:
+    """Whether the same draw comes again: one of another engine does only while it is cached."""
+    return state_of(request)["library"].engine == "snapshot"
+
+
+def _compares_nothing(request: Request) -> bool:
+    """Whether no shared substructure is drawn: the time to look for one is limited, so it may be a larger one later."""
+    return not {"highlight", "highlight_smiles"} & request.query_params.keys()
+
+
 JsonReading = Annotated[Reading, Depends(_reading(JSON))]
-RowsReading = Annotated[Reading, Depends(_reading(*ROWS))]
-SvgReading = Annotated[Reading, Depends(_reading(SVG))]
+DrawReading = Annotated[Reading, Depends(_reading(JSON, settled=_replayed))]
+RowsReading = Annotated[Reading, Depends(_reading(*ROWS, settled=_replayed))]
+SvgReading = Annotated[Reading, Depends(_reading(SVG, settled=_compares_nothing))]

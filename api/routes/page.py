@@ -7,7 +7,7 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from graphkin.api.gate.reply import entity_tag
+from graphkin.api.gate.reply import FOR_EVER, entity_tag
 from graphkin.api.gate.route import Route
 from graphkin.api.gate.security import PAGE
 from graphkin.api.reading import require_news
@@ -16,7 +16,6 @@ from graphkin.protocol.errors import NotFound
 _BUILT = Path(__file__).parents[1] / "ui" / "dist"
 
 _MEDIA_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_FOR_EVER = "public, max-age=31536000, immutable"  # an asset's name holds the hash of its content
 
 _NOT_BUILT = b"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>graphkin</title>
@@ -63,7 +62,7 @@ def asset(request: Request, name: str) -> Response:
     file = _files().get(f"assets/{name}")
     if file is None:
         raise NotFound("the page has no such part", given=name, hint="reload the page: it was built anew")
-    return _reply(request, file, _FOR_EVER)
+    return _reply(request, file, FOR_EVER)  # its name holds the hash of its content
 
 
 def _reply(request: Request, file: _File, caching: str) -> Response:

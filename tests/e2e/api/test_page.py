@@ -50,8 +50,8 @@ def test_the_page_may_do_nothing_but_ask_this_server(built: Path, browser: httpx
     ("path", "media_type", "caching"),
     [
         ("/", "text/html", "no-cache"),
-        ("/assets/main-0a1b2c.js", "text/javascript", "public, max-age=31536000, immutable"),
-        ("/assets/page-0a1b2c.css", "text/css", "public, max-age=31536000, immutable"),
+        ("/assets/main-0a1b2c.js", "text/javascript", "max-age=31536000, immutable"),
+        ("/assets/page-0a1b2c.css", "text/css", "max-age=31536000, immutable"),
     ],
 )
 def test_types_and_caching(built: Path, browser: httpx.Client, path: str, media_type: str, caching: str) -> None:
