@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from graphkin.api.gate import openapi
+from graphkin.api.gate.cors import cors
 from graphkin.api.gate.encoding import Encoding
 from graphkin.api.gate.errors import HANDLERS, Bugs
 from graphkin.api.gate.guard import Guard
@@ -86,6 +87,7 @@ def create_app(settings: Settings, nursery: Nursery | None = None) -> FastAPI:
         middleware=[
             Middleware(Meter, metrics=metrics),
             Middleware(NoSniff),
+            *cors(settings.cors_origins),
             Middleware(Guard, allowed_hosts=settings.allowed_hosts),
             Middleware(Encoding),
             Middleware(Bugs),
