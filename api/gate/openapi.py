@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
@@ -72,7 +73,11 @@ def parameters(model: type[BaseModel], place: Literal["path", "query"]) -> list[
 
 
 def complete(app: FastAPI) -> None:
-    """Let the application's schema hold what only references name: problems, and bodies that are read by hand."""
+    """Let the application's schema hold what only references name: problems, and bodies that are read by hand. What
+    asks a route is called as its function: generated clients and tools have that name, so it stays what it is."""
+    for route in app.routes:
+        if isinstance(route, APIRoute):
+            route.operation_id = route.name
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:

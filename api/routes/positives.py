@@ -55,7 +55,7 @@ def _explained(positive: Positive, item: bytes) -> bytes:
     responses={**problems(413, 415), **replies(*ROWS, row=PositivesRow)},
     openapi_extra=as_body(BatchBody),
 )
-def batch(
+def positives_batch(
     read: RowsReading,
     body: Annotated[BatchBody, Depends(body_of(BatchBody))],
     _: Annotated[GenerationQuery, Query()],

@@ -33,7 +33,7 @@ def reports(request: Request, c: CollectionName, query: Annotated[GenerationQuer
 
 
 @router.get("/reports/{report}.svg", response_class=Response, responses=replies(SVG))
-def picture(
+def report_charts(
     request: Request,
     c: CollectionName,
     report: Annotated[str, Path(description="Its name.", examples=["hops"])],
