@@ -83,6 +83,7 @@ def create_app(settings: Settings, nursery: Nursery | None = None) -> FastAPI:
         lifespan=lifespan,
         routes=[route for subject in _SUBJECTS for route in subject.router.routes],
         redirect_slashes=False,
+        docs_url=None,  # the page's: FastAPI's own would come from elsewhere
         redoc_url=None,
         middleware=[
             Middleware(Meter, metrics=metrics),

@@ -1,4 +1,4 @@
-"""GET / and /assets/: the page that `api/ui` was built into, for people with a browser."""
+"""GET /, /docs and /assets/: what `api/ui` was built into, for people with a browser."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +20,7 @@ _MEDIA_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascrip
 _NOT_BUILT = b"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>graphkin</title>
 <h1>The page was not built</h1>
-<p>The API works: <a href="docs">its documentation</a>. To build the page, run <code>make page</code> in the
+<p>The API works: <a href="openapi.json">what it offers</a>. To build the page, run <code>make page</code> in the
 repository, then restart the server.</p>
 </html>
 """
@@ -49,8 +49,18 @@ def _files() -> dict[str, _File]:
 
 @router.get("/")
 def index(request: Request) -> Response:
-    """The page."""
-    file = _files().get("index.html")
+    """The chemist's page."""
+    return _document(request, "index.html")
+
+
+@router.get("/docs")
+def docs(request: Request) -> Response:
+    """The API's documentation."""
+    return _document(request, "docs.html")
+
+
+def _document(request: Request, name: str) -> Response:
+    file = _files().get(name)
     if file is None:
         return Response(_NOT_BUILT, headers={**PAGE, "Cache-Control": "no-store"}, media_type="text/html")
     return _reply(request, file, "no-cache")
