@@ -9,6 +9,8 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from graphkin.api.gate import openapi
+from graphkin.api.gate.cors import cors
+from graphkin.api.gate.encoding import Encoding
 from graphkin.api.gate.errors import HANDLERS, Bugs
 from graphkin.api.gate.guard import Guard
 from graphkin.api.gate.metrics import Meter, Metrics
@@ -81,11 +83,14 @@ def create_app(settings: Settings, nursery: Nursery | None = None) -> FastAPI:
         lifespan=lifespan,
         routes=[route for subject in _SUBJECTS for route in subject.router.routes],
         redirect_slashes=False,
+        docs_url=None,  # the page's: FastAPI's own would come from elsewhere
         redoc_url=None,
         middleware=[
             Middleware(Meter, metrics=metrics),
             Middleware(NoSniff),
+            *cors(settings.cors_origins),
             Middleware(Guard, allowed_hosts=settings.allowed_hosts),
+            Middleware(Encoding),
             Middleware(Bugs),
         ],
         exception_handlers={**HANDLERS, NotModified: on_not_modified},

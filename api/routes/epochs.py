@@ -28,7 +28,9 @@ router = APIRouter(
 
 
 @router.get("/positives/epochs/{e}", response_class=Response, responses=replies(*ROWS, row=PositivesRow))
-def epoch(request: Request, read: RowsReading, e: EpochInPath, query: Annotated[EpochQuery, Query()]) -> Response:
+def positives_epoch(
+    request: Request, read: RowsReading, e: EpochInPath, query: Annotated[EpochQuery, Query()]
+) -> Response:
     """The positives of all anchors, ascending, from the positive-set cache; 503 while they are being drawn.
 
     A reply is whole only with its end: the Arrow end of stream, or the line `{"complete":true,"rows":n}`. After a

@@ -300,3 +300,16 @@ def test_a_signal_ends_the_command_when_its_replies_have_ended(server: str, tmp_
             received += sum(map(len, chunks))
         assert received > 15_000_000
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize(("path", "settled"), [("positives?policy=first_order&", False), ("neighbors?", True)])
+def test_only_what_the_server_draws_itself_is_asked_for_again(
+    client: httpx.Client, over_gds: httpx.Client, path: str, settled: bool
+) -> None:
+    """It may draw otherwise once it has projected anew."""
+    generation = client.get("/v1/collections/nci").json()["generation"]
+    url = f"/v1/collections/nci/items/5/{path}generation={generation}"
+    assert "immutable" in client.get(url).headers["Cache-Control"]
+    told = over_gds.get(url).headers["Cache-Control"]
+    assert ("immutable" in told) is settled
+    assert (told == "no-cache") is not settled

@@ -17,7 +17,7 @@ export interface paths {
          *
          *     `capped` says if the cap dropped some of this item's pairs; search is uncapped.
          */
-        get: operations["neighbors_v1_collections__c__items__id__neighbors_get"];
+        get: operations["neighbors"];
         put?: never;
         post?: never;
         delete?: never;
@@ -37,7 +37,7 @@ export interface paths {
          * Positives
          * @description The positives of one anchor, each with the reason why it is one.
          */
-        get: operations["positives_v1_collections__c__items__id__positives_get"];
+        get: operations["positives"];
         put?: never;
         post?: never;
         delete?: never;
@@ -56,10 +56,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Batch
+         * Positives Batch
          * @description The positives of many anchors, in the order asked for: the same draws as one by one.
          */
-        post: operations["batch_v1_collections__c__positives_batch_post"];
+        post: operations["positives_batch"];
         delete?: never;
         options?: never;
         head?: never;
@@ -77,7 +77,7 @@ export interface paths {
          * Item
          * @description One item.
          */
-        get: operations["item_v1_collections__c__items__id__get"];
+        get: operations["item"];
         put?: never;
         post?: never;
         delete?: never;
@@ -97,7 +97,7 @@ export interface paths {
          * Items
          * @description All items, or those with one SMILES, name or InChIKey, by id. No match is an empty list.
          */
-        get: operations["items_v1_collections__c__items_get"];
+        get: operations["items"];
         put?: never;
         post?: never;
         delete?: never;
@@ -119,7 +119,7 @@ export interface paths {
          * Search
          * @description The most similar items, exactly: the whole collection, whatever the hierarchy's threshold and cap.
          */
-        post: operations["search_v1_collections__c__search_post"];
+        post: operations["search"];
         delete?: never;
         options?: never;
         head?: never;
@@ -137,7 +137,7 @@ export interface paths {
          * Collections
          * @description Every collection with its current generation, by name.
          */
-        get: operations["collections_v1_collections_get"];
+        get: operations["collections"];
         put?: never;
         post?: never;
         delete?: never;
@@ -157,7 +157,7 @@ export interface paths {
          * Collection
          * @description One generation's provenance, and the ids of all generations, oldest first.
          */
-        get: operations["collection_v1_collections__c__get"];
+        get: operations["collection"];
         put?: never;
         post?: never;
         delete?: never;
@@ -174,13 +174,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Epoch
+         * Positives Epoch
          * @description The positives of all anchors, ascending, from the positive-set cache; 503 while they are being drawn.
          *
          *     A reply is whole only with its end: the Arrow end of stream, or the line `{"complete":true,"rows":n}`. After a
          *     cut connection continue with `start` = the last anchor + 1.
          */
-        get: operations["epoch_v1_collections__c__positives_epochs__e__get"];
+        get: operations["positives_epoch"];
         put?: never;
         post?: never;
         delete?: never;
@@ -200,7 +200,7 @@ export interface paths {
          * Negatives
          * @description Distinct within a batch, drawn with probability proportional to degree^0.75; items without neighbours never.
          */
-        get: operations["negatives_v1_collections__c__negatives_get"];
+        get: operations["negatives"];
         put?: never;
         post?: never;
         delete?: never;
@@ -220,7 +220,7 @@ export interface paths {
          * Subgraph
          * @description What lies around an item: nodes by hop, similarity, id; edges among them, most similar first.
          */
-        get: operations["subgraph_v1_collections__c__items__id__subgraph_get"];
+        get: operations["subgraph"];
         put?: never;
         post?: never;
         delete?: never;
@@ -240,7 +240,7 @@ export interface paths {
          * Hops
          * @description How similar items are that lie so many edges apart: random targets, each with at most 50 items of every hop.
          */
-        get: operations["hops_v1_collections__c__hops_get"];
+        get: operations["hops"];
         put?: never;
         post?: never;
         delete?: never;
@@ -260,7 +260,7 @@ export interface paths {
          * Path
          * @description The path between two items: fewest edges, then the largest minimum similarity. Null if they are farther apart.
          */
-        get: operations["path_v1_collections__c__paths_get"];
+        get: operations["path"];
         put?: never;
         post?: never;
         delete?: never;
@@ -283,7 +283,7 @@ export interface paths {
          *     The medoid is the member with the largest sum of stored similarities inside the component. `named` are the lowest
          *     members and the medoids, by id.
          */
-        get: operations["components_v1_collections__c__components_get"];
+        get: operations["components"];
         put?: never;
         post?: never;
         delete?: never;
@@ -304,7 +304,7 @@ export interface paths {
          * @description One component: its members by id, and what it falls into when the threshold rises above its own similarity: the
          *     1,000 largest parts. `named` are the lowest members and the medoids of it and its 10 largest parts, by id.
          */
-        get: operations["component_v1_collections__c__components__id__get"];
+        get: operations["component"];
         put?: never;
         post?: never;
         delete?: never;
@@ -327,7 +327,7 @@ export interface paths {
          *     `highlight` and `highlight_smiles`, for molecules: the largest substructure shared with that one, looked for during
          *     2 s.
          */
-        get: operations["depiction_v1_collections__c__items__id__depiction_svg_get"];
+        get: operations["depiction"];
         put?: never;
         post?: never;
         delete?: never;
@@ -347,7 +347,7 @@ export interface paths {
          * Structure Depiction
          * @description A structure as the collection understands it, drawn.
          */
-        get: operations["structure_depiction_v1_collections__c__structure_svg_get"];
+        get: operations["structure_depiction"];
         put?: never;
         post?: never;
         delete?: never;
@@ -367,7 +367,7 @@ export interface paths {
          * Structure
          * @description Canonical SMILES after the collection's own standardisation, and the id of the item if it is stored.
          */
-        get: operations["structure_v1_collections__c__structure_get"];
+        get: operations["structure"];
         put?: never;
         post?: never;
         delete?: never;
@@ -386,8 +386,10 @@ export interface paths {
         /**
          * Export
          * @description All items, edges or links, or a range of them; of items some columns, of edges those similar enough.
+         *
+         *     It is sent as it is made. Who asks for a Range of its bytes has the whole made first, and kept for the next parts.
          */
-        get: operations["export_v1_collections__c__export_get"];
+        get: operations["export"];
         put?: never;
         /**
          * Export Selection
@@ -395,7 +397,7 @@ export interface paths {
          *
          *     With `query_smiles` each item has its exact similarity to that molecule, and GraphML has the molecule itself.
          */
-        post: operations["export_selection_v1_collections__c__export_post"];
+        post: operations["export_selection"];
         delete?: never;
         options?: never;
         head?: never;
@@ -413,7 +415,7 @@ export interface paths {
          * Rejections
          * @description Records that were not kept, in input order: where each stood, its text (at most 4,096 characters), and why.
          */
-        get: operations["rejections_v1_collections__c__rejections_get"];
+        get: operations["rejections"];
         put?: never;
         post?: never;
         delete?: never;
@@ -433,7 +435,7 @@ export interface paths {
          * Reports
          * @description Those in the folder that the server shows, by name; none where it shows no folder.
          */
-        get: operations["reports_v1_collections__c__reports_get"];
+        get: operations["reports"];
         put?: never;
         post?: never;
         delete?: never;
@@ -450,10 +452,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Picture
+         * Report Charts
          * @description A report's charts.
          */
-        get: operations["picture_v1_collections__c__reports__report__svg_get"];
+        get: operations["report_charts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -473,7 +475,7 @@ export interface paths {
          * Livez
          * @description The process answers.
          */
-        get: operations["livez_livez_get"];
+        get: operations["livez"];
         put?: never;
         post?: never;
         delete?: never;
@@ -494,7 +496,7 @@ export interface paths {
          * @description Requests will be answered: the store can be read, no current generation is known to be damaged, kernels are
          *     compiled, and the sampler has its graph.
          */
-        get: operations["readyz_readyz_get"];
+        get: operations["readyz"];
         put?: never;
         post?: never;
         delete?: never;
@@ -514,7 +516,7 @@ export interface paths {
          * Metrics
          * @description Request counts and latencies, in Prometheus' text format.
          */
-        get: operations["metrics_metrics_get"];
+        get: operations["metrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1335,7 +1337,7 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    neighbors_v1_collections__c__items__id__neighbors_get: {
+    neighbors: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -1431,7 +1433,7 @@ export interface operations {
             };
         };
     };
-    positives_v1_collections__c__items__id__positives_get: {
+    positives: {
         parameters: {
             query: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -1536,7 +1538,7 @@ export interface operations {
             };
         };
     };
-    batch_v1_collections__c__positives_batch_post: {
+    positives_batch: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -1671,7 +1673,7 @@ export interface operations {
             };
         };
     };
-    item_v1_collections__c__items__id__get: {
+    item: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -1771,7 +1773,7 @@ export interface operations {
             };
         };
     };
-    items_v1_collections__c__items_get: {
+    items: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -1878,7 +1880,7 @@ export interface operations {
             };
         };
     };
-    search_v1_collections__c__search_post: {
+    search: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -1998,7 +2000,7 @@ export interface operations {
             };
         };
     };
-    collections_v1_collections_get: {
+    collections: {
         parameters: {
             query?: never;
             header?: never;
@@ -2063,7 +2065,7 @@ export interface operations {
             };
         };
     };
-    collection_v1_collections__c__get: {
+    collection: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2152,7 +2154,7 @@ export interface operations {
             };
         };
     };
-    epoch_v1_collections__c__positives_epochs__e__get: {
+    positives_epoch: {
         parameters: {
             query: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2283,7 +2285,7 @@ export interface operations {
             };
         };
     };
-    negatives_v1_collections__c__negatives_get: {
+    negatives: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2392,7 +2394,7 @@ export interface operations {
             };
         };
     };
-    subgraph_v1_collections__c__items__id__subgraph_get: {
+    subgraph: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2488,7 +2490,7 @@ export interface operations {
             };
         };
     };
-    hops_v1_collections__c__hops_get: {
+    hops: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2592,7 +2594,7 @@ export interface operations {
             };
         };
     };
-    path_v1_collections__c__paths_get: {
+    path: {
         parameters: {
             query: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2686,7 +2688,7 @@ export interface operations {
             };
         };
     };
-    components_v1_collections__c__components_get: {
+    components: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2782,7 +2784,7 @@ export interface operations {
             };
         };
     };
-    component_v1_collections__c__components__id__get: {
+    component: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2878,7 +2880,7 @@ export interface operations {
             };
         };
     };
-    depiction_v1_collections__c__items__id__depiction_svg_get: {
+    depiction: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2984,7 +2986,7 @@ export interface operations {
             };
         };
     };
-    structure_depiction_v1_collections__c__structure_svg_get: {
+    structure_depiction: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3088,7 +3090,7 @@ export interface operations {
             };
         };
     };
-    structure_v1_collections__c__structure_get: {
+    structure: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3190,7 +3192,7 @@ export interface operations {
             };
         };
     };
-    export_v1_collections__c__export_get: {
+    export: {
         parameters: {
             query: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3217,6 +3219,19 @@ export interface operations {
         responses: {
             /** @description Successful reply. */
             200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/graphml+xml": string;
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "chemical/x-mdl-sdfile": string;
+                    "text/csv; charset=utf-8": string;
+                };
+            };
+            /** @description The part that Range asks for; several are multipart/byteranges. */
+            206: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3273,6 +3288,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description No part of the file lies in this Range. */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description An invalid value, or one over its cap. */
             422: {
                 headers: {
@@ -3302,7 +3326,7 @@ export interface operations {
             };
         };
     };
-    export_selection_v1_collections__c__export_post: {
+    export_selection: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3426,7 +3450,7 @@ export interface operations {
             };
         };
     };
-    rejections_v1_collections__c__rejections_get: {
+    rejections: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3518,7 +3542,7 @@ export interface operations {
             };
         };
     };
-    reports_v1_collections__c__reports_get: {
+    reports: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3607,7 +3631,7 @@ export interface operations {
             };
         };
     };
-    picture_v1_collections__c__reports__report__svg_get: {
+    report_charts: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3698,7 +3722,7 @@ export interface operations {
             };
         };
     };
-    livez_livez_get: {
+    livez: {
         parameters: {
             query?: never;
             header?: never;
@@ -3718,7 +3742,7 @@ export interface operations {
             };
         };
     };
-    readyz_readyz_get: {
+    readyz: {
         parameters: {
             query?: never;
             header?: never;
@@ -3747,7 +3771,7 @@ export interface operations {
             };
         };
     };
-    metrics_metrics_get: {
+    metrics: {
         parameters: {
             query?: never;
             header?: never;
