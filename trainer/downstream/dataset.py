@@ -160,10 +160,14 @@ def labelled(file: MoleculeFile, targets: Sequence[str] | None = None) -> Datase
     )
 
 
+def holds_labels(file: MoleculeFile, name: str) -> bool:
+    """Whether a column holds labels, or nothing, and nothing else."""
+    return bool((_column(file.cells(name)) >= MISSING).all())
+
+
 def _labels(file: MoleculeFile, targets: Sequence[str] | None) -> dict[str, NDArray[np.int8]]:
-    labels = {name: _column(file.cells(name)) for name in (file.others if targets is None else targets)}
-    if targets is None:
-        return {name: column for name, column in labels.items() if (column >= MISSING).all()}
+    wanted = [name for name in file.others if holds_labels(file, name)] if targets is None else targets
+    labels = {name: _column(file.cells(name)) for name in wanted}
     for name, column in labels.items():
         if len(wrong := np.flatnonzero(column < MISSING)):
             raise InvalidInput(
