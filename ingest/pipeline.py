@@ -19,7 +19,7 @@ from graphkin.ingest.forest import SpanningForest
 from graphkin.ingest.items import ItemTable
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.pool import ParserPool
-from graphkin.ingest.progress import Progress
+from graphkin.ingest.progress import Progress, compiling
 from graphkin.ingest.readers import ReadOptions, Source, open_source
 from graphkin.ingest.readers.columns import likely_names
 from graphkin.ingest.readers.networks import open_network
@@ -112,7 +112,7 @@ def ingest(
     with ExitStack() as stack:
         sources = [stack.enter_context(closing(source)) for source in _open(files, kind, recipe, options)]
         draft = stack.enter_context(store.draft(collection, kind.name))
-        with clock.stage("compile"):
+        with clock.stage("compile"), compiling(clock.progress):
             _compile_kernels(kind.specimen(recipe), recipe.top_k)
         workspace = Workspace(draft.workspace)
         workspace.prepare()

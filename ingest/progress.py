@@ -2,6 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer
+
+_SILENCE = 2.0  # seconds; what was compiled before is loaded sooner
+_COMPILING = "compiling for this processor: half a minute at most, and once on this machine"
 
 
 class Progress:
@@ -14,3 +18,15 @@ class Progress:
 
     def note(self, text: str) -> None:
         """Something that whoever waits should know, in one sentence."""
+
+
+@contextmanager
+def compiling(progress: Progress, silence: float = _SILENCE) -> Iterator[None]:
+    """Kernels are compiled in the block, or loaded where they were before. What takes longer than `silence` is told."""
+    told = Timer(silence, progress.note, [_COMPILING])
+    told.daemon = True
+    told.start()
+    try:
+        yield
+    finally:
+        told.cancel()

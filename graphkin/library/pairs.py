@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from graphkin.ingest.progress import compiling
 from graphkin.library.table import Table
 from graphkin.progress import library_progress
 from graphkin.protocol.errors import InvalidInput, require
@@ -38,7 +39,10 @@ def similar_pairs(
     require(0 < threshold <= 1, "threshold", threshold, "a similarity above 0, at most 1")
     require(threads is None or threads > 0, "number of threads", threads, "1 or more")
     words = _words(fingerprints)
-    with library_progress().stage("join", len(words), "fingerprints") as advance:
+    progress = library_progress()
+    with compiling(progress):
+        Pairs.concatenate([*join(words[:2], threshold, 1)])
+    with progress.stage("join", len(words), "fingerprints") as advance:
         found = Pairs.concatenate([*join(words, threshold, threads or os.cpu_count() or 1, advance)])
     order = np.lexsort((found.right, found.left))
     columns = {name: pa.array(getattr(found, name)[order]) for name in ("left", "right", "similarity")}
