@@ -8,6 +8,7 @@ import anyio.to_thread
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
+from graphkin.api.census import Census
 from graphkin.api.gate import openapi
 from graphkin.api.gate.cors import cors
 from graphkin.api.gate.encoding import Encoding
@@ -77,6 +78,7 @@ def create_app(settings: Settings, nursery: Nursery | None = None) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[State]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
         async with opened(settings, nursery) as state, metrics.feeling_pulse(), state["warmup"].running():
+            metrics.registry.register(Census(state))
             state["scrub"].start()
             try:
                 yield state

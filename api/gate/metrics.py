@@ -31,6 +31,12 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.search_seconds = Histogram(
+            "graphkin_search_seconds",
+            "Time that the search itself takes, of a structure that was read, once it is its turn.",
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
         self._lag = Histogram(
             "graphkin_event_loop_lag_seconds",
             "How long the process's own work kept its event loop waiting: how much later than asked it went on, or the "
