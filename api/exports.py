@@ -67,6 +67,11 @@ class Exports:
             raise self._unwritable(error) from error
         raise AssertionError("numbers have no end")
 
+    @property
+    def size(self) -> int:
+        """Bytes of the files that are kept."""
+        return int(self._kept.currsize)
+
     def close(self) -> None:
         """Let go of all files; those that are being sent stay until they are."""
         self._kept.clear()

@@ -25,6 +25,7 @@ class Settings(BaseSettings):
     cache_dir      folder of the positive-set cache and of exports; it may be deleted at any time the server is down.
     cache_bytes    how large the positive-set cache may grow.
     export_bytes   how much room exports may take there that parts are asked of: half of it one of them.
+    access_log     file of one line of JSON for each request, `-` is standard output; none by default.
     scrub_hours    after how long the files of a generation in use are checked again.
     reports        folder of reports to show, as `graphkin report` wrote them; none by default.
 
@@ -42,6 +43,7 @@ class Settings(BaseSettings):
     cache_dir: Path = platformdirs.user_cache_path("graphkin")
     cache_bytes: Annotated[int, Field(gt=0)] = 10 * 2**30
     export_bytes: Annotated[int, Field(gt=0)] = 4 * 2**30
+    access_log: Path | None = None
     scrub_hours: Annotated[float, Field(gt=0)] = 24.0
     reports: DirectoryPath | None = None
 

@@ -265,6 +265,11 @@ class Generation(ABC):
         return self.manifest.counts.kept
 
     @property
+    def file_bytes(self) -> int:
+        """Size of the files that this process holds open for it; 0 where there are none."""
+        return 0
+
+    @property
     def damage(self) -> Damage | None:
         """What was found damaged first, whoever met it; None as long as nothing was."""
         return None

@@ -144,6 +144,12 @@ class Shelf:
             found = self.open(key, read)
             return self.add(key, size, write, read) if found is None else found
 
+    @property
+    def bytes(self) -> int:
+        """What all entries take."""
+        with self._index():
+            return sum(entry.bytes for entry in _entries(self._folder))
+
     def drop(self, generation: str) -> None:
         """Delete the entries whose keys name a generation."""
         with self._index():

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
-_ASKED = ("Content-Type", "If-None-Match", "Range")
+_ASKED = ("Content-Type", "If-None-Match", "Range", "X-Request-ID")
 """Headers of requests beside those that any page may send."""
 
 _TOLD = (
@@ -15,6 +15,7 @@ _TOLD = (
     "ETag",
     "Graphkin-Generation",
     "Retry-After",
+    "X-Request-ID",
 )
 """Headers of replies beside those that any page may read."""
 

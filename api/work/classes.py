@@ -57,7 +57,7 @@ class Queue:
         self._name = name
         self.limits = CLASSES[name]
         self._free = asyncio.Semaphore(self.limits.at_once)
-        self.waiting = 0  # requests
+        self.working = self.waiting = self.refused = 0  # requests
 
     @property
     def full(self) -> bool:
@@ -65,8 +65,9 @@ class Queue:
         return self._free.locked()
 
     def busy(self) -> StoreBusy:
-        """What one is told who cannot be served now."""
+        """What one is told who cannot be served now, and is counted."""
         limits = self.limits
+        self.refused += 1
         return StoreBusy(
             f"too many requests for {self._name} work",
             expected=f"{limits.at_once} at once, and {limits.waiting} that wait {limits.patience:g} s at most",
@@ -86,9 +87,11 @@ class Queue:
             raise self.busy() from error
         finally:
             self.waiting -= 1
+        self.working += 1
         try:
             yield
         finally:
+            self.working -= 1
             self._free.release()
 
 

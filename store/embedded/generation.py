@@ -140,6 +140,10 @@ class EmbeddedGeneration(Generation):
         return dict(zip(plain, self._checked(*names), strict=True))
 
     @property
+    def file_bytes(self) -> int:
+        return self._files.bytes
+
+    @property
     def damage(self) -> Damage | None:
         return self._files.damage
 

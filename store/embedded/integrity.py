@@ -1,6 +1,7 @@
 """The files of one generation, each of them read whole and compared with the manifest before it is first used."""
 
 import errno
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,11 @@ class CheckedFiles:
         with ExitStack() as opened:
             self._files = {name: opened.enter_context(self._opened(name)) for name in manifest.files}
             self.close = opened.pop_all().close
+
+    @property
+    def bytes(self) -> int:
+        """Size of all of them."""
+        return sum(os.fstat(file.fileno()).st_size for file in self._files.values())
 
     def __getitem__(self, name: str) -> BufferedReader:
         """An open file, to map."""
