@@ -372,6 +372,14 @@ class Generation(ABC):
         parts = [numbers(batch[title]).to_numpy(zero_copy_only=False) for batch in self.columns([title])]
         return np.concatenate([np.empty(0), *parts])
 
+    def dropped(self) -> Int32 | None:
+        """(N,) how many pairs ≥ τ of each item the cap did not keep; None where they could not be counted."""
+        if self.manifest.dropped is None:
+            return None
+        pages = (range(start, min(start + _PAGE, self.size)) for start in range(0, self.size, _PAGE))
+        counts = (item["dropped"] for page in pages for item in self.items(page))
+        return np.fromiter(counts, np.int32, count=self.size)
+
     @abstractmethod
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
         """The records that were not kept, but for the first `begin`, in input order (`REJECTION_SCHEMA`)."""

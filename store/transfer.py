@@ -3,13 +3,10 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-import numpy as np
-
 from graphkin.protocol.errors import NotFound, StoreFormat
 from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.store.base import Collection, Draft, Generation, Store
 from graphkin.store.columns import item_schema
-from graphkin.store.records import Int32
 
 Stage = Callable[[str, int | None, str], AbstractContextManager[Callable[[int], object]]]
 """Announces a stage: its name, its total (None: unknown) and unit. What it yields advances it by so many units."""
@@ -84,7 +81,7 @@ def _copy_fingerprints(source: Generation, draft: Draft, stage: Stage) -> None:
             block = words[start : start + _BLOCK]
             draft.append_fingerprints(block)
             advance(len(block))
-    dropped = dropped_by_item(source)
+    dropped = source.dropped()
     if dropped is not None:
         draft.write_dropped(dropped)
 
@@ -107,12 +104,3 @@ def _copy_edges(source: Generation, draft: Draft, stage: Stage) -> None:
     with stage("spanning forest", len(forest), "edges") as advance:
         draft.write_forest(forest)
         advance(len(forest))
-
-
-def dropped_by_item(generation: Generation) -> Int32 | None:
-    """(N,) pairs ≥ τ of each item that the cap did not keep; None where they could not be counted."""
-    if generation.manifest.dropped is None:
-        return None
-    blocks = (range(start, min(start + _BLOCK, generation.size)) for start in range(0, generation.size, _BLOCK))
-    counts = (item["dropped"] for block in blocks for item in generation.items(block))
-    return np.fromiter(counts, np.int32, count=generation.size)
