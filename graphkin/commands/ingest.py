@@ -273,7 +273,7 @@ def _ingest(
     with open_store(store_location, create=True) as store:
         manifest = run(store, collection, files, recipe, options_, terminal_progress())
     if as_json:
-        click.echo(manifest.model_dump_json(exclude={"files"}))
+        click.echo(manifest.model_dump_json(exclude={"fragments"}))
         return
     counts, dropped = manifest.counts, manifest.dropped
     capped = "" if dropped is None else f" ({dropped:,} dropped by the cap)"

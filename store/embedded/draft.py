@@ -14,17 +14,17 @@ from filelock import BaseFileLock
 from numpy.typing import DTypeLike, NDArray
 
 from graphkin.protocol.errors import StoreError
-from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.protocol.manifest import Fragment, Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.items import ItemWriter
+from graphkin.store.embedded.whole import DROPPED, INDEX, LINKS
 from graphkin.store.files import ArrayWriter, disk, settle, sha256_at, write_array
 from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.records import Edges, Int32, Links, UInt64
 
 COLLECTIONS = "collections"
-INDEX = "index."
 _EDGE_PARTS = (("source", np.int32), ("target", np.int32), ("similarity", np.float32))
 
 
@@ -94,15 +94,16 @@ class EmbeddedDraft(Draft):
                 writer.append(array)
 
     def write_dropped(self, dropped: Int32) -> None:
-        self._write("dropped.npy", dropped)
+        self._write(DROPPED, dropped)
 
     def write_forest(self, forest: Edges) -> None:
         for part in ("source", "target", "similarity"):
             self._write(f"forest.{part}.npy", getattr(forest, part))
 
     def write_links(self, links: Links) -> None:
-        self._write("links.indptr.npy", links.indptr)
-        self._write("links.indices.npy", links.indices)
+        indptr, indices = LINKS
+        self._write(indptr, links.indptr)
+        self._write(indices, links.indices)
 
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         for name, array in arrays.items():
@@ -128,12 +129,22 @@ class EmbeddedDraft(Draft):
                     generation=generation,
                     format=2,
                     published_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                    files={path.name: sha256_at(path) for path in sorted(self._folder.iterdir())},
+                    fragments=[self._fragment(provenance, generation)],
                 )
                 settle(self._folder, self._folder.parent / generation)
                 self._catalog.publish(self._collection, manifest)
         self.discard()
         return manifest
+
+    def _fragment(self, provenance: Provenance, folder: str) -> Fragment:
+        return Fragment(
+            folder=folder,
+            items=provenance.counts.kept,
+            rejected=provenance.counts.rejected,
+            edges=provenance.edges,
+            properties=sorted(provenance.properties),
+            files={path.name: sha256_at(path) for path in sorted(self._folder.iterdir())},
+        )
 
     def _finish_files(self) -> None:
         self._items.finish()

@@ -2,7 +2,7 @@
 by which items are found."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Field
 from graphkin.store.columns import ID, ITEM_SCHEMA, item_schema
-from graphkin.store.embedded.integrity import CheckedFiles
-from graphkin.store.embedded.tables import TableWriter, map_table, narrowed
+from graphkin.store.embedded.fragment import FragmentFiles
+from graphkin.store.embedded.tables import TableWriter, narrowed
 from graphkin.store.files import write_array
 from graphkin.store.records import REJECTION_SCHEMA, Int32
 
@@ -64,15 +63,14 @@ class ItemReader:
 
     files = (ITEMS, REJECTIONS, *(file for _, file in FOUND_BY.values()))
 
-    def __init__(self, files: CheckedFiles, arrays: Mapping[str, NDArray[Any]], manifest: Manifest) -> None:
+    def __init__(self, files: FragmentFiles, manifest: Manifest) -> None:
         self._files = files
-        self._arrays = arrays
         self._manifest = manifest
         self._orders: dict[Field, Int32] = {}
 
     @cached_property
     def _items(self) -> pa.RecordBatch:
-        return self._table(ITEMS, item_schema(self._manifest).names, self._manifest.counts.kept)
+        return self._files.table(ITEMS, item_schema(self._manifest).names, self._manifest.counts.kept)
 
     @cached_property
     def _columns(self) -> list[pa.Array]:
@@ -80,23 +78,12 @@ class ItemReader:
 
     @cached_property
     def _rejections(self) -> pa.RecordBatch:
-        return self._table(REJECTIONS, REJECTION_SCHEMA.names, self._manifest.counts.rejected)
-
-    def _table(self, name: str, columns: Sequence[str], rows: int) -> pa.RecordBatch:
-        self._files.require(name)
-        try:
-            table = map_table(self._files[name])
-        except ValueError as error:
-            raise self._files.damaged(name, str(error)) from error
-        if table.schema.names != list(columns) or table.num_rows != rows:
-            raise self._files.damaged(name, "its columns and rows are not those that the manifest says")
-        return table
+        return self._files.table(REJECTIONS, REJECTION_SCHEMA.names, self._manifest.counts.rejected)
 
     def _order(self, field: Field) -> Int32:
         if field not in self._orders:
             column, name = FOUND_BY[field]
-            self._files.require(name)
-            order, places = self._arrays[name], len(_texts(self._items, column))
+            (order,), places = self._files.checked(name), len(_texts(self._items, column))
             if order.dtype != np.int32 or not ((order >= 0) & (order < places)).all():
                 raise self._files.damaged(name, "it names texts that there are not")
             self._orders[field] = order

@@ -72,7 +72,7 @@ class EmbeddedStore(Store):
     def open(self, collection: str, generation: str | None = None) -> Generation:
         manifest = self.manifest(collection, generation)
         try:
-            return EmbeddedGeneration(collection, manifest, self._collections / collection / manifest.generation)
+            return EmbeddedGeneration(collection, manifest, self._collections / collection)
         except StoreError:
             self._catalog.manifest(collection, manifest.generation)  # deleted meanwhile: says so
             raise
