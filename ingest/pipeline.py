@@ -1,30 +1,25 @@
 """The one place that strings the stages together: source > records > items > pairs > edges > generation."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
-from importlib.metadata import version
-
-import numpy as np
-import pyarrow as pa
 
 from graphkin.ingest.collect import Collector, collector
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress
+from graphkin.ingest.provenance import provenance_of
 from graphkin.ingest.reading import opened, parsed
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_kernels
 from graphkin.ingest.workspace import Workspace
-from graphkin.protocol.manifest import Counts, Manifest, Provenance
+from graphkin.ingest.writing import write_items
+from graphkin.protocol.manifest import Manifest
 from graphkin.similarity.kind import Descriptors
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.base import Draft, Store
-from graphkin.store.identity import links_digest
+from graphkin.store.base import Store
 
 __all__ = ["IngestOptions", "ingest"]
-
-_FINGERPRINT_BLOCK = 65_536
 
 
 def ingest(
@@ -54,7 +49,7 @@ def ingest(
         table = parsed(kind, sources, recipe, options, draft, workspace, clock)
         with clock.stage("items"):
             descriptors, items = table.finish(partial(kind.descriptors, recipe=recipe))
-            _write_items(items, descriptors, draft)
+            write_items(items, descriptors.words, draft)
             if descriptors.links is not None:
                 draft.write_links(descriptors.links)
         with clock.stage("index"):
@@ -70,37 +65,10 @@ def ingest(
                 tally.add(edges)
             draft.write_dropped(dropped)
             draft.write_forest(tally.forest.edges())
-        provenance = Provenance(
-            kind=kind.name,
-            structure=kind.structure,
-            recipe=recipe.model_dump(mode="json"),
-            versions={**kind.versions(recipe), **_versions()},
-            libraries=sorted(kind.versions(recipe)),
-            inputs=[read for source in sources for read in source.inputs()],
-            counts=Counts(
-                read=table.read,
-                kept=len(descriptors),
-                duplicates=table.read - table.rejected - len(descriptors),
-                rejected=table.rejected,
-            ),
-            edges=tally.edges,
-            dropped=int(dropped.sum(dtype=np.int64)) // 2,
-            properties=dict(table.property_types),
-            written=table.written,
-            links=None if descriptors.links is None else links_digest(descriptors.links),
-            histograms=tally.histograms(),
-            times=clock.times,
-        )
+        provenance = provenance_of(recipe, sources, table, descriptors, tally, dropped, clock)
         manifest = draft.publish(provenance)
         workspace.remove()
         return manifest
-
-
-def _write_items(items: Iterator[pa.RecordBatch], descriptors: Descriptors, draft: Draft) -> None:
-    for batch in items:
-        draft.append_items(batch)
-    for start in range(0, len(descriptors), _FINGERPRINT_BLOCK):
-        draft.append_fingerprints(descriptors.words[start : start + _FINGERPRINT_BLOCK])
 
 
 def _collect(
@@ -116,7 +84,3 @@ def _collect(
     for pairs in descriptors.pairs(collected.begin, threads, advance):
         collected.add(pairs)
     return collected
-
-
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}

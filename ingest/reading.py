@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from graphkin.ingest.items import ItemTable
+from graphkin.ingest.items import NONE_BEFORE, ItemTable, Older
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.pool import ParserPool
@@ -44,9 +44,10 @@ def parsed(
     draft: Draft,
     workspace: Workspace,
     clock: Clock,
+    older: Older = NONE_BEFORE,
 ) -> ItemTable:
     """The items of all sources; what is rejected is the draft's. Raises `InvalidInput` for too many rejections."""
-    table = ItemTable(kind.computed)
+    table = ItemTable(kind.computed, older)
     max_size = options.max_size or kind.max_size
     pool = ParserPool(kind.describer, recipe, max_size, options.workers, workspace)
     total = sum(source.bytes_total or 0 for source in sources) or None

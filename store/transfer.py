@@ -92,7 +92,8 @@ def _copy_links_and_index(source: Generation, draft: Draft, stage: Stage) -> Non
         with stage("links", len(links.indices) // 2, "links") as advance:
             draft.write_links(links)
             advance(len(links.indices) // 2)
-    draft.write_index(source.index())
+    if source.indexed == source.size:
+        draft.write_index(source.index())
 
 
 def _copy_edges(source: Generation, draft: Draft, stage: Stage) -> None:

@@ -1,6 +1,7 @@
 """The files of one fragment: mapped at opening, and each checked when it is first used."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,13 @@ class FragmentFiles:
 
     def _mapped(self, name: str) -> NDArray[Any]:
         try:
-            return map_array(self._files[self._files.called(self.fragment, name)])
+            return map_array(self.file(name))
         except ValueError as error:
             raise self.damaged(name, str(error)) from error
+
+    def file(self, name: str) -> BufferedReader:
+        """Open, to map."""
+        return self._files[self._files.called(self.fragment, name)]
 
     def require(self, *names: str) -> None:
         """Check those that were not checked yet."""
@@ -62,7 +67,7 @@ class FragmentFiles:
         """A table of these columns and so many rows, checked."""
         self.require(name)
         try:
-            table = map_table(self._files[self._files.called(self.fragment, name)])
+            table = map_table(self.file(name))
         except ValueError as error:
             raise self.damaged(name, str(error)) from error
         if table.schema.names != list(columns) or table.num_rows != rows:

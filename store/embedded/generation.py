@@ -1,7 +1,8 @@
 """Reading one published generation of the embedded store."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from graphkin.store import csr, traverse
 from graphkin.store.base import Field, Generation, Neighbors, Subgraph, rounded
 from graphkin.store.base import Path as GraphPath
 from graphkin.store.embedded.fragment import FragmentFiles
+from graphkin.store.embedded.increment import IncrementFragment
 from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.embedded.items import ItemReader
 from graphkin.store.embedded.legacy import LegacyItems
@@ -38,17 +40,54 @@ class EmbeddedGeneration(Generation):
         self.manifest = manifest
         self._files = CheckedFiles(collection, manifest, folder)
         try:
-            (first,) = (FragmentFiles(self._files, fragment, folder) for fragment in manifest.fragments)
-            self._items = LegacyItems(first, manifest) if manifest.format == 1 else ItemReader(first, manifest)
-            first.require_names(self._items.files)
+            first, *later = (FragmentFiles(self._files, fragment, folder) for fragment in manifest.fragments)
             self._whole = WholeFragment(first, manifest)
+            before = accumulate(fragment.items for fragment in manifest.fragments)
+            self._later = [
+                IncrementFragment(files, items, self._whole.width) for files, items in zip(later, before, strict=False)
+            ]
+            self._items = (
+                LegacyItems(first, manifest) if manifest.format == 1 else ItemReader(first, self._later, manifest)
+            )
+            first.require_names(self._items.files)
         except BaseException:
             self._files.close()
             raise
 
-    @property
+    @cached_property
     def _graph(self) -> Graph:
-        return self._whole.graph
+        if not self._later:
+            return self._whole.graph
+        change = csr.in_turn([each.read.edges for each in self._later])
+        graph = csr.changed(self._whole.graph, self.size, change)
+        flaw = csr.flaw(graph)
+        if flaw is not None:
+            raise self._later[-1].damaged(f"of the graph that comes of it, {flaw[0]}: {flaw[1]}")
+        return graph
+
+    @cached_property
+    def _forest(self) -> Edges:
+        if not self._later:
+            return self._whole.forest
+        change = csr.in_turn([each.read.forest for each in self._later])
+        return csr.most_similar_first(csr.left(self._whole.forest, change))
+
+    @cached_property
+    def _dropped(self) -> Int32 | None:
+        if not self._later or self._whole.dropped is None:
+            return self._whole.dropped
+        dropped = np.zeros(self.size, np.int32)
+        dropped[: len(self._whole.dropped)] = self._whole.dropped
+        for each in self._later:
+            dropped[each.read.ids] = each.read.dropped
+        return dropped
+
+    @cached_property
+    def _fingerprints(self) -> Fingerprints:
+        if not self._later:
+            return self._whole.fingerprints
+        words = np.concatenate([self._whole.fingerprints.words, *(each.read.words for each in self._later)])
+        return Fingerprints(words, np.bitwise_count(words).sum(axis=1, dtype=np.int32))
 
     @property
     def damage(self) -> Damage | None:
@@ -62,7 +101,7 @@ class EmbeddedGeneration(Generation):
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
         chosen = np.array(ids, np.int32)
         degrees = self._graph.indptr[chosen + 1] - self._graph.indptr[chosen]
-        lost = [None] * len(ids) if self._whole.dropped is None else self._whole.dropped[chosen].tolist()
+        lost = [None] * len(ids) if self._dropped is None else self._dropped[chosen].tolist()
         return zip(degrees.tolist(), lost, *self._items.page(ids), strict=True)
 
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -114,19 +153,23 @@ class EmbeddedGeneration(Generation):
         return self._graph
 
     def forest(self) -> Edges:
-        return self._whole.forest
+        return self._forest
 
     def dropped(self) -> Int32 | None:
-        return self._whole.dropped
+        return self._dropped
 
     def links(self) -> Links | None:
         return None if self.manifest.links is None else self._whole.links
 
     def fingerprints(self) -> Fingerprints:
-        return self._whole.fingerprints
+        return self._fingerprints
 
     def index(self) -> dict[str, NDArray[Any]]:
         return self._whole.index
+
+    @property
+    def indexed(self) -> int:
+        return self.manifest.fragments[0].items
 
     def check(self) -> list[str]:
         problems = self._files.problems()
@@ -139,7 +182,7 @@ class EmbeddedGeneration(Generation):
 
     def _disagreements(self) -> list[str]:
         """What files that are as they were written say that cannot be."""
-        _ = self._graph, self._whole.forest, self._whole.dropped
+        _ = self._graph, self._forest, self._dropped
         links = self.links()
         if links is not None and links_digest(links) != self.manifest.links:
             return [f"{LINKS[1]}: its digest differs from the manifest's"]

@@ -52,6 +52,11 @@ class WholeFragment:
             indices: (np.int32, linked),
         }
 
+    @property
+    def width(self) -> int:
+        """Words of a fingerprint."""
+        return int(self._files.arrays["fingerprints.npy"].shape[1])
+
     @cached_property
     def graph(self) -> Graph:
         graph = Graph(*self._files.checked(*_GRAPH))
