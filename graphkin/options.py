@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,7 +36,33 @@ beside = click.option(
     help="Another collection of the same items: anchors are those linked in both.",
 )
 
+_RUNNING = ("files", "store_location", "collection", "workers", "max_rejected", "rejections_file", "as_json")
+
 
 def reading(command: Command) -> Command:
     """--store, --collection, --generation: which generation a command reads."""
     return store(collection(generation(command)))
+
+
+def running(command: Callable[..., None]) -> Callable[..., None]:
+    """What every ingest is told: files, where to, and how to run. The command gets it as one mapping, `running`."""
+
+    @as_json
+    @click.option("--workers", type=click.IntRange(min=1), help="Processes and threads.  [default: all cores]")
+    @click.option(
+        "--rejections-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Where a run that fails by rejections leaves them.  [default: NAME.rejections.csv]",
+    )
+    @click.option(
+        "--max-rejected", type=click.FloatRange(0, 1), default=0.1, help="Share of rejected records that fails the run."
+    )
+    @collection
+    @store
+    @click.argument("files", nargs=-1, required=True, metavar="FILE...")
+    @wraps(command)
+    def gathered(**given: Any) -> None:
+        command(running={name: given.pop(name) for name in _RUNNING}, **given)
+
+    return gathered

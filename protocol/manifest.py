@@ -100,6 +100,11 @@ class Manifest(Provenance):
         return {**rest, "fragments": [whole] if values["files"] else []}
 
     @property
+    def provenance(self) -> Provenance:
+        """What its builder knew."""
+        return Provenance(**self.model_dump(include=set(Provenance.model_fields)))
+
+    @property
     def threshold(self) -> float:
         """The stored τ: no edge below it exists."""
         return float(self.recipe["threshold"])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from graphkin.protocol.errors import NotFound, StoreFormat
-from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Collection, Draft, Generation, Store
 from graphkin.store.columns import item_schema
 
@@ -34,13 +34,23 @@ def copy_generation(source: Generation, target: Store, stage: Stage = silent) ->
         with target.open(source.collection, source.id) as opened:
             return opened.manifest
     with target.draft(source.collection, source.manifest.kind) as draft:
-        _copy_items(source, draft, stage)
-        if not _holds(target, source):
-            _copy_rejections(source, draft, stage)
-            _copy_fingerprints(source, draft, stage)
-            _copy_links_and_index(source, draft, stage)
-            _copy_edges(source, draft, stage)
-        return draft.publish(Provenance(**source.manifest.model_dump(include=set(Provenance.model_fields))))
+        if _holds(target, source):
+            _copy_items(source, draft, stage)
+        else:
+            write_generation(source, draft, stage)
+        return draft.publish(source.manifest.provenance)
+
+
+def write_generation(source: Generation, draft: Draft, stage: Stage = silent) -> None:
+    """All that a generation holds into a draft, its index only if that is of all items.
+
+    Raises `StoreFormat` if the items read are not those that the id stands for.
+    """
+    _copy_items(source, draft, stage)
+    _copy_rejections(source, draft, stage)
+    _copy_fingerprints(source, draft, stage)
+    _copy_links_and_index(source, draft, stage)
+    _copy_edges(source, draft, stage)
 
 
 def _listed(store: Store, collection: str) -> Collection | None:

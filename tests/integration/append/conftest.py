@@ -39,7 +39,8 @@ def parsed_here() -> Iterator[None]:
 
 
 def written(folder: Path, parts: Sequence[Sequence[str]], ending: str, header: str = "") -> list[str]:
-    """A file for each part."""
+    """A file for each part, in a folder that may not exist yet."""
+    folder.mkdir(exist_ok=True)
     files = [folder / f"part-{number}.{ending}" for number in range(len(parts))]
     for file, lines in zip(files, parts, strict=True):
         file.write_text("".join(f"{line}\n" for line in ([header] if header else []) + [*lines]))

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +20,9 @@ from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.recipe import Recipe
 from graphkin.store import open_store
 from tests.integration.append.conftest import OPTIONS, content, grow, written
+
+MEMORY = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else None
+"""A folder where syncing costs nothing, if there is one."""
 
 pytestmark = pytest.mark.usefixtures("parsed_here")
 
@@ -64,7 +68,7 @@ def as_json(number: int, name: str, properties: dict[str, int]) -> str:
 
 
 def assert_equal(parts: Sequence[Sequence[str]], ending: str, recipe: Recipe) -> None:
-    with TemporaryDirectory() as folder, open_store(Path(folder) / "store", create=True) as store:
+    with TemporaryDirectory(dir=MEMORY) as folder, open_store(Path(folder) / "store", create=True) as store:
         files = written(Path(folder), parts, ending)
         ingest(store, "at-once", files, recipe, OPTIONS)
         grow(store, "grown", files, recipe)
