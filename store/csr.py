@@ -82,7 +82,7 @@ def left(edges: Edges, change: Change) -> Edges:
 
 def difference(before: Edges, after: Edges) -> Change:
     """The change that makes some edges of others."""
-    return Change(before.take(~within(before, after)), after.take(~within(after, before)))
+    return Change(before.take(~_alike(before, after)), after.take(~_alike(after, before)))
 
 
 def in_turn(changes: Sequence[Change]) -> Change:
@@ -97,6 +97,16 @@ def in_turn(changes: Sequence[Change]) -> Change:
 def within(edges: Edges, others: Edges) -> NDArray[np.bool_]:
     """(E,) which of some edges are among others, by their ends."""
     return np.isin(_ends(edges), _ends(others))
+
+
+def _alike(edges: Edges, others: Edges) -> NDArray[np.bool_]:
+    """(E,) which of some edges are among others with the same similarity."""
+    if not len(others):
+        return np.zeros(len(edges), np.bool_)
+    known = _ends(others)
+    order = np.argsort(known)
+    place = order[np.minimum(np.searchsorted(known, _ends(edges), sorter=order), len(order) - 1)]
+    return (known[place] == _ends(edges)) & (others.similarity[place] == edges.similarity)
 
 
 def _ends(edges: Edges) -> Int64:
