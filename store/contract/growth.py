@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphkin.protocol.errors import Conflict, NotFound, StoreBusy
@@ -85,7 +85,7 @@ class Grow(Places):
             pytest.skip(f"{refused.detail}: {refused.hint}")
         return store
 
-    @few
+    @settings(few, max_examples=10)
     @given(steps())
     def test_every_step_is_what_is_written_at_once(self, growing: Store, drawn: list[Hierarchy]) -> None:
         name = f"c{next(_names)}"
