@@ -1,5 +1,6 @@
-"""Reporting progress: the null object that reports nothing."""
+"""Reporting progress: the null object that reports nothing, and a clock beside it."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
@@ -30,3 +31,18 @@ def compiling(progress: Progress, silence: float = _SILENCE) -> Iterator[None]:
         yield
     finally:
         told.cancel()
+
+
+class Clock:
+    """Seconds by stage."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.times: dict[str, float] = {}
+        self.progress = progress
+
+    @contextmanager
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Callable[[int], object]]:
+        begin = time.perf_counter()
+        with self.progress.stage(name, total, unit) as advance:
+            yield advance
+        self.times[name] = round(time.perf_counter() - begin, 3)

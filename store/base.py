@@ -140,6 +140,18 @@ class Store(ABC):
         `Conflict` if the collection exists with another kind.
         """
 
+    def growth(self, collection: str) -> "Growth":
+        """Start writing a generation that begins with all of the current one of `collection`, as `draft` does.
+
+        Raises `NotFound`, `StoreBusy`, and `Conflict` in stores, and for generations, that cannot be grown.
+        """
+        raise Conflict(
+            "this store does not grow collections",
+            given=collection,
+            expected="a store in a folder",
+            hint="append to the collection in a folder, then `graphkin load` it",
+        )
+
     @abstractmethod
     def delete(self, collection: str, generation: str) -> None:
         """Delete a published generation. The current one moves to the newest that is left; a collection without
@@ -226,7 +238,8 @@ class Draft(ABC):
         """Make the generation visible and current, atomically: after a crash it is either whole or absent.
 
         If this content is already published it becomes current and the draft is dropped; the returned manifest is
-        then the older one. Raises `StoreError` (disk full, unwritable) with nothing published.
+        then the older one. A store may keep the draft's files in the place of those of a generation that has grown.
+        Raises `StoreError` (disk full, unwritable) with nothing published.
         """
 
     @abstractmethod
@@ -238,6 +251,24 @@ class Draft(ABC):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.discard()
+
+
+class Growth(Draft):
+    """A draft that begins with all that a generation holds, `base`, which is open as long as the draft is.
+
+    Items, rejections, fingerprints and edges come after those of the base; ids continue. Where the base has dropped
+    counts and a forest, both are written, of all items. Index and links are never written.
+    """
+
+    base: "Generation"
+
+    @abstractmethod
+    def append_names(self, names: pa.RecordBatch) -> None:
+        """Names (`ADDED_NAMES`) that items of the base get after those that they have, which are others."""
+
+    @abstractmethod
+    def remove_edges(self, edges: Edges) -> None:
+        """Edges of the base that go, each given once."""
 
 
 class Generation(ABC):
@@ -423,6 +454,14 @@ class Generation(ABC):
         parts = [numbers(batch[title]).to_numpy(zero_copy_only=False) for batch in self.columns([title])]
         return np.concatenate([np.empty(0), *parts])
 
+    def dropped(self) -> Int32 | None:
+        """(N,) how many pairs ≥ τ of each item the cap did not keep; None where they could not be counted."""
+        if self.manifest.dropped is None:
+            return None
+        pages = (range(start, min(start + _PAGE, self.size)) for start in range(0, self.size, _PAGE))
+        counts = (item["dropped"] for page in pages for item in self.items(page))
+        return np.fromiter(counts, np.int32, count=self.size)
+
     @abstractmethod
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
         """The records that were not kept, but for the first `begin`, in input order (`REJECTION_SCHEMA`)."""
@@ -477,7 +516,15 @@ class Generation(ABC):
 
     @abstractmethod
     def index(self) -> dict[str, NDArray[Any]]:
-        """What `Draft.write_index` was given (memory-mapped), or nothing where the store does not keep it."""
+        """What `Draft.write_index` was given (memory-mapped), or nothing where the store does not keep it.
+
+        It is of the first `indexed` items: of those that the generation began with, if it has grown.
+        """
+
+    @property
+    def indexed(self) -> int:
+        """How many items, the first ones, `index` is of."""
+        return self.size
 
     @abstractmethod
     def check(self) -> list[str]:

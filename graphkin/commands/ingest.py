@@ -1,8 +1,5 @@
 """`graphkin ingest`: build and publish a similarity hierarchy."""
 
-import json
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,31 +15,6 @@ if TYPE_CHECKING:
 _preset = click.option(
     "--preset", type=click.Choice(["default", "paper", "rc"]), default="default", help="Recipe to start from."
 )
-_RUNNING = ("files", "store_location", "collection", "workers", "max_rejected", "rejections_file", "as_json")
-
-
-def _running(command: Callable[..., None]) -> Callable[..., None]:
-    """What every ingest is told: files, where to, and how to run. The command gets it as one mapping, `running`."""
-
-    @options.as_json
-    @click.option("--workers", type=click.IntRange(min=1), help="Processes and threads.  [default: all cores]")
-    @click.option(
-        "--rejections-file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="Where a run that fails by rejections leaves them.  [default: NAME.rejections.csv]",
-    )
-    @click.option(
-        "--max-rejected", type=click.FloatRange(0, 1), default=0.1, help="Share of rejected records that fails the run."
-    )
-    @options.collection
-    @options.store
-    @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-    @wraps(command)
-    def gathered(**given: Any) -> None:
-        command(running={name: given.pop(name) for name in _RUNNING}, **given)
-
-    return gathered
 
 
 @click.group()
@@ -77,7 +49,7 @@ def ingest() -> None:
     help="Standardise every structure, also those searched later; repeatable, in the order given.",
 )
 @click.option("--inchikey", is_flag=True, default=None, help="Compute InChIKeys (doubles the ingest).")
-@_running
+@options.running
 @click.option("--max-atoms", type=click.IntRange(1, 100_000), default=1_000, help="Larger molecules are rejected.")
 @click.option(
     "--format",
@@ -85,24 +57,12 @@ def ingest() -> None:
     type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet"]),
     help='Format of the input; needed for standard input ("-").  [default: by file name]',
 )
-@click.option("--smiles-column", metavar="COLUMN", help="Column with the SMILES.  [default: smiles, in any case]")
-@click.option(
-    "--name-column",
-    metavar="COLUMN",
-    help="Column with the name.  [default: id, Compound ID, name and the like, if there is one; SDF: the title line]",
-)
-@click.option(
-    "--delimiter",
-    type=click.Choice(["comma", "tab", "semicolon", "pipe", "space"]),
-    help="What separates the cells of a table.  [default: told by the header of .csv; .tsv: tab]",
-)
+@options.table
 def molecules(
     preset: str,
     max_atoms: int,
     format: str | None,
-    smiles_column: str | None,
-    name_column: str | None,
-    delimiter: Any,
+    table: dict[str, Any],
     running: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
@@ -114,7 +74,7 @@ def molecules(
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.molecules.recipe import resolve_flat
 
-    read = ReadOptions(format=format, structure_column=smiles_column, name_column=name_column, delimiter=delimiter)
+    read = ReadOptions(format=format, **table)
     recipe = resolve_flat(preset, standardise=recipe_options.pop("standardise") or None, **recipe_options)
     _ingest(recipe, read, max_atoms, **running)
 
@@ -146,7 +106,7 @@ def molecules(
 )
 @click.option("--threshold", type=float, help="Smallest similarity, inclusive; 0: any above 0.  [default: 0]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70; paper, rc: 0]")
-@_running
+@options.running
 @click.option("--max-nodes", type=click.IntRange(1, 100_000), default=100_000, help="Larger graphs are rejected.")
 @click.option(
     "--format",
@@ -213,7 +173,7 @@ def graphs(preset: str, max_nodes: int, format: str | None, running: dict[str, A
 @click.option("--radius", type=int, help="Greatest distance that proximity looks at.  [default: 2]")
 @click.option("--threshold", type=float, help="Smallest similarity, inclusive; 0: any above 0.  [default: 0]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
-@_running
+@options.running
 @click.option(
     "--format",
     "format",
@@ -267,6 +227,7 @@ def _ingest(
 ) -> None:
     from graphkin.ingest.pipeline import IngestOptions
     from graphkin.ingest.pipeline import ingest as run
+    from graphkin.output import published
     from graphkin.progress import terminal_progress
     from graphkin.store import open_store
 
@@ -280,15 +241,4 @@ def _ingest(
     )
     with open_store(store_location, create=True) as store:
         manifest = run(store, collection, files, recipe, options_, terminal_progress())
-    if as_json:
-        click.echo(manifest.model_dump_json(exclude={"files"}))
-        return
-    counts, dropped = manifest.counts, manifest.dropped
-    capped = "" if dropped is None else f" ({dropped:,} dropped by the cap)"
-    click.echo(
-        f"published {collection} generation {manifest.generation}\n"
-        f"  {counts.kept:,} items ({counts.read:,} records, {counts.duplicates:,} duplicates, "
-        f"{counts.rejected:,} rejected)\n"
-        f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}{capped}\n"
-        f"  seconds: {json.dumps(manifest.times)}"
-    )
+    click.echo(manifest.model_dump_json(exclude={"fragments"}) if as_json else published(collection, manifest))

@@ -25,7 +25,7 @@ def load(store_location: str, collection: str, generation: str | None, target: s
     ):
         manifest = copy_generation(opened, other, terminal_progress().stage)
     if as_json:
-        click.echo(manifest.model_dump_json(exclude={"files"}))
+        click.echo(manifest.model_dump_json(exclude={"fragments"}))
         return
     click.echo(
         f"loaded {collection} generation {manifest.generation}\n"

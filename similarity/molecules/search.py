@@ -34,7 +34,9 @@ class MoleculeSearch(Search):
                 given=f"{64 * words.shape[1]} bits",
                 expected=f"{64 * self._recipe.fingerprint.words} bits",
             )
-        self._planes = stored_index(generation, BitPlanes, lambda planes: planes.fit(words)) or BitPlanes.of(words)
+        whole = generation.indexed == generation.size  # else making it anew takes no longer than reading it
+        stored = stored_index(generation, BitPlanes, lambda planes: planes.fit(words)) if whole else None
+        self._planes = stored or BitPlanes.of(words)
         for array in self._planes:
             array.flags.writeable = False  # as those of a file: kernels are compiled for these
         self._require_same_rdkit()

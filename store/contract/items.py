@@ -40,6 +40,9 @@ class ReadItems(Places):
             for id, row in enumerate(molecules.rows)
         ]
         assert published.items(range(10)) == expected
+        dropped = published.dropped()
+        assert dropped is not None
+        assert dropped.tolist() == molecules.dropped
 
     def test_items_in_the_order_asked_for(self, published: Generation) -> None:
         asked = [9, 0, 3, 3, 0]
@@ -242,6 +245,7 @@ class KeepItems(Places):
                 "dropped": None,
             },
         ]
+        assert published_graphs.dropped() is None
         assert published_graphs.find("name", "a") == [0, 2]
         assert published_graphs.find("smiles", "C") == []
 

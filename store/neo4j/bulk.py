@@ -23,7 +23,7 @@ from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.cypher import Label, digest
 from graphkin.store.neo4j.items import Keys
 from graphkin.store.records import Edges, UInt64, shortest
-from graphkin.store.transfer import Stage, dropped_by_item, silent
+from graphkin.store.transfer import Stage, silent
 
 _STORE = "name,version:long,position:long"
 _COLLECTION = ":ID(Collection),name,kind,current"
@@ -131,7 +131,7 @@ def _unused(generation: Generation) -> str:
 
 
 def _write_catalogue(generation: Generation, files: _Files, token: str) -> None:
-    manifest = generation.manifest.model_copy(update={"files": {}})
+    manifest = generation.manifest.model_copy(update={"fragments": []})
     with files.nodes(Label.STORE, _STORE) as write:
         write([["schema"], [cypher.SCHEMA_VERSION], [1]])
     with files.nodes(Label.COLLECTION, _COLLECTION) as write:
@@ -143,7 +143,7 @@ def _write_catalogue(generation: Generation, files: _Files, token: str) -> None:
 
 
 def _write_items(generation: Generation, files: _Files, token: str, delimiter: str, stage: Stage) -> None:
-    words, dropped = generation.fingerprints().words, dropped_by_item(generation)
+    words, dropped = generation.fingerprints().words, generation.dropped()
     schema = item_schema(generation.manifest)
     own = [name for name in schema.names if name not in ITEM_SCHEMA.names]
     header = _property_header(schema, own)
