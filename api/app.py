@@ -1,5 +1,6 @@
 """The application: routes by subject behind one gate."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -18,6 +19,7 @@ from graphkin.api.gate.guard import Guard
 from graphkin.api.gate.log import AccessLog
 from graphkin.api.gate.metrics import Metrics
 from graphkin.api.gate.security import NoSniff
+from graphkin.api.gate.traces import Traces
 from graphkin.api.reading import NotModified, on_not_modified
 from graphkin.api.routes import (
     collections,
@@ -68,10 +70,11 @@ _THREADS = 16
 
 def create_app(settings: Settings, nursery: Nursery | None = None) -> FastAPI:
     """The ASGI application. What it holds (`State`) is opened when it starts and closed when it ends, but for a nursery
-    that it shares. Raises as `AccessLog` does."""
+    that it shares. Raises as `AccessLog` and `Traces` do."""
 
     metrics = Metrics()
     log = None if settings.access_log is None else AccessLog(settings.access_log)
+    traces = Traces() if settings.telemetry else None
     told = [metrics.observe, *([] if log is None else [log.write])]
 
     @asynccontextmanager
@@ -83,8 +86,9 @@ def create_app(settings: Settings, nursery: Nursery | None = None) -> FastAPI:
             try:
                 yield state
             finally:
-                if log is not None:
-                    log.close()
+                for each in (log, traces):
+                    if each is not None:
+                        await asyncio.to_thread(each.close)
 
     app = FastAPI(
         title="graphkin",
@@ -96,6 +100,7 @@ def create_app(settings: Settings, nursery: Nursery | None = None) -> FastAPI:
         docs_url=None,  # the page's: FastAPI's own would come from elsewhere
         redoc_url=None,
         middleware=[
+            *([] if traces is None else [traces.middleware]),
             Middleware(Witness, told=told),
             Middleware(NoSniff),
             *cors(settings.cors_origins),

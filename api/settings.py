@@ -26,6 +26,7 @@ class Settings(BaseSettings):
     cache_bytes    how large the positive-set cache may grow.
     export_bytes   how much room exports may take there that parts are asked of: half of it one of them.
     access_log     file of one line of JSON for each request, `-` is standard output; none by default.
+    telemetry      whether spans are sent by OpenTelemetry, where its own variables (OTEL_…) say.
     scrub_hours    after how long the files of a generation in use are checked again.
     reports        folder of reports to show, as `graphkin report` wrote them; none by default.
 
@@ -44,6 +45,7 @@ class Settings(BaseSettings):
     cache_bytes: Annotated[int, Field(gt=0)] = 10 * 2**30
     export_bytes: Annotated[int, Field(gt=0)] = 4 * 2**30
     access_log: Path | None = None
+    telemetry: bool = False
     scrub_hours: Annotated[float, Field(gt=0)] = 24.0
     reports: DirectoryPath | None = None
 

@@ -46,13 +46,13 @@ class Neo4jGeneration(Projectable):
     A read raises `Deleted` if the generation has been deleted before the read ended: it never answers half.
     """
 
-    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: str) -> None:
+    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: str, version: int) -> None:
         self.collection = collection
         self.manifest = manifest
         self._connection = connection
         self._label = cypher.item_label(manifest.kind)
         self._token = graph
-        self._keys = Keys(item_schema(manifest))
+        self._keys = Keys(item_schema(manifest), version)
         self._lock = threading.RLock()
         self._graph: Graph | None = None
         self._fingerprints: Fingerprints | None = None
@@ -61,10 +61,13 @@ class Neo4jGeneration(Projectable):
 
     def _read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
         statements = (statement.format(label=self._label), cypher.LIVING)
-        rows, (living,) = self._connection.read_all(statements, graph=self._token, **parameters)
-        if not living["living"]:
-            raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
+        rows, (last,) = self._connection.read_all(statements, graph=self._token, **parameters)
+        self._require_living(last)
         return rows
+
+    def _require_living(self, row: neo4j.Record) -> None:
+        if not row["living"]:
+            raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
         found = {row["id"]: row for row in self._read(cypher.ITEMS, ids=ids, keys=self._stored(None))}
@@ -132,7 +135,15 @@ class Neo4jGeneration(Projectable):
         self._require(id)
         stop = self.size if limit is None else offset + limit
         threshold = _threshold(rounded(min_similarity))
-        (row,) = self._read(cypher.NEIGHBORS, id=id, threshold=threshold, offset=offset, stop=stop)
+        (row,) = self._connection.read(
+            cypher.NEIGHBORS.format(label=self._label),
+            graph=self._token,
+            id=id,
+            threshold=threshold,
+            offset=offset,
+            stop=stop,
+        )
+        self._require_living(row)
         return Neighbors(np.array(row["ids"], np.int32), np.array(row["similarity"], np.float32), row["total"])
 
     def subgraph(
