@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 from graphkin.protocol.errors import InvalidInput
 
+LENGTH = 64
+"""Characters of a whole id."""
+
 
 def begun_with(beginning: str, generations: Sequence[str]) -> str:
     """The one of these ids that begins so; what was given where none does: it may be of one that was deleted.

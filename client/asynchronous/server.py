@@ -7,7 +7,7 @@ from graphkin.client.asynchronous.collection import AsyncCollection
 from graphkin.client.asynchronous.connection import AsyncConnection
 from graphkin.client.asynchronous.reading import path_of
 from graphkin.client.patience import PATIENCE
-from graphkin.protocol.generations import begun_with
+from graphkin.protocol.generations import LENGTH, begun_with
 from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health, Readiness
 
 
@@ -31,10 +31,9 @@ class AsyncGraphkin:
 
         Raises `NotFound`, `Deleted` for a generation that was deleted, and `InvalidInput` where several begin so.
         """
-        detail = await self._detail(name, None)
-        if generation is not None and (id := begun_with(generation, detail.generations)) != detail.generation:
-            detail = await self._detail(name, id)
-        return AsyncCollection(self._connection, detail)
+        if generation is not None and len(generation) < LENGTH:
+            generation = begun_with(generation, (await self._detail(name, None)).generations)
+        return AsyncCollection(self._connection, await self._detail(name, generation))
 
     async def _detail(self, name: str, generation: str | None) -> CollectionDetail:
         reply = await self._connection.whole(path_of(name), {"generation": generation})

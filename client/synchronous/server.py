@@ -9,7 +9,7 @@ from graphkin.client.patience import PATIENCE
 from graphkin.client.synchronous.collection import Collection
 from graphkin.client.synchronous.connection import Connection
 from graphkin.client.synchronous.reading import path_of
-from graphkin.protocol.generations import begun_with
+from graphkin.protocol.generations import LENGTH, begun_with
 from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health, Readiness
 
 
@@ -33,10 +33,9 @@ class Graphkin:
 
         Raises `NotFound`, `Deleted` for a generation that was deleted, and `InvalidInput` where several begin so.
         """
-        detail = self._detail(name, None)
-        if generation is not None and (id := begun_with(generation, detail.generations)) != detail.generation:
-            detail = self._detail(name, id)
-        return Collection(self._connection, detail)
+        if generation is not None and len(generation) < LENGTH:
+            generation = begun_with(generation, (self._detail(name, None)).generations)
+        return Collection(self._connection, self._detail(name, generation))
 
     def _detail(self, name: str, generation: str | None) -> CollectionDetail:
         reply = self._connection.whole(path_of(name), {"generation": generation})

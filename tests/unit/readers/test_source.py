@@ -79,13 +79,21 @@ def test_gzip_is_recognised_by_its_bytes(read: Callable) -> None:
 
 
 @pytest.mark.parametrize("extension", COMPRESS)
-def test_any_compression_is_recognised_by_its_bytes(read: Callable, file: Path, rows: Callable, extension: str) -> None:
-    compress, content = COMPRESS[extension], file.read_bytes()
-    plain = rows(str(file))
-    assert read(f"b{file.suffix}", compress(content)) == plain
-    assert read(f"c{file.suffix}{extension}", content) == plain
-    if file.suffix == ".smi":
-        assert read("d.smi", compress(b"\xef\xbb\xbfC 1\n") + compress(b"CC 2\n")) == read("e.smi", b"C 1\nCC 2\n")
+@pytest.mark.parametrize("format", [*CONTENT, "parquet"])
+def test_any_compression_is_recognised_by_its_bytes(read: Callable, extension: str, format: str) -> None:
+    compress, content = COMPRESS[extension], io.BytesIO(CONTENT.get(format, b""))
+    if format == "parquet":
+        pq.write_table(pa.table({"smiles": ["C", "CC"]}), content)
+    plain = read(f"a.{format}", content.getvalue())
+    assert read(f"b.{format}", compress(content.getvalue())) == plain
+    assert read(f"c.{format}{extension}", content.getvalue()) == plain
+
+
+@pytest.mark.parametrize("extension", COMPRESS)
+def test_compressed_files_one_after_the_other_are_one(read: Callable, extension: str) -> None:
+    compress = COMPRESS[extension]
+    parts = compress(b"\xef\xbb\xbfC 1\n") + compress(b"") + compress(b"CC 2\n")
+    assert read("d.smi", parts) == read("e.smi", b"C 1\nCC 2\n")
 
 
 @pytest.mark.parametrize("extension", COMPRESS)
@@ -107,8 +115,8 @@ def test_what_must_be_held_whole_is_bounded_however_it_is_compressed(write: Call
 
 @pytest.mark.parametrize("extension", COMPRESS)
 def test_memory_is_bounded_while_a_compressed_file_is_read(write: Callable, extension: str) -> None:
-    """A single line of 32 MB, which is more than any record may be, and then one that is kept."""
-    path = write(f"a.smi{extension}", COMPRESS[extension](b"C" * 32_000_000 + b"\nCCO x\n"))
+    """A single line of 12 MB, which is more than any record may be, and then one that is kept."""
+    path = write(f"a.smi{extension}", COMPRESS[extension](b"C" * 12_000_000 + b"\nCCO x\n"))
     tracemalloc.start()
     [*batches] = open_source(path, MoleculeKind.files, ReadOptions())
     _, peak = tracemalloc.get_traced_memory()
