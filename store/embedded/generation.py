@@ -1,7 +1,6 @@
 """Reading one published generation of the embedded store."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,18 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Damage, StoreDamaged
 from graphkin.protocol.manifest import Manifest
-from graphkin.store import csr, traverse
-from graphkin.store.base import Field, Generation, Neighbors, Subgraph, rounded
-from graphkin.store.base import Path as GraphPath
+from graphkin.store.base import Field
 from graphkin.store.embedded.fragment import FragmentFiles
 from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.embedded.items import ItemReader
 from graphkin.store.embedded.legacy import LegacyItems
 from graphkin.store.embedded.whole import LINKS, WholeFragment
 from graphkin.store.identity import links_digest
+from graphkin.store.mapped import MappedGeneration
 from graphkin.store.records import Edges, Fingerprints, Graph, Int32, Links
 
 
-class EmbeddedGeneration(Generation):
+class EmbeddedGeneration(MappedGeneration):
     """Memory-mapped arrays and a read-only SQLite file, all opened at once and each checked when it is first used.
 
     Sizes and types are checked at opening. What is then read of a file is what was published: `CheckedFiles` has
@@ -47,10 +45,6 @@ class EmbeddedGeneration(Generation):
             raise
 
     @property
-    def _graph(self) -> Graph:
-        return self._whole.graph
-
-    @property
     def damage(self) -> Damage | None:
         return self._files.damage
 
@@ -61,7 +55,8 @@ class EmbeddedGeneration(Generation):
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
         chosen = np.array(ids, np.int32)
-        degrees = self._graph.indptr[chosen + 1] - self._graph.indptr[chosen]
+        indptr = self._whole.graph.indptr
+        degrees = indptr[chosen + 1] - indptr[chosen]
         lost = [None] * len(ids) if self._whole.dropped is None else self._whole.dropped[chosen].tolist()
         return zip(degrees.tolist(), lost, *self._items.page(ids), strict=True)
 
@@ -86,32 +81,8 @@ class EmbeddedGeneration(Generation):
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
         return self._items.rejections(begin)
 
-    def neighbors(
-        self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None
-    ) -> Neighbors:
-        self._require(id)
-        return traverse.neighbors(self._graph, id, rounded(min_similarity), offset, limit)
-
-    def subgraph(
-        self, id: int, hops: int, max_items: int, max_edges: int, min_similarity: float | None = None
-    ) -> Subgraph:
-        self._require(id)
-        return traverse.subgraph(
-            partial(csr.rows, self._graph), id, hops, max_items, max_edges, rounded(min_similarity)
-        )
-
-    def path(self, source: int, target: int, max_hops: int, min_similarity: float | None = None) -> GraphPath | None:
-        self._require(source, target)
-        return traverse.path(self._graph, source, target, max_hops, rounded(min_similarity))
-
-    def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
-        if ids is None:
-            return csr.edge_blocks(self._graph, rounded(min_similarity))
-        self._require(*ids.tolist())
-        return iter([csr.edges_among(self._graph, ids, rounded(min_similarity))])
-
     def graph(self) -> Graph:
-        return self._graph
+        return self._whole.graph
 
     def forest(self) -> Edges:
         return self._whole.forest
@@ -139,7 +110,7 @@ class EmbeddedGeneration(Generation):
 
     def _disagreements(self) -> list[str]:
         """What files that are as they were written say that cannot be."""
-        _ = self._graph, self._whole.forest, self._whole.dropped
+        _ = self._whole.graph, self._whole.forest, self._whole.dropped
         links = self.links()
         if links is not None and links_digest(links) != self.manifest.links:
             return [f"{LINKS[1]}: its digest differs from the manifest's"]
