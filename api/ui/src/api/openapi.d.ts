@@ -686,6 +686,27 @@ export interface components {
             /** Similarity */
             similarity: number;
         };
+        /**
+         * Fragment
+         * @description Files from which a generation is read: the next `items` rows of its item table, with these properties, and the
+         *     next `rejected` records; `edges` that come with them. `folder` is where they lie, `files` their SHA-256 by name.
+         */
+        Fragment: {
+            /** Folder */
+            folder: string;
+            /** Items */
+            items: number;
+            /** Rejected */
+            rejected: number;
+            /** Edges */
+            edges: number;
+            /** Properties */
+            properties: string[];
+            /** Files */
+            files: {
+                [key: string]: string;
+            };
+        };
         /** Health */
         Health: {
             /** Status */
@@ -865,12 +886,10 @@ export interface components {
             /** Published At */
             published_at: string;
             /**
-             * Files
-             * @default {}
+             * Fragments
+             * @default []
              */
-            files?: {
-                [key: string]: string;
-            };
+            fragments?: components["schemas"]["Fragment"][];
         };
         /**
          * NeighborsPage
