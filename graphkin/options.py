@@ -13,7 +13,7 @@ store = click.option(
     "store_location",
     metavar="STORE",
     required=True,
-    help="Folder of the store, or neo4j://HOST or bolt://HOST of a Neo4j server.",
+    help="Folder of the store, neo4j://HOST or bolt://HOST of a Neo4j server, or the URL of a lake.",
 )
 collection = click.option("--collection", metavar="NAME", required=True, help="Collection.")
 generation = click.option("--generation", metavar="ID", help="Generation id.  [default: the current one]")
