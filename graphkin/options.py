@@ -19,7 +19,7 @@ store = click.option(
     envvar=STORE,
     show_envvar=True,
     required=True,
-    help="Folder of the store, or neo4j://HOST or bolt://HOST of a Neo4j server.",
+    help="Folder of the store, neo4j://HOST or bolt://HOST of a Neo4j server, or the URL of a lake.",
 )
 _NAMED: dict[str, Any] = {"metavar": "NAME", "envvar": COLLECTION, "show_envvar": True}
 collection = click.option("--collection", required=True, help="Collection.", **_NAMED)

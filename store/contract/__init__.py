@@ -24,8 +24,15 @@ from graphkin.store.contract.random_hierarchies import AnyHierarchy  # noqa: E40
 from graphkin.store.contract.sampling import Sample  # noqa: E402
 from graphkin.store.contract.traversal import KeepThresholds, ReadHierarchy  # noqa: E402
 
-__all__ = ["StoreContract"]
+__all__ = ["ReadContract", "StoreContract"]
 
 
-class StoreContract(Publish, Grow, AnyHierarchy, KeepThresholds, KeepItems, Sample, ReadHierarchy, ReadItems):
-    """The whole contract. pytest runs it from the last base to the first: what all read, then what each test writes."""
+class ReadContract(KeepThresholds, KeepItems, Sample, ReadHierarchy, ReadItems):
+    """All that is promised of one generation in a store of its own.
+
+    pytest runs it from the last base to the first: what all read, then what each test writes.
+    """
+
+
+class StoreContract(Publish, Grow, AnyHierarchy, ReadContract):
+    """The whole contract, for stores that hold many generations of many collections."""

@@ -1,7 +1,7 @@
 """Reading one published generation of the embedded store."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Damage, StoreDamaged
 from graphkin.protocol.manifest import Manifest
-from graphkin.store import csr, traverse
-from graphkin.store.base import Field, Generation, Neighbors, Subgraph, rounded
-from graphkin.store.base import Path as GraphPath
+from graphkin.store import csr
+from graphkin.store.base import Field
 from graphkin.store.embedded.fragment import FragmentFiles
 from graphkin.store.embedded.increment import IncrementFragment
 from graphkin.store.embedded.integrity import CheckedFiles
@@ -22,10 +21,11 @@ from graphkin.store.embedded.items import ItemReader
 from graphkin.store.embedded.legacy import LegacyItems
 from graphkin.store.embedded.whole import LINKS, WholeFragment
 from graphkin.store.identity import links_digest
+from graphkin.store.mapped import MappedGeneration
 from graphkin.store.records import Edges, Fingerprints, Graph, Int32, Links
 
 
-class EmbeddedGeneration(Generation):
+class EmbeddedGeneration(MappedGeneration):
     """Memory-mapped arrays and a read-only SQLite file, all opened at once and each checked when it is first used.
 
     Sizes and types are checked at opening. What is then read of a file is what was published: `CheckedFiles` has
@@ -128,30 +128,6 @@ class EmbeddedGeneration(Generation):
 
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
         return self._items.rejections(begin)
-
-    def neighbors(
-        self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None
-    ) -> Neighbors:
-        self._require(id)
-        return traverse.neighbors(self._graph, id, rounded(min_similarity), offset, limit)
-
-    def subgraph(
-        self, id: int, hops: int, max_items: int, max_edges: int, min_similarity: float | None = None
-    ) -> Subgraph:
-        self._require(id)
-        return traverse.subgraph(
-            partial(csr.rows, self._graph), id, hops, max_items, max_edges, rounded(min_similarity)
-        )
-
-    def path(self, source: int, target: int, max_hops: int, min_similarity: float | None = None) -> GraphPath | None:
-        self._require(source, target)
-        return traverse.path(self._graph, source, target, max_hops, rounded(min_similarity))
-
-    def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
-        if ids is None:
-            return csr.edge_blocks(self._graph, rounded(min_similarity))
-        self._require(*ids.tolist())
-        return iter([csr.edges_among(self._graph, ids, rounded(min_similarity))])
 
     def graph(self) -> Graph:
         return self._graph
