@@ -1,11 +1,14 @@
 """Bytes to a server and what comes back, without a client that would correct them."""
 
+import gzip
 import socket
 import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPMessage, HTTPResponse
+
+import pyarrow as pa
 
 PATIENCE = 20  # seconds until a server counts as hung
 _READ = 1 << 16
@@ -33,8 +36,18 @@ def exchange(address: tuple[str, int], request: bytes, method: str = "GET") -> R
             connection.sendall(request)
         with HTTPResponse(connection, method=method) as response:
             response.begin()
-            body = response.read()
+            body = _plain(response.read(), response.headers.get("content-encoding"))
             return Reply(response.status, response.headers, body, time.perf_counter() - begin)
+
+
+def _plain(body: bytes, coding: str | None) -> bytes:
+    """What was compressed, for a request that asked for it."""
+    if coding == "gzip":
+        return gzip.decompress(body)
+    if coding == "zstd":
+        return bytes(pa.CompressedInputStream(pa.BufferReader(body), "zstd").read())
+    assert coding is None, coding
+    return body
 
 
 def converse(address: tuple[str, int], sends: Iterable[bytes], *, half_closed: bool) -> bytes:
