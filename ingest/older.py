@@ -31,7 +31,8 @@ class OlderLists:
     each has. tie, similarities: of these items and the new ones.
 
     What is stored is rounded to float32, and the cap ranks by float64. So a similarity is computed again where it may
-    decide, which is in the lists of items that keep a new pair, and of those that alone may keep what these let go.
+    decide: in the lists of items that keep a new pair and have no room for it, and of those that alone may keep what
+    these let go.
     """
 
     graph: Graph
@@ -53,11 +54,15 @@ class OlderLists:
         new, lost = capped.finish()
         lists = Cap(self.tie, self.top_k, least=self.least)
         lists.add(new)
+        every = self._ends(new)
+        every[: self.graph.nodes] += self.graph.degrees()
+        roomy = every <= self.top_k
         touched = self._older_ends(new, capped)
-        old = self._pairs_of(touched, lists, np.zeros(self.graph.nodes, np.bool_))
+        touched = touched[~roomy[touched]]
         known = np.zeros(len(self.tie), np.bool_)
+        old = self._pairs_of(touched, lists, known)
         known[touched] = True
-        self._pairs_of(self._last_keepers(old, known, lists), lists, known)
+        self._pairs_of(self._last_keepers(old, known | roomy, lists), lists, known)
         removed, added = old.take(~lists.passes(old)), new.take(lists.passes(new))
         dropped = lost + self._ends(new) + self._ends(removed) - self._ends(added)
         dropped[: self.graph.nodes] += self.dropped

@@ -47,11 +47,12 @@ def written(folder: Path, parts: Sequence[Sequence[str]], ending: str, header: s
     return [*map(str, files)]
 
 
-def grow(store: Store, collection: str, files: Sequence[str], recipe: Recipe) -> None:
-    """Ingest the first file, and append the others one by one."""
+def grow(store: Store, collection: str, files: Sequence[str], recipe: Recipe) -> list[str]:
+    """Ingest the first file, and append the others one by one. Gives those that brought something: another leaves the
+    generation as it is."""
     ingest(store, collection, files[:1], recipe, OPTIONS)
-    for file in files[1:]:
-        append(store, collection, [file], OPTIONS)
+    told = [append(store, collection, [file], OPTIONS) for file in files[1:]]
+    return [files[0], *(file for file, each in zip(files[1:], told, strict=True) if each.items or each.named)]
 
 
 def content(generation: Generation) -> dict[str, Any]:

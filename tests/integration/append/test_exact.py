@@ -39,6 +39,7 @@ GRAPHS = [
 COLUMNS = ["alpha", "molwt", "source.molwt", "names", "property.names"]
 NAMES = ["", "one", "two", "three"]
 CELLS = ["", "1", "1.50", "-2", "1e3", "text"]
+THRESHOLDS = st.floats(0.3, 1).map(lambda value: round(value, 2))
 TOP_K = st.one_of(st.integers(1, 4), st.integers(1, 70), st.just(0))
 
 molecule = st.tuples(st.sampled_from(MOLECULES), st.sampled_from(NAMES), st.lists(st.sampled_from(CELLS), max_size=5))
@@ -70,27 +71,58 @@ def as_json(number: int, name: str, properties: dict[str, int]) -> str:
 def assert_equal(parts: Sequence[Sequence[str]], ending: str, recipe: Recipe) -> None:
     with TemporaryDirectory(dir=MEMORY) as folder, open_store(Path(folder) / "store", create=True) as store:
         files = written(Path(folder), parts, ending)
-        ingest(store, "at-once", files, recipe, OPTIONS)
-        grow(store, "grown", files, recipe)
+        brought = grow(store, "grown", files, recipe)
+        every = ingest(store, "every", files, recipe, OPTIONS)
+        ingest(store, "at-once", brought, recipe, OPTIONS)
         with store.open("at-once") as one, store.open("grown") as other:
-            expected: dict[str, Any] = content(one)
+            expected = content(one)
             for what, found in content(other).items():
                 assert found == expected[what], what
+            assert other.id == every.generation
             assert other.check() == []
 
 
-@settings(max_examples=30)
-@given(st.lists(molecules, min_size=1, max_size=5), TOP_K, st.floats(0.3, 1).map(lambda value: round(value, 2)))
-def test_molecules(parts: list[Any], top_k: int, threshold: float) -> None:
+def assert_molecules_equal(parts: list[Any], top_k: int, threshold: float) -> None:
     assert_equal([as_csv(*part) for part in parts], "csv", resolve(threshold=threshold, top_k=top_k))
 
 
-@settings(max_examples=20)
-@given(
-    st.lists(st.lists(graph, min_size=1, max_size=15), min_size=1, max_size=5),
-    TOP_K,
-    st.floats(0.3, 1).map(lambda value: round(value, 2)),
-)
-def test_graphs(parts: list[Any], top_k: int, threshold: float) -> None:
+def assert_graphs_equal(parts: list[Any], top_k: int, threshold: float) -> None:
     lines = [[as_json(*each) for each in part] for part in parts]
     assert_equal(lines, "jsonl", resolve_graphs(threshold=threshold, top_k=top_k))
+
+
+some = settings(max_examples=8)
+many = settings(max_examples=300)
+of_molecules = given(st.lists(molecules, min_size=1, max_size=5), TOP_K, THRESHOLDS)
+of_graphs = given(st.lists(st.lists(graph, min_size=1, max_size=15), min_size=1, max_size=5), TOP_K, THRESHOLDS)
+
+
+@some
+@of_molecules
+def test_molecules(parts: list[Any], top_k: int, threshold: float) -> None:
+    assert_molecules_equal(parts, top_k, threshold)
+
+
+@some
+@of_graphs
+def test_graphs(parts: list[Any], top_k: int, threshold: float) -> None:
+    assert_graphs_equal(parts, top_k, threshold)
+
+
+@pytest.mark.long
+@many
+@of_molecules
+def test_many_more_molecules(parts: list[Any], top_k: int, threshold: float) -> None:
+    assert_molecules_equal(parts, top_k, threshold)
+
+
+@pytest.mark.long
+@many
+@of_graphs
+def test_many_more_graphs(parts: list[Any], top_k: int, threshold: float) -> None:
+    assert_graphs_equal(parts, top_k, threshold)
+
+
+def test_a_file_that_brings_nothing_leaves_no_trace() -> None:
+    parts = [["CCO,one", "CCC,"], ["OCC,", "no molecule,"], ["CCO,two", "CCCC,"]]
+    assert_equal([["smiles,id", *part] for part in parts], "csv", resolve(threshold=0.3, top_k=1))
