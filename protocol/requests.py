@@ -311,11 +311,11 @@ class ExportFields(Frozen):
 
 
 class ExportQuery(ExportFields, GenerationQuery):
-    """The whole hierarchy: items as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow; and of nodes
-    the links of the big graph that they are of, as csv, parquet or arrow.
+    """The whole hierarchy: items as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow; of nodes the
+    links of the big graph that they are of, as csv, parquet or arrow; and fingerprints as fps or npy.
 
-    In a range of ids lie the items that have them, and the edges and links whose lower end does, so that ranges one
-    after the other hold each once; GraphML has no ranges.
+    In a range of ids lie the items that have them, their fingerprints, and the edges and links whose lower end does, so
+    that ranges one after the other hold each once; GraphML has no ranges.
     """
 
     what: Annotated[Exported, Field(examples=["edges"])]
@@ -335,7 +335,7 @@ class ExportQuery(ExportFields, GenerationQuery):
 
 
 class ExportBody(ExportFields, Body):
-    """A selection of items, or of the edges or links with both ends among them."""
+    """A selection of items, of their fingerprints, or of the edges or links with both ends among them."""
 
     ids: Annotated[list[Id], Field(min_length=1, max_length=MAX_EXPORTED, fail_fast=True, examples=[[0, 1, 2]])]
     what: Annotated[Exported, Field(examples=["items"])]

@@ -9,8 +9,8 @@ PolicyName = Literal["first_order", "random_walk", "second_order"]
 Rank = Literal["top", "count", "exp"]
 Pad = Literal["resample", "self"]
 
-Exported = Literal["items", "edges", "links"]
-Format = Literal["csv", "parquet", "sdf", "graphml", "arrow"]
+Exported = Literal["items", "edges", "links", "fingerprints"]
+Format = Literal["csv", "parquet", "sdf", "graphml", "arrow", "fps", "npy"]
 
 MAX_SEED = 2**53 - 1
 """Seeds and epochs run from 0 to here: every integer that JSON numbers carry exactly."""

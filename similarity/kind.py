@@ -14,7 +14,7 @@ from graphkin.similarity.hits import Hits
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import AnyRecipe
 from graphkin.store.base import Generation
-from graphkin.store.records import Edges, Float64, Int32, Int64, Links, UInt64
+from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64, Links, UInt64
 
 Advance: TypeAlias = Callable[[int], object]
 Content: TypeAlias = Any  # bytes, or an array or Arrow buffer of them
@@ -120,6 +120,10 @@ class Kind(ABC, Generic[AnyRecipe]):
     @abstractmethod
     def versions(self, recipe: AnyRecipe) -> dict[str, str]:
         """Of the libraries that take part in describing and comparing these items."""
+
+    def fingerprint(self, recipe: AnyRecipe) -> FingerprintType | None:  # noqa: ARG002
+        """What the items' packed fingerprints are; None for items that have none."""
+        return None
 
     @abstractmethod
     def read(self, recipe: AnyRecipe, text: str, writing: str) -> Query:

@@ -290,12 +290,13 @@ class Collection:
         min_similarity: float | None = None,
         query_smiles: str | None = None,
     ) -> None:
-        """Write items, as csv, parquet, sdf or arrow, edges, as csv, parquet, graphml or arrow, or links, as csv,
-        parquet or arrow, into a binary file.
+        """Write items, as csv, parquet, sdf or arrow, edges, as csv, parquet, graphml or arrow, links, as csv, parquet
+        or arrow, or fingerprints, as fps or npy, into a binary file.
 
-        All of them; or items `start` to `stop` - 1, by all columns or some, or edges or links with their lower end
-        there; or the items with these ids (at most 10,000), with their similarity to query_smiles if it is given, or
-        edges or links with both ends among them. Edges can be limited to those of at least min_similarity.
+        All of them; or items `start` to `stop` - 1, by all columns or some, their fingerprints, or edges or links with
+        their lower end there; or the items with these ids (at most 10,000), with their similarity to query_smiles if it
+        is given, their fingerprints, or edges or links with both ends among them. Edges can be limited to
+        those of at least min_similarity.
         If the connection breaks, what was written is written again, so that `file` must be seekable.
         """
         part = {"columns": columns, "start": start, "stop": stop, "ids": ids, "query_smiles": query_smiles}

@@ -17,7 +17,7 @@ from graphkin.similarity.molecules.recomputed import recomputed_fingerprints, re
 from graphkin.similarity.molecules.search import MoleculeSearch
 from graphkin.store.base import Generation
 from graphkin.store.identity import content_digest, tie_of
-from graphkin.store.records import Edges, Float64
+from graphkin.store.records import Edges, FingerprintType, Float64
 
 
 class MoleculeKind(Kind[MoleculeRecipe]):
@@ -61,6 +61,9 @@ class MoleculeKind(Kind[MoleculeRecipe]):
 
     def versions(self, recipe: MoleculeRecipe) -> dict[str, str]:  # noqa: ARG002
         return {"rdkit": rdBase.rdkitVersion}
+
+    def fingerprint(self, recipe: MoleculeRecipe) -> FingerprintType:
+        return FingerprintType(recipe.fingerprint.bits, recipe.fingerprint.type)
 
     def read(self, recipe: MoleculeRecipe, text: str, writing: str) -> Query:
         return read_molecule(recipe, text, writing)

@@ -49,6 +49,24 @@ class FingerprintRecipe(Frozen):
         """Length of one packed fingerprint in 64-bit words."""
         return -(-self.bits // 64)
 
+    @property
+    def type(self) -> str:
+        """As chemfp names RDKit's fingerprints; it knows neither chiral pairs and torsions, nor MACCS keys with a bit 0
+        that none has."""
+        chiral = " includeChirality=1" if self.chirality else ""
+        match self.name:
+            case "morgan":
+                options = f"useFeatures=0 useChirality={self.chirality:d} useBondTypes=1"
+                return f"RDKit-Morgan/1 radius={self.radius} fpSize={self.bits} {options}"
+            case "rdkit":
+                return f"RDKit-Fingerprint/2 minPath=1 maxPath=7 fpSize={self.bits} nBitsPerHash=2 useHs=1"
+            case "atompair":
+                return f"RDKit-AtomPair/2 fpSize={self.bits} minLength=1 maxLength=30{chiral}"
+            case "torsion":
+                return f"RDKit-Torsion/2 fpSize={self.bits} targetSize=4{chiral}"
+            case "maccs":
+                return f"RDKit-MACCS{self.bits}/1"
+
 
 class MoleculeRecipe(Recipe):
     """How molecules are read, described by fingerprints, and joined."""

@@ -157,6 +157,16 @@ def test_a_part_is_exported(graphkin: Callable[..., Any], where: tuple[str, ...]
     assert "one of id, smiles" in refused.err
 
 
+def test_fingerprints_leave_as_others_read_them(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
+    lines = graphkin("export", "fingerprints", *where, "--format", "fps", "--output", "-").out.splitlines()
+    records = [line.split("\t") for line in lines if not line.startswith("#")]
+    items = [*csv.DictReader(io.StringIO(graphkin("export", "items", *where, "--format", "csv", "--output", "-").out))]
+    assert [identifier for _, identifier in records] == [item["names"].split("; ")[0] for item in items]
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    read = [DataStructs.CreateFromFPSText(bits) for bits, _ in records]
+    assert read == [generator.GetFingerprint(Chem.MolFromSmiles(item["smiles"])) for item in items]
+
+
 def test_recall_and_verify(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
     stored = json.loads(graphkin("recall", *where, "--json").out)
     assert stored["recall"] == 1.0

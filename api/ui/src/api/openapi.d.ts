@@ -385,13 +385,14 @@ export interface paths {
         };
         /**
          * Export
-         * @description All items, edges or links, or a range of them; of items some columns, of edges those similar enough.
+         * @description All items, edges, links or fingerprints, or a range of them; of items some columns, of edges those similar
+         *     enough.
          */
         get: operations["export_v1_collections__c__export_get"];
         put?: never;
         /**
          * Export Selection
-         * @description Some items in the order given, or the edges or links that have both ends among them.
+         * @description Some items or their fingerprints in the order given, or the edges or links that have both ends among them.
          *
          *     With `query_smiles` each item has its exact similarity to that molecule, and GraphML has the molecule itself.
          */
@@ -1197,7 +1198,7 @@ export interface components {
         };
         /**
          * ExportBody
-         * @description A selection of items, or of the edges or links with both ends among them.
+         * @description A selection of items, of their fingerprints, or of the edges or links with both ends among them.
          */
         ExportBody: {
             /**
@@ -1205,7 +1206,7 @@ export interface components {
              * @example items
              * @enum {string}
              */
-            what: "items" | "edges" | "links";
+            what: "items" | "edges" | "links" | "fingerprints";
             /**
              * Min Similarity
              * @description Smallest similarity of exported edges.
@@ -1226,7 +1227,7 @@ export interface components {
              * @example sdf
              * @enum {string}
              */
-            format: "csv" | "parquet" | "sdf" | "graphml" | "arrow";
+            format: "csv" | "parquet" | "sdf" | "graphml" | "arrow" | "fps" | "npy";
             /**
              * Query Smiles
              * @description A molecule, read as the recipe says: items get their similarity to it; GraphML also a node `query`. Edges in other formats refuse it.
@@ -3195,10 +3196,10 @@ export interface operations {
             query: {
                 /** @description Generation id; by default the current one, or the cursor's. */
                 generation?: string | null;
-                what: "items" | "edges" | "links";
+                what: "items" | "edges" | "links" | "fingerprints";
                 /** @description Smallest similarity of exported edges. */
                 min_similarity?: number | null;
-                format: "csv" | "parquet" | "sdf" | "graphml" | "arrow";
+                format: "csv" | "parquet" | "sdf" | "graphml" | "arrow" | "fps" | "npy";
                 /** @description Columns of items, as exports call them; by default all. */
                 columns?: string[] | null;
                 /** @description First id. */
@@ -3222,10 +3223,12 @@ export interface operations {
                 };
                 content: {
                     "application/graphml+xml": string;
+                    "application/octet-stream": string;
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "chemical/x-mdl-sdfile": string;
                     "text/csv; charset=utf-8": string;
+                    "text/plain; charset=utf-8": string;
                 };
             };
             /** @description Malformed cursor or JSON, or a Host that is not served. */
@@ -3328,10 +3331,12 @@ export interface operations {
                 };
                 content: {
                     "application/graphml+xml": string;
+                    "application/octet-stream": string;
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "chemical/x-mdl-sdfile": string;
                     "text/csv; charset=utf-8": string;
+                    "text/plain; charset=utf-8": string;
                 };
             };
             /** @description Malformed cursor or JSON, or a Host that is not served. */
