@@ -44,8 +44,8 @@ def fps(chosen: Chosen) -> Iterator[bytes]:
     """A header and one line a fingerprint, a piece per block."""
     manifest = chosen.generation.manifest
     made_by = [*(f"{name}/{manifest.versions[name]}" for name in manifest.libraries), "graphkin"]
-    head = ["#FPS1", f"#num_bits={chosen.type.bits}", f"#type={chosen.type.name}", f"#software={' '.join(made_by)}"]
-    yield "".join(f"{line}\n" for line in head).encode()
+    said = {"num_bits": chosen.type.bits, "type": chosen.type.name, "software": " ".join(made_by)}
+    yield "".join(["#FPS1\n", *(f"#{key}={value}\n" for key, value in said.items() if value)]).encode()
     for ids, packed in chosen.blocks():
         items = chosen.generation.take(ids, ["id", "smiles", "names"])
         lines = zip(packed, _identifiers(items), strict=True)

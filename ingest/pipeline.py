@@ -46,6 +46,7 @@ class IngestOptions:
     max_size: int | None = None
     max_rejected: float = 0.1  # share of records
     labels: Sequence[str] = ()  # files with labels of nodes, for each file with a big graph
+    names: Sequence[str] = ()  # files with names of rows, for each file with an array
     workers: int = os.cpu_count() or 1
     rejections_file: Path | None = None  # where the rejections of a run that failed by them are left
 
@@ -161,16 +162,23 @@ def ingest(
 
 
 def _open(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> Iterator[Source]:
-    if not isinstance(recipe, NodeRecipe):
-        return (open_source(file, kind.files, options.read) for file in files)
-    labels: Sequence[str | None] = options.labels or [None] * len(files)
-    if len(labels) != len(files):
+    if isinstance(recipe, NodeRecipe):
+        beside = _beside(files, options.labels, "labels")
+        return (open_network(file, recipe, options.read, labels) for file, labels in beside)
+    beside = _beside(files, options.names, "names")
+    return (open_source(file, kind.files, options.read, names=names) for file, names in beside)
+
+
+def _beside(files: Sequence[str], given: Sequence[str], what: str) -> Iterator[tuple[str, str | None]]:
+    """Each file, and the one that was given for it, if any were. Raises `InvalidInput`."""
+    others: Sequence[str | None] = given or [None] * len(files)
+    if len(others) != len(files):
         raise InvalidInput(
-            "labels are given for each file or for none",
-            given=f"{len(files)} files, {len(labels)} of labels",
-            expected="one --labels for each file, in the same order",
+            f"{what} are given for each file or for none",
+            given=f"{len(files)} files, {len(others)} of {what}",
+            expected=f"one --{what} for each file, in the same order",
         )
-    return (open_network(file, recipe, options.read, beside) for file, beside in zip(files, labels, strict=True))
+    return zip(files, others, strict=True)
 
 
 def _parse(

@@ -274,24 +274,28 @@ class GraphBody(Body):
 
 
 class SearchBody(Body):
-    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, or structure.
+    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, fingerprint, or
+    structure.
 
-    structure is text as items of the collection's kind are first of all written: SMILES, or a graph as JSON.
+    fingerprint is what molecules or fingerprints are compared by, in hexadecimal, as files of the format FPS hold it.
+    structure is text as items of the collection's kind are first of all written: SMILES, a graph as JSON, or a
+    fingerprint.
     """
 
     smiles: Annotated[str | None, Field(examples=["CC(=O)Oc1ccccc1C(=O)O"])] = None
     inchi: str | None = None
     molblock: str | None = None
     graph: Annotated[GraphBody | None, Field(examples=[None])] = None
+    fingerprint: str | None = None
     structure: str | None = None
     min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "SearchBody":
-        given = (self.smiles, self.inchi, self.molblock, self.graph, self.structure)
+        given = (self.smiles, self.inchi, self.molblock, self.graph, self.fingerprint, self.structure)
         if sum(value is not None for value in given) != 1:
-            raise ValueError("exactly one of smiles, inchi, molblock, graph, structure")
+            raise ValueError("exactly one of smiles, inchi, molblock, graph, fingerprint, structure")
         return self
 
 

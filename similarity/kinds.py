@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from typing import cast
 
 from graphkin.protocol.errors import Conflict
+from graphkin.similarity.fingerprints.kind import FingerprintKind
 from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.molecules.kind import MoleculeKind
@@ -50,5 +51,6 @@ def recipe_of(generation: Generation) -> Recipe:
 register(MoleculeKind())
 register(GraphKind())
 register(NodeKind())
+register(FingerprintKind())
 for entry in entry_points(group="graphkin.kinds"):
     register(entry.load()())

@@ -9,8 +9,8 @@ from graphkin.similarity.recipe import Recipe
 def read_structure(recipe: Recipe, **structure: str | None) -> Query:
     """Read a structure that is given in exactly one way.
 
-    Molecules: smiles, inchi (10 kB each) or molblock (1 MB), of at most 1,000 atoms. Graphs: graph, as JSON. Of any
-    kind: structure, which is the first of its writings.
+    Molecules: smiles, inchi (10 kB each) or molblock (1 MB), of at most 1,000 atoms. Graphs: graph, as JSON. What is
+    compared by fingerprints: fingerprint, in hexadecimal. Of any kind: structure, which is the first of its writings.
     Raises `InvalidInput` with the reason, and `Conflict` where items of this kind are not written so.
     """
     kind = kind_of_recipe(recipe)

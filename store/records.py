@@ -110,7 +110,7 @@ class Fingerprints:
 @dataclass(frozen=True)
 class FingerprintType:
     """What packed fingerprints are: how many `bits` each has, and by which function of which program, with its
-    parameters, as chemfp names them."""
+    parameters, as chemfp names them; "" if nobody has said so."""
 
     bits: int
     name: str

@@ -24,7 +24,9 @@ def read_search(kind: str, recipe: dict[str, Any], body: str) -> dict[str, Any]:
     """
     asked = parsed(SearchBody, body.encode("latin-1"))
     graph = None if asked.graph is None else asked.graph.model_dump_json(exclude_none=True)
-    given = {writing: getattr(asked, writing) for writing in ("smiles", "inchi", "molblock", "structure")}
+    given = {
+        writing: getattr(asked, writing) for writing in ("smiles", "inchi", "molblock", "fingerprint", "structure")
+    }
     query = read(kind, recipe, graph=graph, **given)
     return {"query": query, "min_similarity": asked.min_similarity, "limit": asked.limit}
 

@@ -243,12 +243,61 @@ def nodes(
     _ingest(recipe, read, None, labels=label_files, **running)
 
 
+@ingest.command()
+@click.option("--bits", type=int, metavar="N", help="Length of the fingerprints.  [default: as the files tell]")
+@click.option("--threshold", type=float, help="Smallest Tanimoto similarity, inclusive.  [default: 0.4]")
+@click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
+@_running
+@click.option(
+    "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
+)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["fps", "npy", "parquet", "csv", "tsv"]),
+    help='Format of the input; needed for standard input ("-").  [default: by file name]',
+)
+@click.option(
+    "--fingerprint-column", metavar="COLUMN", help="Column with the bits.  [default: fingerprint, in any case]"
+)
+@click.option(
+    "--name-column", metavar="COLUMN", help="Column with the name.  [default: id, in any case, if there is one]"
+)
+def fingerprints(
+    bits: int | None,
+    names_files: tuple[str, ...],
+    format: str | None,
+    fingerprint_column: str | None,
+    name_column: str | None,
+    running: dict[str, Any],
+    **recipe_options: Any,
+) -> None:
+    """Ingest fingerprints that others have computed from FILE... and publish a generation of the collection.
+
+    FILE is FPS, chemfp's format (.fps), an array (N, bytes) of packed bits (.npy), or a table (.parquet .csv .tsv) with
+    a column of them, in hexadecimal or, in Parquet, as bytes; each also gzipped; "-" is standard input. Everywhere
+    byte 0 comes first, and of each byte the least significant bit. All have one length, up to 16,384 bits. Equal
+    fingerprints are one item with all their names. What is none is rejected with a reason and kept: see
+    `graphkin info --rejections`.
+    """
+    from graphkin.ingest.readers import ReadOptions
+    from graphkin.ingest.readers.widths import fingerprint_type
+    from graphkin.similarity.fingerprints.kind import FingerprintKind
+    from graphkin.similarity.fingerprints.recipe import resolve_bits
+
+    read = ReadOptions(format=format, structure_column=fingerprint_column, name_column=name_column)
+    told = fingerprint_type(running["files"], FingerprintKind.files, read) if bits is None else None
+    kind = {"bits": bits} if told is None else {"bits": told.bits, "type": told.name}
+    _ingest(resolve_bits(**kind, **recipe_options), read, None, names=names_files, **running)
+
+
 def _ingest(
     recipe: "Recipe",
     read: "ReadOptions",
     max_size: int | None,
     *,
     labels: tuple[str, ...] = (),
+    names: tuple[str, ...] = (),
     files: tuple[str, ...],
     store_location: str,
     collection: str,
@@ -266,6 +315,7 @@ def _ingest(
         read=read,
         max_size=max_size,
         labels=labels,
+        names=names,
         max_rejected=max_rejected,
         rejections_file=rejections_file or Path(f"{collection}.rejections.csv"),
         **({"workers": workers} if workers else {}),

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from graphkin.ingest.readers.columns import Columns
+from graphkin.ingest.readers.columns import OPTIONS, Columns, Options
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decoded, faulted
 from graphkin.protocol.errors import InvalidInput
 
@@ -21,11 +21,21 @@ class ParquetRecords:
     """The records of a Parquet file, `rows` in all; memory is bounded by pages, not by row groups.
 
     A text that the file holds once for many rows is held once. Numbers and dates become their shortest text and nested
-    values JSON; nulls and NaN are left out; bytes of binary columns that are not UTF-8 are shown as `\\xff`. Raises
-    `InvalidInput` for a file that is not Parquet, for SMILES that are not text, and as `Columns.resolve` does.
+    values JSON; nulls and NaN are left out; bytes of binary columns that are not UTF-8 are shown as `\\xff`. With
+    `binary` those of the structure are hexadecimal. Raises `InvalidInput` for a file that is not Parquet, for
+    structures of another type, and as `Columns.resolve` does.
     """
 
-    def __init__(self, source: str, file: IO[bytes] | pa.NativeFile, structure: str, name: str | None) -> None:
+    def __init__(
+        self,
+        source: str,
+        file: IO[bytes] | pa.NativeFile,
+        structure: str,
+        name: str | None,
+        options: Options = OPTIONS,
+        *,
+        binary: bool = False,
+    ) -> None:
         try:
             metadata = pq.read_metadata(file)
             shared = [field.name for field in metadata.schema.to_arrow_schema() if _may_be_long(field.type)]
@@ -36,18 +46,25 @@ class ParquetRecords:
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{source} is not a Parquet file", given=str(error)) from error
         schema = self._file.schema_arrow
-        self._columns = Columns.resolve(source, schema.names, structure, name)
+        self._columns = Columns.resolve(source, schema.names, structure, name, options)
         self.rows: int = self._file.metadata.num_rows
         held = schema.field(self._columns.structure).type
-        if not _is_text(held):
+        self._binary = binary and _is_binary(held)
+        if not (_is_text(held) or self._binary):
             column = schema.names[self._columns.structure]
-            raise InvalidInput(f"column {column!r} of {source} does not hold SMILES", given=str(held), expected="text")
+            what, expected = ("fingerprints", "text or binary") if binary else ("SMILES", "text")
+            raise InvalidInput(
+                f"column {column!r} of {source} does not hold {what}", given=str(held), expected=expected
+            )
 
     def __iter__(self) -> Iterator[Record]:
         with self._file:
             number = 0
             for batch in self._file.iter_batches(batch_size=self._rows_at_once()):
-                for row in zip(*map(_encoded, batch.columns), strict=True):
+                cells = [*map(_encoded, batch.columns)]
+                if self._binary:
+                    cells[self._columns.structure] = _hexadecimal(batch.column(self._columns.structure))
+                for row in zip(*cells, strict=True):
                     number += 1
                     yield self._record(number, row)
 
@@ -97,6 +114,10 @@ def _encoded(column: pa.Array) -> list[bytes | None]:
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
     return column.cast(pa.string()).cast(pa.binary()).to_pylist()
+
+
+def _hexadecimal(column: pa.Array) -> list[bytes | None]:
+    return [None if value is None else value.hex().encode() for value in column.to_pylist()]
 
 
 def _shared(column: pa.DictionaryArray) -> list[bytes | None]:

@@ -29,7 +29,7 @@ class MoleculeKind(Kind[MoleculeRecipe]):
     plural = "molecules"
     structure = "smiles"
     computed = ("molwt", "rings", "heavy_atoms")
-    writings = ("smiles", "inchi", "molblock")
+    writings = ("smiles", "inchi", "molblock", "fingerprint")
     files: ClassVar = {"smi": "smiles", "csv": "smiles", "tsv": "smiles", "sdf": "molblock", "parquet": "smiles"}
     max_size = MAX_ATOMS
 

@@ -9,16 +9,20 @@ from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MAX_RECORD_BYTES, MoleculeReader
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.written import Writing
+from graphkin.similarity.packed import read_fingerprint
 
 
 def read_molecule(recipe: MoleculeRecipe, text: str, writing: str) -> Query:
     """Read a SMILES, an InChI (10 kB each) or a molblock (1 MB), of at most 1,000 atoms: the canonical SMILES after
-    standardisation, described by the packed fingerprint (W,) uint64.
+    standardisation, described by the packed fingerprint (W,) uint64; or such a fingerprint itself, in hexadecimal,
+    which is no molecule's in particular.
 
     Raises `InvalidInput` with the reason.
     """
     if len(text) > MAX_RECORD_BYTES:
         raise InvalidInput(f"the {writing} is too long", given=f"{len(text)} bytes")
+    if writing == "fingerprint":
+        return Query(text.lower(), (read_fingerprint(text, recipe.fingerprint.bits),))
     reader = MoleculeReader(recipe)
     fingerprinter = Fingerprinter(recipe.fingerprint)
     try:

@@ -36,4 +36,6 @@ class MoleculeSearch(TanimotoSearch):
             )
 
     def identical(self, query: Query) -> int | None:
-        return next(iter(self._generation.find("smiles", query.text, limit=1)), None)
+        if query.smiles is None:  # a fingerprint, which several molecules may have
+            return None
+        return next(iter(self._generation.find("smiles", query.smiles, limit=1)), None)

@@ -1284,9 +1284,12 @@ export interface components {
         };
         /**
          * SearchBody
-         * @description Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, or structure.
+         * @description Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, fingerprint, or
+         *     structure.
          *
-         *     structure is text as items of the collection's kind are first of all written: SMILES, or a graph as JSON.
+         *     fingerprint is what molecules or fingerprints are compared by, in hexadecimal, as files of the format FPS hold it.
+         *     structure is text as items of the collection's kind are first of all written: SMILES, a graph as JSON, or a
+         *     fingerprint.
          */
         SearchBody: {
             /**
@@ -1310,6 +1313,11 @@ export interface components {
              * @example null
              */
             graph?: components["schemas"]["GraphBody"] | null;
+            /**
+             * Fingerprint
+             * @default null
+             */
+            fingerprint?: string | null;
             /**
              * Structure
              * @default null
