@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from graphkin.ingest.agreement import Agreement
 from graphkin.ingest.cap import Cap
 from graphkin.ingest.collect import Collector, collector
 from graphkin.ingest.forest import SpanningForest
@@ -193,11 +194,13 @@ def _parse(
     table = ItemTable(kind.computed)
     max_size = options.max_size or kind.max_size
     pool = ParserPool(kind.describer, recipe, max_size, options.workers, workspace)
+    column = kind.agreeing(recipe)
+    review = {} if column is None else {"reviewed": Agreement(column).reviewed}
     total = sum(source.bytes_total or 0 for source in sources) or None
     rejected: list[pa.RecordBatch] = []
     with clock.stage("parse", total, "B") as advance:
         done = 0
-        for parsed in pool.parse(_chunks(sources)):
+        for parsed in pool.parse(_chunks(sources), **review):
             table.add(parsed)
             if parsed.rejections.num_rows:
                 rejected.append(parsed.rejections)

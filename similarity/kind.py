@@ -121,6 +121,10 @@ class Kind(ABC, Generic[AnyRecipe]):
     def versions(self, recipe: AnyRecipe) -> dict[str, str]:
         """Of the libraries that take part in describing and comparing these items."""
 
+    def agreeing(self, recipe: AnyRecipe) -> str | None:  # noqa: ARG002
+        """A column of the describer in which all records of one item must agree; None where they do by themselves."""
+        return None
+
     def fingerprint(self, recipe: AnyRecipe) -> FingerprintType | None:  # noqa: ARG002
         """What the items' packed fingerprints are; None for items that have none."""
         return None

@@ -59,12 +59,17 @@ class TanimotoSearch(Search):
             array.flags.writeable = False  # as those of a file: kernels are compiled for these
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
-        lists = BitLists.of_one(self._planes, query.arrays[0])
+        lists = BitLists.of_one(self._planes, self._bits(query))
         if min_similarity is not None:
             found = self._scan(lists, rounded(min_similarity), 0, self._tiles)
             return found.best(limit, total=len(found.ids))
         found = self._nearest(lists, limit)
         return (found if len(found.ids) >= limit else self._everything(query)).best(limit)
+
+    def _bits(self, query: Query) -> UInt64:
+        """(W,) what a query is compared by."""
+        bits: UInt64 = query.arrays[0]
+        return bits
 
     @property
     def _tiles(self) -> int:
@@ -107,7 +112,7 @@ class TanimotoSearch(Search):
         return Hits(np.arange(len(similarity), dtype=np.int32), similarity)
 
     def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
-        bits: UInt64 = of.arrays[0] if isinstance(of, Query) else self._fingerprints.words[of]
+        bits = self._bits(of) if isinstance(of, Query) else self._fingerprints.words[of]
         shared = common_with(self._fingerprints.words[others], bits)
         union = self._fingerprints.popcounts[others] + np.bitwise_count(bits).sum(dtype=np.int32) - shared
         return shared / np.maximum(union, 1)

@@ -54,11 +54,13 @@ def ingest() -> None:
 @_preset
 @click.option(
     "--fingerprint",
-    type=click.Choice(["morgan", "rdkit", "maccs", "atompair", "torsion"]),
-    help="Fingerprint.  [default: morgan; paper, rc: rdkit]",
+    type=click.Choice(["morgan", "rdkit", "maccs", "atompair", "torsion", "given"]),
+    help="Fingerprint; given: of your own, in a column of the files.  [default: morgan; paper, rc: rdkit]",
 )
 @click.option("--radius", type=int, help="Morgan radius.  [default: 2]")
-@click.option("--bits", type=int, help="Fingerprint length, a multiple of 64.  [default: 2048]")
+@click.option(
+    "--bits", type=int, help="Fingerprint length, a multiple of 64.  [default: 2048; given: as the files tell]"
+)
 @click.option("--chirality", is_flag=True, default=None, help="Let the fingerprint see chirality.")
 @click.option(
     "--candidates",
@@ -87,6 +89,11 @@ def ingest() -> None:
 )
 @click.option("--smiles-column", metavar="COLUMN", help="Column with the SMILES.  [default: smiles, in any case]")
 @click.option(
+    "--fingerprint-column",
+    metavar="COLUMN",
+    help="Column of a table with given fingerprints: in hexadecimal as in FPS files, or in Parquet as bytes.",
+)
+@click.option(
     "--name-column",
     metavar="COLUMN",
     help="Column with the name.  [default: id, in any case, if there is one; SDF: the title line]",
@@ -96,6 +103,7 @@ def molecules(
     max_atoms: int,
     format: str | None,
     smiles_column: str | None,
+    fingerprint_column: str | None,
     name_column: str | None,
     running: dict[str, Any],
     **recipe_options: Any,
@@ -103,11 +111,22 @@ def molecules(
     """Ingest molecules from FILE... and publish a generation of the collection.
 
     Files are .smi .txt .smiles .csv .tsv .sdf .parquet, each also gzipped; "-" is standard input. Records that are no
-    molecule are rejected with a reason and kept: see `graphkin info --rejections`.
+    molecule are rejected with a reason and kept: see `graphkin info --rejections`. With --fingerprint given they are
+    compared by the bits in --fingerprint-column; the same molecule with other bits than before is rejected.
     """
     from graphkin.ingest.readers import ReadOptions
 
-    read = ReadOptions(format=format, structure_column=smiles_column, name_column=name_column)
+    given = recipe_options["fingerprint"] == "given"
+    if given != (fingerprint_column is not None):
+        raise click.UsageError("--fingerprint given and --fingerprint-column need each other")
+    read = ReadOptions(
+        format=format,
+        structure_column=smiles_column,
+        name_column=name_column,
+        fingerprint_column=fingerprint_column,
+    )
+    if given and recipe_options["bits"] is None:
+        recipe_options["bits"] = _bits_told(running["files"], format, fingerprint_column)
     _ingest(resolve_recipe(preset, recipe_options), read, max_atoms, **running)
 
 
@@ -334,6 +353,16 @@ def _ingest(
         f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}{capped}\n"
         f"  seconds: {json.dumps(manifest.times)}"
     )
+
+
+def _bits_told(files: tuple[str, ...], format: str | None, column: str | None) -> int:
+    """Length of the fingerprints in a column of tables. Raises `InvalidInput` where they do not tell."""
+    from graphkin.ingest.readers import ReadOptions
+    from graphkin.ingest.readers.widths import fingerprint_type
+    from graphkin.similarity.molecules.kind import MoleculeKind
+
+    tables = {each: "fingerprint" for each in MoleculeKind.files if each in ("csv", "tsv", "parquet")}
+    return fingerprint_type(files, tables, ReadOptions(format=format, structure_column=column)).bits
 
 
 def resolve_recipe(preset: str, given: dict[str, Any]) -> Any:

@@ -28,6 +28,7 @@ def read_delimited(
     structure: str,
     name: str | None,
     options: Options = OPTIONS,
+    beside: str | None = None,
 ) -> Iterator[Record]:
     """Every row is a record, a blank line too. The header is read at once; `source` names the file in its errors.
 
@@ -39,7 +40,7 @@ def read_delimited(
     _, header, fault = next(rows)
     if fault is not None:
         raise InvalidInput(f"the header of {source} {fault}", expected="a line that names the columns")
-    return _records(rows, Columns.resolve(source, header, structure, name, options))
+    return _records(rows, Columns.resolve(source, header, structure, name, options, beside))
 
 
 def _records(rows: Iterator[_Row], columns: Columns) -> Iterator[Record]:

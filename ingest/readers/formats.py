@@ -21,6 +21,7 @@ from graphkin.ingest.readers.smi import read_smi
 from graphkin.ingest.readers.source import STDIN, ReadOptions, Source, opened, opened_folder
 from graphkin.ingest.readers.tu import read_tu
 from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.molecules.given import WITH_FINGERPRINT
 
 EXTENSIONS = {
     ".smi": "smi",
@@ -45,6 +46,7 @@ MAX_GRAPH = 16_000_000
 """Bytes of the longest line of JSON that is read."""
 
 _TU, _NPY = "tu", "npy"
+_TABLES = ("csv", "tsv", "parquet")
 WHOLE = ("parquet", "graphml", "npz")
 """Formats that are held whole while they are read."""
 
@@ -69,6 +71,12 @@ def open_source(
         raise InvalidInput("a collection in TUDataset's layout is a folder or a zip archive", given=path)
     if format != _TU and folder:
         raise InvalidInput("a folder is read in TUDataset's layout", given=f"{path} as {format}", expected="a file")
+    if options.fingerprint_column is not None and format not in _TABLES:
+        raise InvalidInput(
+            "fingerprints stand beside molecules in tables only",
+            given=f"{path} as {format}",
+            expected=" or ".join(_TABLES),
+        )
     if names is not None and format != _NPY:
         raise InvalidInput("names stand in a file of their own for arrays only", given=f"{path} as {format}")
     with ExitStack() as resources:
@@ -80,7 +88,8 @@ def open_source(
             lines, also = _names(names, resources)
             with readable(path, raw):
                 read = _batches(path, format, writings[format], options, raw, bytes_total, lines, resources)
-        return Source(path, writings[format], bytes_total, read, raw, resources.pop_all(), also)
+        writing = writings[format] if options.fingerprint_column is None else WITH_FINGERPRINT
+        return Source(path, writing, bytes_total, read, raw, resources.pop_all(), also)
 
 
 def _names(path: str | None, resources: ExitStack) -> tuple[Iterator[Line] | None, list[tuple[str, Raw]]]:
@@ -132,11 +141,12 @@ def _batches(
     if format == _NPY:
         return batches(read_packed(path, stream, names))
     if format != "parquet":
-        return batches(_records(path, format, stream, column, options.name_column, chosen_by))
+        return batches(_records(path, format, stream, column, options, chosen_by))
     seekable = bytes_total is not None and not gzipped
     content = resources.enter_context(pa.OSFile(path)) if seekable else spooled(stream, resources)
     bits = writing == "fingerprint"
-    parquet = ParquetRecords(path, content, column, options.name_column, chosen_by, binary=bits)
+    columns = (column, options.name_column, chosen_by, options.fingerprint_column)
+    parquet = ParquetRecords(path, content, *columns, binary=bits)
     return _followed(batches(parquet), raw, bytes_total, parquet.rows)
 
 
@@ -151,11 +161,11 @@ def _followed(
 
 
 def _records(
-    path: str, format: str, stream: IO[bytes], column: str, name_column: str | None, chosen_by: Options
+    path: str, format: str, stream: IO[bytes], column: str, options: ReadOptions, chosen_by: Options
 ) -> Iterator[Record]:
     match format:
         case "sdf":
-            return read_sdf(path, stream, name_column)
+            return read_sdf(path, stream, options.name_column)
         case "smi":
             return read_smi(read_lines(stream))
         case "fps":
@@ -166,4 +176,5 @@ def _records(
             from graphkin.ingest.readers.graphml import read_graphml  # NetworkX takes its time to be imported
 
             return read_graphml(path, stream)
-    return read_delimited(path, read_lines(stream), DELIMITERS[format], column, name_column, chosen_by)
+    lines, delimiter = read_lines(stream), DELIMITERS[format]
+    return read_delimited(path, lines, delimiter, column, options.name_column, chosen_by, options.fingerprint_column)

@@ -22,8 +22,8 @@ class ParquetRecords:
 
     A text that the file holds once for many rows is held once. Numbers and dates become their shortest text and nested
     values JSON; nulls and NaN are left out; bytes of binary columns that are not UTF-8 are shown as `\\xff`. With
-    `binary` those of the structure are hexadecimal. Raises `InvalidInput` for a file that is not Parquet, for
-    structures of another type, and as `Columns.resolve` does.
+    `binary` those of the structure are hexadecimal, and those `beside` it always are. Raises `InvalidInput` for a file
+    that is not Parquet, for structures of another type, and as `Columns.resolve` does.
     """
 
     def __init__(
@@ -33,6 +33,7 @@ class ParquetRecords:
         structure: str,
         name: str | None,
         options: Options = OPTIONS,
+        beside: str | None = None,
         *,
         binary: bool = False,
     ) -> None:
@@ -46,11 +47,12 @@ class ParquetRecords:
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{source} is not a Parquet file", given=str(error)) from error
         schema = self._file.schema_arrow
-        self._columns = Columns.resolve(source, schema.names, structure, name, options)
+        self._columns = Columns.resolve(source, schema.names, structure, name, options, beside)
         self.rows: int = self._file.metadata.num_rows
         held = schema.field(self._columns.structure).type
-        self._binary = binary and _is_binary(held)
-        if not (_is_text(held) or self._binary):
+        may_be = {self._columns.beside, *([self._columns.structure] if binary else [])} - {None}
+        self._binary = [at for at, field in enumerate(schema) if at in may_be and _is_binary(field.type)]
+        if not (_is_text(held) or self._columns.structure in self._binary):
             column = schema.names[self._columns.structure]
             what, expected = ("fingerprints", "text or binary") if binary else ("SMILES", "text")
             raise InvalidInput(
@@ -62,8 +64,8 @@ class ParquetRecords:
             number = 0
             for batch in self._file.iter_batches(batch_size=self._rows_at_once()):
                 cells = [*map(_encoded, batch.columns)]
-                if self._binary:
-                    cells[self._columns.structure] = _hexadecimal(batch.column(self._columns.structure))
+                for at in self._binary:
+                    cells[at] = _hexadecimal(batch.column(at))
                 for row in zip(*cells, strict=True):
                     number += 1
                     yield self._record(number, row)

@@ -24,13 +24,15 @@ class ReadOptions:
     """How to read sources. `format` None: by extension. The columns apply to the formats that have them.
 
     `structure_column` None: as its writing is called, such as "smiles". `name_column` None: "id" if there
-    is one; in SD files the title line. `source_column`, `target_column` and `label_column`: of big graphs and their
+    is one; in SD files the title line. `fingerprint_column`: of tables of molecules, that with a fingerprint of each.
+    `source_column`, `target_column` and `label_column`: of big graphs and their
     labels, by default called so.
     """
 
     format: str | None = None
     structure_column: str | None = None
     name_column: str | None = None
+    fingerprint_column: str | None = None
     source_column: str | None = None
     target_column: str | None = None
     label_column: str | None = None

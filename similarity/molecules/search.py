@@ -9,6 +9,7 @@ from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.recomputed import recomputed_fingerprints
 from graphkin.similarity.tanimoto import TanimotoSearch
 from graphkin.store.base import Generation
+from graphkin.store.records import UInt64
 
 _SAMPLED = 16
 
@@ -19,7 +20,8 @@ class MoleculeSearch(TanimotoSearch):
     def __init__(self, generation: Generation) -> None:
         self._recipe = MoleculeRecipe.model_validate(generation.manifest.recipe)
         super().__init__(generation, self._recipe.fingerprint.words)
-        self._require_same_rdkit()
+        if not self._recipe.fingerprint.given:
+            self._require_same_rdkit()
 
     def _require_same_rdkit(self) -> None:
         generation = self._generation
@@ -34,6 +36,19 @@ class MoleculeSearch(TanimotoSearch):
                 expected=built_with,
                 hint="install that RDKit, or ingest the collection again",
             )
+
+    def _bits(self, query: Query) -> UInt64:
+        """Where fingerprints are given, a molecule has that of the stored one. Raises `Conflict` for another."""
+        if query.arrays:
+            return super()._bits(query)
+        if (stored := self.identical(query)) is None:
+            raise Conflict(
+                "the fingerprints of this collection came with its molecules: none can be computed of another",
+                given=query.text,
+                expected="a molecule of the collection, or a fingerprint",
+            )
+        bits: UInt64 = self._fingerprints.words[stored]
+        return bits
 
     def identical(self, query: Query) -> int | None:
         if query.smiles is None:  # a fingerprint, which several molecules may have

@@ -13,7 +13,9 @@ from rdkit.Chem import rdFingerprintGenerator
 
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
+from graphkin.ingest.readers import ReadOptions
 from graphkin.similarity.fingerprints.recipe import resolve_bits
+from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 
 GENERATOR = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=200)
@@ -32,13 +34,17 @@ def bits(
     tmp_path_factory: pytest.TempPathFactory,
     serve: Callable[..., AbstractContextManager[httpx.Client]],
 ) -> Iterator[httpx.Client]:
-    """A server of one collection of fingerprints, `bits`."""
+    """A server of collections of fingerprints, `bits`, and of molecules with given ones, `given`."""
     folder = tmp_path_factory.mktemp("bits")
     rows = [f"{DataStructs.BitVectToFPSText(bits)}\t{name}\n" for name, bits in molecules.items()]
     (folder / "bits.fps").write_text("".join(["#FPS1\n", *rows]))
     with open_store(folder / "store", create=True) as store:
         recipe = resolve_bits(bits=200, threshold=0.3)
         pipeline.ingest(store, "bits", [str(folder / "bits.fps")], recipe, IngestOptions(workers=1))
+        (folder / "given.csv").write_text("smiles,fp\nCCO,0f\nCCN,1f\nCC,f0\n")
+        given = resolve(fingerprint={"name": "given", "bits": 8})
+        beside = IngestOptions(read=ReadOptions(fingerprint_column="fp"), workers=1)
+        pipeline.ingest(store, "given", [str(folder / "given.csv")], given, beside)
     with serve(folder / "store") as client:
         yield client
 
@@ -98,3 +104,19 @@ def test_molecules_are_searched_by_a_fingerprint(client: httpx.Client) -> None:
     assert by_bits["query"] == {"smiles": None, "id": None}
     refused = client.post("/v1/collections/social/search", json={"fingerprint": written})
     assert refused.status_code == 409
+
+
+def test_molecules_with_given_fingerprints_are_searched_by_those(bits: httpx.Client) -> None:
+    stored = bits.post("/v1/collections/given/search", json={"smiles": "OCC"}).json()
+    assert stored["query"] == {"smiles": "CCO", "id": 0}
+    assert [(hit["item"]["smiles"], hit["similarity"]) for hit in stored["hits"]] == [
+        ("CCO", 1.0),
+        ("CCN", 0.8),
+        ("CC", 0.0),
+    ]
+    asked = bits.post("/v1/collections/given/search", json={"fingerprint": "0F", "min_similarity": 0.5}).json()
+    assert asked["hits"] == stored["hits"][:2]
+    refused = bits.post("/v1/collections/given/search", json={"smiles": "CCCC"})
+    assert (refused.status_code, refused.json()["given"]) == (409, "CCCC")
+    assert "or a fingerprint" in refused.json()["expected"]
+    assert bits.get("/v1/collections/given/structure", params={"smiles": "CCCC"}).json()["id"] is None
