@@ -13,6 +13,7 @@ from graphkin.protocol.values import (
     MAX_EXPORTED,
     MAX_ID,
     MAX_NEGATIVES,
+    MAX_NUMBERS,
     MAX_PAGE,
     MAX_SEED,
     MAX_SHARED,
@@ -274,12 +275,12 @@ class GraphBody(Body):
 
 
 class SearchBody(Body):
-    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, fingerprint, or
-    structure.
+    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, fingerprint,
+    vector, or structure.
 
     fingerprint is what molecules or fingerprints are compared by, in hexadecimal, as files of the format FPS hold it.
-    structure is text as items of the collection's kind are first of all written: SMILES, a graph as JSON, or a
-    fingerprint.
+    structure is text as items of the collection's kind are first of all written: SMILES, a graph as JSON, a
+    fingerprint, or a vector as JSON.
     """
 
     smiles: Annotated[str | None, Field(examples=["CC(=O)Oc1ccccc1C(=O)O"])] = None
@@ -287,15 +288,16 @@ class SearchBody(Body):
     molblock: str | None = None
     graph: Annotated[GraphBody | None, Field(examples=[None])] = None
     fingerprint: str | None = None
+    vector: Annotated[list[float] | None, Field(max_length=MAX_NUMBERS, fail_fast=True, examples=[None])] = None
     structure: str | None = None
     min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "SearchBody":
-        given = (self.smiles, self.inchi, self.molblock, self.graph, self.fingerprint, self.structure)
-        if sum(value is not None for value in given) != 1:
-            raise ValueError("exactly one of smiles, inchi, molblock, graph, fingerprint, structure")
+        ways = ("smiles", "inchi", "molblock", "graph", "fingerprint", "vector", "structure")
+        if sum(getattr(self, way) is not None for way in ways) != 1:
+            raise ValueError(f"exactly one of {', '.join(ways)}")
         return self
 
 

@@ -47,3 +47,6 @@ MAX_BATCHES = 65_536
 """Batches of negatives in one reply, of at most `MAX_NEGATIVES` ids together."""
 
 MAX_NEGATIVES = 2**24
+
+MAX_NUMBERS = 4096
+"""Numbers of a vector."""

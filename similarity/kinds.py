@@ -13,6 +13,7 @@ from graphkin.similarity.kind import Kind
 from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.similarity.nodes.kind import NodeKind
 from graphkin.similarity.recipe import AnyRecipe, Recipe
+from graphkin.similarity.vectors.kind import VectorKind
 from graphkin.store.base import Generation
 
 _KINDS: dict[str, Kind[Recipe]] = {}
@@ -52,5 +53,6 @@ register(MoleculeKind())
 register(GraphKind())
 register(NodeKind())
 register(FingerprintKind())
+register(VectorKind())
 for entry in entry_points(group="graphkin.kinds"):
     register(entry.load()())

@@ -1,5 +1,6 @@
 """The tasks `read` and `read_search`: a structure that somebody asks about, as a recipe reads it."""
 
+import json
 from base64 import b64decode, b64encode
 from typing import Any
 
@@ -23,11 +24,11 @@ def read_search(kind: str, recipe: dict[str, Any], body: str) -> dict[str, Any]:
     Raises as `read` and `api.gate.given.parsed` do.
     """
     asked = parsed(SearchBody, body.encode("latin-1"))
+    written = ("smiles", "inchi", "molblock", "fingerprint", "structure")
+    given = {writing: getattr(asked, writing) for writing in written}
     graph = None if asked.graph is None else asked.graph.model_dump_json(exclude_none=True)
-    given = {
-        writing: getattr(asked, writing) for writing in ("smiles", "inchi", "molblock", "fingerprint", "structure")
-    }
-    query = read(kind, recipe, graph=graph, **given)
+    vector = None if asked.vector is None else json.dumps(asked.vector)
+    query = read(kind, recipe, graph=graph, vector=vector, **given)
     return {"query": query, "min_similarity": asked.min_similarity, "limit": asked.limit}
 
 

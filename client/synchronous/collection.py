@@ -100,11 +100,12 @@ class Collection:
         molblock: str | None = None,
         graph: Mapping[str, Any] | None = None,
         fingerprint: str | None = None,
+        vector: Sequence[float] | None = None,
         structure: str | None = None,
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> SearchReply:
-        """The items most similar to a structure, given as exactly one of six: the whole collection, exactly.
+        """The items most similar to a structure, given as exactly one of seven: the whole collection, exactly.
 
         graph has `edges` (pairs of node numbers from 0), and `num_nodes`, `labels` and `centre` where they say more;
         fingerprint is hexadecimal, as in files of the format FPS; structure is text as items of the collection's kind
@@ -112,7 +113,7 @@ class Collection:
         min_similarity is in (0, 1], and with it `total` is counted; limit is at most 1,000.
         """
         query = {"smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph, "fingerprint": fingerprint}
-        body = {**query, "structure": structure, "min_similarity": min_similarity, "limit": limit}
+        body = {**query, "vector": vector, "structure": structure, "min_similarity": min_similarity, "limit": limit}
         said = {field: value for field, value in body.items() if value is not None}
         return self._reading.ask(SearchReply, "search", body=said)
 

@@ -310,6 +310,49 @@ def fingerprints(
     _ingest(resolve_bits(**kind, **recipe_options), read, None, names=names_files, **running)
 
 
+@ingest.command()
+@click.option("--dimension", type=int, metavar="N", help="Numbers of each vector.  [default: as the files tell]")
+@click.option("--threshold", type=float, help="Smallest cosine, inclusive.  [default: 0.8]")
+@click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
+@_running
+@click.option(
+    "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
+)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["npy", "parquet"]),
+    help='Format of the input; needed for standard input ("-").  [default: by file name]',
+)
+@click.option("--vector-column", metavar="COLUMN", help="Column with the vectors.  [default: vector, in any case]")
+@click.option(
+    "--name-column", metavar="COLUMN", help="Column with the name.  [default: id, in any case, if there is one]"
+)
+def vectors(
+    dimension: int | None,
+    names_files: tuple[str, ...],
+    format: str | None,
+    vector_column: str | None,
+    name_column: str | None,
+    running: dict[str, Any],
+    **recipe_options: Any,
+) -> None:
+    """Ingest dense vectors, such as embeddings, from FILE... and publish a generation of the collection.
+
+    FILE is an array (N, D) of numbers (.npy), or a table with a column of lists (.parquet), as `graphkin embed` writes
+    them; each also gzipped; "-" is standard input. Numbers are kept as float32, and vectors compared by their cosine.
+    All have one length, up to 4,096. Vectors that are zero or hold NaN are rejected with a reason and kept: see
+    `graphkin info --rejections`.
+    """
+    from graphkin.ingest.readers import ReadOptions, widths
+    from graphkin.similarity.vectors.kind import VectorKind
+    from graphkin.similarity.vectors.recipe import resolve_vectors
+
+    read = ReadOptions(format=format, structure_column=vector_column, name_column=name_column)
+    numbers = widths.dimension(running["files"], VectorKind.files, read) if dimension is None else dimension
+    _ingest(resolve_vectors(dimension=numbers, **recipe_options), read, None, names=names_files, **running)
+
+
 def _ingest(
     recipe: "Recipe",
     read: "ReadOptions",

@@ -12,7 +12,7 @@ from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
 from graphkin.ingest.readers.fps import read_fps
 from graphkin.ingest.readers.jsonl import read_jsonl
 from graphkin.ingest.readers.lines import Line, read_lines
-from graphkin.ingest.readers.npy import read_packed
+from graphkin.ingest.readers.npy import read_array
 from graphkin.ingest.readers.parquet import ParquetRecords
 from graphkin.ingest.readers.raw import Raw, inflate, readable, spooled
 from graphkin.ingest.readers.records import Record, batches
@@ -139,14 +139,13 @@ def _batches(
     column = options.structure_column or writing
     chosen_by = (f"--{writing}-column", OPTIONS[1])
     if format == _NPY:
-        return batches(read_packed(path, stream, names))
+        return batches(read_array(path, stream, writing, names))
     if format != "parquet":
         return batches(_records(path, format, stream, column, options, chosen_by))
     seekable = bytes_total is not None and not gzipped
     content = resources.enter_context(pa.OSFile(path)) if seekable else spooled(stream, resources)
-    bits = writing == "fingerprint"
     columns = (column, options.name_column, chosen_by, options.fingerprint_column)
-    parquet = ParquetRecords(path, content, *columns, binary=bits)
+    parquet = ParquetRecords(path, content, *columns, writing)
     return _followed(batches(parquet), raw, bytes_total, parquet.rows)
 
 

@@ -1,7 +1,7 @@
 """Parquet files: one record a row, columns by name."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import IO
 
 import pyarrow as pa
@@ -21,9 +21,10 @@ class ParquetRecords:
     """The records of a Parquet file, `rows` in all; memory is bounded by pages, not by row groups.
 
     A text that the file holds once for many rows is held once. Numbers and dates become their shortest text and nested
-    values JSON; nulls and NaN are left out; bytes of binary columns that are not UTF-8 are shown as `\\xff`. With
-    `binary` those of the structure are hexadecimal, and those `beside` it always are. Raises `InvalidInput` for a file
-    that is not Parquet, for structures of another type, and as `Columns.resolve` does.
+    values JSON; nulls and NaN are left out; bytes of binary columns that are not UTF-8 are shown as `\\xff`.
+    What the structures are decides of which type their column may be: fingerprints may be binary, and are then
+    hexadecimal, as those `beside` always are; vectors are lists. Raises `InvalidInput` for a file that is not Parquet,
+    for structures of another type, and as `Columns.resolve` does.
     """
 
     def __init__(
@@ -34,8 +35,7 @@ class ParquetRecords:
         name: str | None,
         options: Options = OPTIONS,
         beside: str | None = None,
-        *,
-        binary: bool = False,
+        writing: str = "smiles",
     ) -> None:
         try:
             metadata = pq.read_metadata(file)
@@ -49,15 +49,14 @@ class ParquetRecords:
         schema = self._file.schema_arrow
         self._columns = Columns.resolve(source, schema.names, structure, name, options, beside)
         self.rows: int = self._file.metadata.num_rows
-        held = schema.field(self._columns.structure).type
-        may_be = {self._columns.beside, *([self._columns.structure] if binary else [])} - {None}
-        self._binary = [at for at, field in enumerate(schema) if at in may_be and _is_binary(field.type)]
-        if not (_is_text(held) or self._columns.structure in self._binary):
-            column = schema.names[self._columns.structure]
-            what, expected = ("fingerprints", "text or binary") if binary else ("SMILES", "text")
+        held = schema.field(self._columns.structure)
+        what, expected, may_hold = _HOLD.get(writing, _HOLD["smiles"])
+        if not may_hold(held.type):
             raise InvalidInput(
-                f"column {column!r} of {source} does not hold {what}", given=str(held), expected=expected
+                f"column {held.name!r} of {source} does not hold {what}", given=str(held.type), expected=expected
             )
+        fingerprints = (self._columns.structure, self._columns.beside)
+        self._binary = [at for at in fingerprints if at is not None and _is_binary(schema.field(at).type)]
 
     def __iter__(self) -> Iterator[Record]:
         with self._file:
@@ -95,8 +94,20 @@ def _is_binary(kind: pa.DataType) -> bool:
     return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
 
 
+def _is_list(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
 def _may_be_long(kind: pa.DataType) -> bool:
     return _is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+
+
+_HOLD: Mapping[str, tuple[str, str, Callable[[pa.DataType], bool]]] = {
+    "smiles": ("SMILES", "text", _is_text),
+    "fingerprint": ("fingerprints", "text or binary", lambda kind: _is_text(kind) or _is_binary(kind)),
+    "vector": ("vectors", "lists of numbers", _is_list),
+}
+"""What is in a column of structures that are written so, told to whom it is not, and whether a type may hold it."""
 
 
 def _encoded(column: pa.Array) -> list[bytes | None]:

@@ -1,5 +1,6 @@
-"""What the fingerprints of files are, told before they are read."""
+"""How long the fingerprints or vectors of files are, told before they are read."""
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 
@@ -10,6 +11,8 @@ from graphkin.ingest.readers.raw import inflate, readable
 from graphkin.ingest.readers.source import STDIN, ReadOptions, opened
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import FingerprintType
+
+_SAY = "say it: add --bits, or of vectors --dimension"
 
 
 def fingerprint_type(files: Sequence[str], writings: Mapping[str, str], options: ReadOptions) -> FingerprintType:
@@ -29,21 +32,47 @@ def fingerprint_type(files: Sequence[str], writings: Mapping[str, str], options:
         )
     (bits,) = widths
     if bits is None:
-        raise InvalidInput("the first record does not show how many bits there are", given=files[0], hint="add --bits")
+        raise InvalidInput("the first record does not show how many bits there are", given=files[0], hint=_SAY)
     return FingerprintType(bits, next(iter(types), ""))
 
 
-def _told(path: str, writings: Mapping[str, str], options: ReadOptions) -> Header:
+def dimension(files: Sequence[str], writings: Mapping[str, str], options: ReadOptions) -> int:
+    """How many numbers the vectors of all these files have, as the first record of each shows. Raises as
+    `fingerprint_type` does."""
+    found = {file: _numbers(_first(file, writings, options)) for file in files}
+    (length, *others) = sorted(set(found.values()))
+    if others or not length:
+        raise InvalidInput(
+            "these files do not show how many numbers their vectors have",
+            given="; ".join(f"{file}: {numbers}" for file, numbers in found.items()),
+            expected="vectors of one length",
+        )
+    return length
+
+
+def _numbers(text: str) -> int:
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return 0
+    return len(content) if isinstance(content, list) else 0
+
+
+def _first(path: str, writings: Mapping[str, str], options: ReadOptions) -> str:
+    """The text of the first record; "" where there is none."""
     if path == STDIN:
-        raise InvalidInput("standard input does not tell how many bits there are", hint="add --bits")
+        raise InvalidInput("standard input does not tell how long they are before it is read", hint=_SAY)
+    with closing(open_source(path, writings, options)) as source:
+        return next((text for batch in source for text in batch["text"].to_pylist()), "")
+
+
+def _told(path: str, writings: Mapping[str, str], options: ReadOptions) -> Header:
     header = Header()
-    if told(path, options.format, writings, EXTENSIONS) == "fps":
+    if path != STDIN and told(path, options.format, writings, EXTENSIONS) == "fps":
         with ExitStack() as resources:
             raw, _ = opened(path, None, resources)
             with readable(path, raw):
                 header, _ = read_header(path, read_lines(inflate(path, raw, "at least one record")[0]))
     if header.bits is not None:
         return header
-    with closing(open_source(path, writings, options)) as source:
-        first = next((text for batch in source for text in batch["text"].to_pylist()), "")
-    return Header(4 * len(first) or None, header.type)
+    return Header(4 * len(_first(path, writings, options)) or None, header.type)

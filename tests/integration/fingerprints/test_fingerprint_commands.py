@@ -203,9 +203,9 @@ def test_files_that_are_refused(
 @pytest.mark.parametrize(
     ("array", "names", "said"),
     [
-        (np.zeros((3, 8), np.float32), None, "no packed bits"),
-        (np.zeros(3, np.uint8), None, "no packed bits"),
-        (np.zeros((3, 8), np.uint8, order="F"), None, "no packed bits"),
+        (np.zeros((3, 8), np.float32), None, "no such rows"),
+        (np.zeros(3, np.uint8), None, "no such rows"),
+        (np.zeros((3, 8), np.uint8, order="F"), None, "no such rows"),
         (np.eye(3, 8, dtype=np.uint8), "a\nb\n", "fewer names"),
         (np.eye(3, 8, dtype=np.uint8), "a\nb\nc\nd\n", "more names"),
     ],

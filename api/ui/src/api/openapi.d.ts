@@ -1284,12 +1284,12 @@ export interface components {
         };
         /**
          * SearchBody
-         * @description Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, fingerprint, or
-         *     structure.
+         * @description Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, fingerprint,
+         *     vector, or structure.
          *
          *     fingerprint is what molecules or fingerprints are compared by, in hexadecimal, as files of the format FPS hold it.
-         *     structure is text as items of the collection's kind are first of all written: SMILES, a graph as JSON, or a
-         *     fingerprint.
+         *     structure is text as items of the collection's kind are first of all written: SMILES, a graph as JSON, a
+         *     fingerprint, or a vector as JSON.
          */
         SearchBody: {
             /**
@@ -1318,6 +1318,12 @@ export interface components {
              * @default null
              */
             fingerprint?: string | null;
+            /**
+             * Vector
+             * @default null
+             * @example null
+             */
+            vector?: number[] | null;
             /**
              * Structure
              * @default null
