@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Policy
 from graphkin.similarity.kind import Query, Search
 from graphkin.store.base import Generation, require_stored_threshold
@@ -75,6 +76,19 @@ def policy_of(name: str, **parameters: Any) -> Policy:
     except ValidationError as error:
         first = error.errors()[0]
         raise InvalidInput(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", given=first["input"]) from error
+
+
+def measure_of(tversky: tuple[float, float] | None, counts: bool) -> Measure:
+    """The one that options name. Raises `InvalidInput` for both, and for weights that are none."""
+    if tversky and counts:
+        raise InvalidInput("a search is by one measure", given="--tversky and --counts", expected="one of them")
+    if tversky is None:
+        return Measure(name="counts")
+    alpha, beta = tversky
+    try:
+        return Measure(name="tversky", alpha=alpha, beta=beta)
+    except ValidationError as error:
+        raise InvalidInput(f"--tversky: {error.errors()[0]['msg']}", given=f"{alpha:g} {beta:g}") from error
 
 
 def _similar(generation: Generation, ids: Int32, similarity: Float32) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from graphkin.protocol.frozen import Frozen
+from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Bias, Chance, Length, Policy, Positives, Walks
 from graphkin.protocol.values import (
     MAX_ANCHORS,
@@ -290,6 +291,7 @@ class SearchBody(Body):
     fingerprint: str | None = None
     vector: Annotated[list[float] | None, Field(max_length=MAX_NUMBERS, fail_fast=True, examples=[None])] = None
     structure: str | None = None
+    measure: Annotated[Measure | None, Field(description="By default the collection's own.", examples=[None])] = None
     min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
 

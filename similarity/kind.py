@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from graphkin.protocol.errors import Conflict
+from graphkin.protocol.measure import Measure
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.join import Pairs
@@ -77,6 +79,14 @@ class Search(ABC):
     @abstractmethod
     def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
         """(n,) of one item, or of any structure, with others, by default (N,) with all, itself among them."""
+
+    def measured(self, measure: Measure) -> "Search":
+        """The same items, compared by another measure. Raises `Conflict` for one that does not compare such items."""
+        raise Conflict(
+            "the items of this collection are not compared so",
+            given=measure.name,
+            expected="tversky where they have fingerprints, counts where they are molecules",
+        )
 
 
 class Kind(ABC, Generic[AnyRecipe]):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from graphkin.protocol.errors import StoreFormat
+from graphkin.protocol.measure import Measure
 from graphkin.similarity.hits import NOTHING, Hits
 from graphkin.similarity.join import JoinPlan, Pairs
 from graphkin.similarity.kind import Advance, Query, Search
@@ -12,6 +13,7 @@ from graphkin.similarity.planes import TILE, BitLists, BitPlanes
 from graphkin.similarity.popcount import common_pairs, common_with, minimum_common
 from graphkin.similarity.stored_index import stored_index
 from graphkin.similarity.tiles import similar_in_tiles
+from graphkin.similarity.tversky import TverskySearch
 from graphkin.similarity.window import Similarity
 from graphkin.store.base import Generation, rounded
 from graphkin.store.records import Float64, Int32, Int64, UInt64
@@ -65,6 +67,11 @@ class TanimotoSearch(Search):
             return found.best(limit, total=len(found.ids))
         found = self._nearest(lists, limit)
         return (found if len(found.ids) >= limit else self._everything(query)).best(limit)
+
+    def measured(self, measure: Measure) -> Search:
+        if measure.alpha is None or measure.beta is None:
+            return super().measured(measure)
+        return TverskySearch(self, self._fingerprints, self._bits, measure.alpha, measure.beta)
 
     def _bits(self, query: Query) -> UInt64:
         """(W,) what a query is compared by."""

@@ -29,7 +29,8 @@ def read_search(kind: str, recipe: dict[str, Any], body: str) -> dict[str, Any]:
     graph = None if asked.graph is None else asked.graph.model_dump_json(exclude_none=True)
     vector = None if asked.vector is None else json.dumps(asked.vector)
     query = read(kind, recipe, graph=graph, vector=vector, **given)
-    return {"query": query, "min_similarity": asked.min_similarity, "limit": asked.limit}
+    measure = None if asked.measure is None else asked.measure.model_dump()
+    return {"query": query, "measure": measure, "min_similarity": asked.min_similarity, "limit": asked.limit}
 
 
 def packed(query: Query) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from graphkin.client.options import PolicyOptions
 from graphkin.client.rows import Rows
 from graphkin.client.synchronous.connection import Connection
 from graphkin.client.synchronous.reading import Reading
+from graphkin.protocol.measure import Measure
 from graphkin.protocol.replies import (
     CollectionDetail,
     ComponentReply,
@@ -102,6 +103,7 @@ class Collection:
         fingerprint: str | None = None,
         vector: Sequence[float] | None = None,
         structure: str | None = None,
+        measure: Measure | None = None,
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> SearchReply:
@@ -110,10 +112,13 @@ class Collection:
         graph has `edges` (pairs of node numbers from 0), and `num_nodes`, `labels` and `centre` where they say more;
         fingerprint is hexadecimal, as in files of the format FPS; structure is text as items of the collection's kind
         are first of all written.
+        By the collection's own measure, or by another: `Measure(name="tversky", alpha=0.9, beta=0.1)`, or counts.
         min_similarity is in (0, 1], and with it `total` is counted; limit is at most 1,000.
         """
         query = {"smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph, "fingerprint": fingerprint}
-        body = {**query, "vector": vector, "structure": structure, "min_similarity": min_similarity, "limit": limit}
+        compared = None if measure is None else measure.model_dump(exclude_none=True)
+        told = {"measure": compared, "min_similarity": min_similarity, "limit": limit}
+        body = {**query, "vector": vector, "structure": structure, **told}
         said = {field: value for field, value in body.items() if value is not None}
         return self._reading.ask(SearchReply, "search", body=said)
 

@@ -1,10 +1,14 @@
 """Ad-hoc search: any structure against every item of a molecule collection, exactly."""
 
+from threading import Lock
+
 import numpy as np
 from rdkit import rdBase
 
 from graphkin.protocol.errors import Conflict
-from graphkin.similarity.kind import Query
+from graphkin.protocol.measure import Measure
+from graphkin.similarity.kind import Query, Search
+from graphkin.similarity.molecules.counts import CountSearch
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.recomputed import recomputed_fingerprints
 from graphkin.similarity.tanimoto import TanimotoSearch
@@ -20,6 +24,8 @@ class MoleculeSearch(TanimotoSearch):
     def __init__(self, generation: Generation) -> None:
         self._recipe = MoleculeRecipe.model_validate(generation.manifest.recipe)
         super().__init__(generation, self._recipe.fingerprint.words)
+        self._counting = Lock()
+        self._counts: CountSearch | None = None
         if not self._recipe.fingerprint.given:
             self._require_same_rdkit()
 
@@ -36,6 +42,14 @@ class MoleculeSearch(TanimotoSearch):
                 expected=built_with,
                 hint="install that RDKit, or ingest the collection again",
             )
+
+    def measured(self, measure: Measure) -> Search:
+        if measure.name != "counts":
+            return super().measured(measure)
+        with self._counting:
+            if self._counts is None:
+                self._counts = CountSearch(self, self._generation, self._recipe.fingerprint)
+            return self._counts
 
     def _bits(self, query: Query) -> UInt64:
         """Where fingerprints are given, a molecule has that of the stored one. Raises `Conflict` for another."""

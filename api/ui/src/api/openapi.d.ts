@@ -118,6 +118,9 @@ export interface paths {
         /**
          * Search
          * @description The most similar items, exactly: the whole collection, whatever the hierarchy's threshold and cap.
+         *
+         *     By the collection's own measure or by another. The first search by counts describes all molecules, which takes a
+         *     while; what it needs is kept on this machine.
          */
         post: operations["search_v1_collections__c__search_post"];
         delete?: never;
@@ -1261,6 +1264,29 @@ export interface components {
             centre?: number | null;
         };
         /**
+         * Measure
+         * @description tversky, of fingerprints: c / (alpha (a - c) + beta (b - c) + c), a bits being the query's, b the item's, and c
+         *     common to both. counts, of molecules: min-max Tanimoto similarity of their Morgan environments, each as often as it
+         *     is there.
+         */
+        Measure: {
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "tversky" | "counts";
+            /**
+             * Alpha
+             * @default null
+             */
+            alpha?: number | null;
+            /**
+             * Beta
+             * @default null
+             */
+            beta?: number | null;
+        };
+        /**
          * Problem
          * @description An error (RFC 9457): what was given, what was expected, and what to do.
          */
@@ -1329,6 +1355,12 @@ export interface components {
              * @default null
              */
             structure?: string | null;
+            /**
+             * @description By default the collection's own.
+             * @default null
+             * @example null
+             */
+            measure?: components["schemas"]["Measure"] | null;
             /**
              * Min Similarity
              * @description With it, `total` is counted.
