@@ -1,5 +1,6 @@
 """The application: routes by subject behind one gate."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -8,11 +9,17 @@ import anyio.to_thread
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
+from graphkin.api.census import Census
 from graphkin.api.gate import openapi
+from graphkin.api.gate.cors import cors
+from graphkin.api.gate.encoding import Encoding
 from graphkin.api.gate.errors import HANDLERS, Bugs
+from graphkin.api.gate.exchange import Witness
 from graphkin.api.gate.guard import Guard
-from graphkin.api.gate.metrics import Meter, Metrics
+from graphkin.api.gate.log import AccessLog
+from graphkin.api.gate.metrics import Metrics
 from graphkin.api.gate.security import NoSniff
+from graphkin.api.gate.traces import Traces
 from graphkin.api.reading import NotModified, on_not_modified
 from graphkin.api.routes import (
     collections,
@@ -63,16 +70,25 @@ _THREADS = 16
 
 def create_app(settings: Settings, nursery: Nursery | None = None) -> FastAPI:
     """The ASGI application. What it holds (`State`) is opened when it starts and closed when it ends, but for a nursery
-    that it shares."""
+    that it shares. Raises as `AccessLog` and `Traces` do."""
 
     metrics = Metrics()
+    log = None if settings.access_log is None else AccessLog(settings.access_log)
+    traces = Traces() if settings.telemetry else None
+    told = [metrics.observe, *([] if log is None else [log.write])]
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[State]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
         async with opened(settings, nursery) as state, metrics.feeling_pulse(), state["warmup"].running():
+            metrics.registry.register(Census(state))
             state["scrub"].start()
-            yield state
+            try:
+                yield state
+            finally:
+                for each in (log, traces):
+                    if each is not None:
+                        await asyncio.to_thread(each.close)
 
     app = FastAPI(
         title="graphkin",
@@ -81,11 +97,15 @@ def create_app(settings: Settings, nursery: Nursery | None = None) -> FastAPI:
         lifespan=lifespan,
         routes=[route for subject in _SUBJECTS for route in subject.router.routes],
         redirect_slashes=False,
+        docs_url=None,  # the page's: FastAPI's own would come from elsewhere
         redoc_url=None,
         middleware=[
-            Middleware(Meter, metrics=metrics),
+            *([] if traces is None else [traces.middleware]),
+            Middleware(Witness, told=told),
             Middleware(NoSniff),
+            *cors(settings.cors_origins),
             Middleware(Guard, allowed_hosts=settings.allowed_hosts),
+            Middleware(Encoding),
             Middleware(Bugs),
         ],
         exception_handlers={**HANDLERS, NotModified: on_not_modified},

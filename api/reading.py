@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
+from http import HTTPStatus
 from importlib.metadata import version
 from itertools import chain, islice
 from typing import Annotated, Any
@@ -9,13 +10,15 @@ from typing import Annotated, Any
 from fastapi import Depends
 from rdkit import rdBase
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import ContentStream, FileResponse, Response, StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
 
+from graphkin.api.exports import File
 from graphkin.api.gate.cursor import Cursor, query_key
 from graphkin.api.gate.paths import CollectionName
-from graphkin.api.gate.reply import JSON, ROWS, SVG, document, entity_tag, negotiate
+from graphkin.api.gate.reply import FOR_EVER, JSON, ROWS, SVG, document, entity_tag, negotiate
 from graphkin.api.gate.security import DRAWING
 from graphkin.api.generations.opened import Opened
 from graphkin.api.state import state_of
@@ -60,24 +63,30 @@ class Reading:
     """What a route needs to answer for one generation. It keeps the generation open.
 
     A generation never changes, so the entity tag follows from the request: a client that has the reply is told so
-    (`NotModified`) before any work.
+    (`NotModified`) before any work. Whoever names the generation need not even ask again, where the reply is `settled`:
+    never another for the same request.
     """
 
-    def __init__(self, request: Request, opened: Opened, media_type: str, position: int) -> None:
+    def __init__(self, request: Request, opened: Opened, media_type: str, position: int, *, settled: bool) -> None:
         self.opened = opened
         self.media_type = media_type
         self.position = position  # where the page asked for begins
         self._request = request
-        self._headers = {"Vary": "Accept", "Cache-Control": "no-cache", "Graphkin-Generation": self.generation.id}
+        caching = FOR_EVER if settled and "generation" in request.query_params else "no-cache"
+        self._headers = {"Vary": "Accept", "Cache-Control": caching, "Graphkin-Generation": self.generation.id}
         if media_type == SVG:
             self._headers.update(DRAWING)
-        if request.method == "GET":
+        if request.method != "POST":
             self._tag(request)
 
     def _tag(self, request: Request) -> None:
         query = request.scope["query_string"].decode("latin-1")
         self._headers["ETag"] = entity_tag(_VERSION, self.generation.id, request.scope["path"], query, self.media_type)
         require_news(request, self._headers)
+
+    @property
+    def _for_head(self) -> bool:
+        return self._request.method == "HEAD"
 
     @property
     def generation(self) -> Generation:
@@ -105,26 +114,51 @@ class Reading:
 
     def stream(self, chunks: Iterator[bytes], headers: dict[str, str] | None = None) -> Response:
         """A reply sent as it is made. What fails before its second piece (the first may be a mere header) is answered
-        as an error; what fails later cuts the connection."""
+        as an error; what fails later cuts the connection. For HEAD no more of it is made than that."""
         begun = [*islice(chunks, 2)]
-        body = self._held_open(chain(begun, chunks))
+        body = iter(()) if self._for_head else self._held_open(chain(begun, chunks))
         return StreamingResponse(body, headers={**self._headers, **(headers or {})}, media_type=self.media_type)
 
     def _held_open(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield from chunks
 
+    def file(self, file: File, headers: dict[str, str]) -> Response:
+        """A file, or what Range asks of it; 416 where it has no such part."""
+        return _Whole(file, headers={**self._headers, **headers}, media_type=self.media_type)
+
     async def relay(self, chunks: AsyncGenerator[bytes], headers: dict[str, str]) -> Response:
         """As `stream`, of what others make."""
         begun = [await anext(chunks, b""), await anext(chunks, b"")]
-        return _Relay(begun, chunks, headers={**self._headers, **headers}, media_type=self.media_type)
+        body = () if self._for_head else _joined(begun, chunks)
+        return _Relay(body, chunks, headers={**self._headers, **headers}, media_type=self.media_type)
+
+
+class _Whole(FileResponse):
+    """A file, or the parts of it that are asked for."""
+
+    def __init__(self, file: File, **options: Any) -> None:
+        super().__init__(file.path, **options)
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def answering(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] >= HTTPStatus.BAD_REQUEST:
+                raise HTTPException(
+                    HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+                    f"the file has {self._file.bytes} bytes, and none in this range",
+                    {"Content-Range": f"bytes */{self._file.bytes}"},
+                )
+            await send(message)
+
+        await super().__call__(scope, receive, answering)
 
 
 class _Relay(StreamingResponse):
     """Lets go of its source as soon as it ends, however it ends."""
 
-    def __init__(self, begun: list[bytes], rest: AsyncGenerator[bytes], **options: Any) -> None:
-        super().__init__(_joined(begun, rest), **options)
-        self._source = rest
+    def __init__(self, body: ContentStream, source: AsyncGenerator[bytes], **options: Any) -> None:
+        super().__init__(body, **options)
+        self._source = source
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._source):
@@ -138,7 +172,7 @@ async def _joined(begun: list[bytes], rest: AsyncGenerator[bytes]) -> AsyncGener
         yield piece
 
 
-async def open_reading(request: Request, collection: str, offers: tuple[str, ...]) -> Reading:
+async def open_reading(request: Request, collection: str, offers: tuple[str, ...], *, settled: bool = True) -> Reading:
     """Settle media type and generation: the one named, the cursor's, or the current one.
 
     Raises `NotAcceptable`, `BadRequest` for a cursor, `NotFound`, `Deleted` and `NotModified`.
@@ -149,7 +183,7 @@ async def open_reading(request: Request, collection: str, offers: tuple[str, ...
     opened = library.at_hand(collection, generation)
     if opened is None:
         opened = await run_in_threadpool(library.get, collection, generation)
-    return Reading(request, opened, media_type, position)
+    return Reading(request, opened, media_type, position, settled=settled)
 
 
 def _asked_for(request: Request) -> tuple[str | None, int]:
@@ -167,13 +201,24 @@ def _query_key(request: Request) -> bytes:
     return query_key(request.scope["path"], request.query_params.multi_items())
 
 
-def _reading(*offers: str) -> Callable[..., Awaitable[Reading]]:
+def _reading(*offers: str, settled: Callable[[Request], bool] = lambda _: True) -> Callable[..., Awaitable[Reading]]:
     async def reading(request: Request, c: CollectionName) -> Reading:
-        return await open_reading(request, c, offers)
+        return await open_reading(request, c, offers, settled=settled(request))
 
     return reading
 
 
+def _replayed(request: Request) -> bool:
+    """Whether the same draw comes again: one of another engine does only while it is cached."""
+    return state_of(request)["library"].engine == "snapshot"
+
+
+def _compares_nothing(request: Request) -> bool:
+    """Whether no shared substructure is drawn: the time to look for one is limited, so it may be a larger one later."""
+    return not {"highlight", "highlight_smiles"} & request.query_params.keys()
+
+
 JsonReading = Annotated[Reading, Depends(_reading(JSON))]
-RowsReading = Annotated[Reading, Depends(_reading(*ROWS))]
-SvgReading = Annotated[Reading, Depends(_reading(SVG))]
+DrawReading = Annotated[Reading, Depends(_reading(JSON, settled=_replayed))]
+RowsReading = Annotated[Reading, Depends(_reading(*ROWS, settled=_replayed))]
+SvgReading = Annotated[Reading, Depends(_reading(SVG, settled=_compares_nothing))]

@@ -30,15 +30,16 @@ class Server:
 
     `nursery`: what its processes come from, if it shares that with other servers here.
 
-    Raises `InvalidInput` if it cannot listen there, and what opening the store and the caches raises.
+    Raises `InvalidInput` if it cannot listen there, and what opening the store, the caches and the log raises.
     """
 
     def __init__(self, settings: Settings, nursery: Nursery | None = None) -> None:
         _keep_little_memory()
         asyncio.run(_try_out(settings))
+        app = create_app(settings, nursery)
         self._socket = _listen(settings.host, settings.port)
         config = uvicorn.Config(
-            create_app(settings, nursery),
+            app,
             log_level="warning",
             access_log=False,
             server_header=False,

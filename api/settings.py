@@ -10,6 +10,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.sampling.base import Engine
 
+Origin = Annotated[str, Field(pattern=r"^(\*|https?://[a-z0-9.\-\[\]:]+)$")]
+"""As browsers write it in the header of this name: scheme, host, and the port unless it is the scheme's own."""
+
 
 class Settings(BaseSettings):
     """What `graphkin serve` needs to know. Each has an environment variable: GRAPHKIN_ and its name in capitals.
@@ -17,9 +20,13 @@ class Settings(BaseSettings):
     store          folder of the store, or neo4j:// or bolt:// URL of a Neo4j server.
     host, port     where to listen; port 0 takes any free one.
     allowed_hosts  values of the Host header that are answered, without port, separated by commas; `*` is any.
+    cors_origins   origins whose pages may ask from a browser, separated by commas; none by default, `*` is any.
     sampler        which engine draws positives: `snapshot`, in this process, or `gds`, on the Neo4j server.
-    cache_dir      folder of the positive-set cache; it may be deleted at any time the server is down.
-    cache_bytes    how large that cache may grow.
+    cache_dir      folder of the positive-set cache and of exports; it may be deleted at any time the server is down.
+    cache_bytes    how large the positive-set cache may grow.
+    export_bytes   how much room exports may take there that parts are asked of: half of it one of them.
+    access_log     file of one line of JSON for each request, `-` is standard output; none by default.
+    telemetry      whether spans are sent by OpenTelemetry, where its own variables (OTEL_…) say.
     scrub_hours    after how long the files of a generation in use are checked again.
     reports        folder of reports to show, as `graphkin report` wrote them; none by default.
 
@@ -32,9 +39,13 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ("localhost", "127.0.0.1", "[::1]")
+    cors_origins: Annotated[tuple[Origin, ...], NoDecode] = ()
     sampler: Engine = "snapshot"
     cache_dir: Path = platformdirs.user_cache_path("graphkin")
     cache_bytes: Annotated[int, Field(gt=0)] = 10 * 2**30
+    export_bytes: Annotated[int, Field(gt=0)] = 4 * 2**30
+    access_log: Path | None = None
+    telemetry: bool = False
     scrub_hours: Annotated[float, Field(gt=0)] = 24.0
     reports: DirectoryPath | None = None
 
@@ -43,7 +54,7 @@ class Settings(BaseSettings):
             super().__init__(**given)
         except ValidationError as error:
             first = error.errors()[0]
-            name = ".".join(str(part) for part in first["loc"])
+            name = str(first["loc"][0])
             missing = first["type"] == "missing"
             raise InvalidInput(
                 f"setting {name}: {first['msg']}",
@@ -51,7 +62,8 @@ class Settings(BaseSettings):
                 hint=f"GRAPHKIN_{name.upper()} in the environment sets it",
             ) from error
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator("allowed_hosts", "cors_origins", mode="before")
     @classmethod
     def _split(cls, given: Any) -> Any:
-        return tuple(host.strip().lower() for host in given.split(",")) if isinstance(given, str) else given
+        parts = given.split(",") if isinstance(given, str) else given
+        return tuple(part.strip().lower() for part in parts if part.strip())

@@ -7,6 +7,7 @@ from typing import TypedDict, cast
 from starlette.requests import Request
 
 from graphkin.api.drawing.artist import Artist
+from graphkin.api.exports import Exports
 from graphkin.api.generations.damage import Scrub
 from graphkin.api.generations.library import Library
 from graphkin.api.reports import Reports
@@ -25,12 +26,11 @@ _IDLE = 20.0  # seconds after which a process that exports is ended: exports are
 class State(TypedDict):
     """Made by `opened`, handed to every request."""
 
-    location: str
     library: Library
     positives: PositiveCache
     structures: Structures
     artist: Artist
-    exporters: Pool
+    exports: Exports
     queues: dict[str, Queue]
     warmup: Warmup
     scrub: Scrub
@@ -57,18 +57,21 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
             Pool(nursery, 2, niceness=5, memory=MEMORY) as drawers,
             Pool(nursery, 2, niceness=10, idle=_IDLE) as exporters,
         ):
-            yield State(
-                location=str(settings.store),
-                library=library,
-                positives=positives,
-                structures=Structures(readers),
-                artist=Artist(drawers),
-                exporters=exporters,
-                queues={name: Queue(name) for name in CLASSES},
-                warmup=Warmup(readers),
-                scrub=scrub,
-                reports=Reports(settings.reports),
-            )
+            location, files = str(settings.store), settings.cache_dir / "exports"
+            with closing(
+                Exports(exporters, location, files, settings.export_bytes, setting="GRAPHKIN_EXPORT_BYTES")
+            ) as exports:
+                yield State(
+                    library=library,
+                    positives=positives,
+                    structures=Structures(readers),
+                    artist=Artist(drawers),
+                    exports=exports,
+                    queues={name: Queue(name) for name in CLASSES},
+                    warmup=Warmup(readers),
+                    scrub=scrub,
+                    reports=Reports(settings.reports),
+                )
 
 
 def state_of(request: Request) -> State:

@@ -1,12 +1,13 @@
-"""Exports: a generation streamed out in the formats that other programs open.
+"""Exports: a generation streamed out in the formats that other programs open, or read as one Arrow table.
 
-What is asked for is checked at once; what is returned then yields bytes in bounded memory. Text is UTF-8.
+What is asked for is checked at once; what a format returns then yields bytes in bounded memory. Text is UTF-8.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 
 from graphkin.export.table import Comparison, ItemTable
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
@@ -62,9 +63,7 @@ def export_items(
     `NotFound` for an id out of range, and `Conflict` for an SD file of a collection without molecules.
     """
     media_type("items", format)
-    _require(generation, ids)
-    among = id_range(generation, start, stop)
-    table = ItemTable(generation, ids, comparison, columns, among.start, among.stop)
+    table = _item_table(generation, ids, comparison, columns, start, stop)
     if format == "sdf":
         from graphkin.export import sdf
 
@@ -81,6 +80,33 @@ def export_items(
         return items.csv_lines(table)
     write = columnar.parquet if format == "parquet" else columnar.arrow
     return write(items.schema(table), items.typed(table))
+
+
+def read_items(
+    generation: Generation,
+    ids: Int32 | None = None,
+    columns: Sequence[str] | None = None,
+    start: int = 0,
+    stop: int | None = None,
+) -> pa.Table:
+    """What `export_items` writes as Arrow, as one table. Raises as it does."""
+    from graphkin.export import items
+
+    table = _item_table(generation, ids, None, columns, start, stop)
+    return pa.Table.from_batches(items.typed(table), items.schema(table))
+
+
+def _item_table(
+    generation: Generation,
+    ids: Int32 | None,
+    comparison: Comparison | None,
+    columns: Sequence[str] | None,
+    start: int,
+    stop: int | None,
+) -> ItemTable:
+    _require(generation, ids)
+    among = id_range(generation, start, stop)
+    return ItemTable(generation, ids, comparison, columns, among.start, among.stop)
 
 
 def export_edges(
@@ -129,6 +155,16 @@ def export_edges(
         return edges.csv_lines(selected)
     write = columnar.parquet if format == "parquet" else columnar.arrow
     return write(EDGE_SCHEMA, edges.batches(selected))
+
+
+def read_edges(
+    generation: Generation, min_similarity: float | None = None, start: int = 0, stop: int | None = None
+) -> pa.Table:
+    """What `export_edges` writes as Arrow, as one table. Raises as it does."""
+    from graphkin.export import edges
+
+    selected = edges.between(generation.edges(min_similarity), id_range(generation, start, stop))
+    return pa.Table.from_batches(edges.batches(selected), EDGE_SCHEMA)
 
 
 def export_links(

@@ -9,9 +9,11 @@ import numpy as np
 
 from graphkin.export.edges import similarity_texts
 from graphkin.export.table import Comparison, ItemTable, text
+from graphkin.store.columns import distinct
 from graphkin.store.records import Edges, Float32, Int32
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not characters of XML 1.0
+_LABEL = "label"
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns"
  xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
@@ -22,13 +24,18 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 def document(table: ItemTable, edges: Iterable[Edges], threshold: np.float32) -> Iterator[bytes]:
     """The whole document, a piece per batch: nodes `n{id}` with the item's columns, edges with their similarity.
 
+    Other programs show a node by its `label`, which is the item's first name, or what it is if it has none, and reckon
+    with the `weight` of an edge, which is its similarity. A property called `label` gets `property.` in front.
+
     The structure that the items are compared with, unless it is one of them, is the node `query`, joined to those with
     similarity ≥ `threshold`. Characters that XML cannot hold are left out.
     """
     columns = [(title, "double" if title == "similarity" else "string") for title in table.titles[1:]]
-    columns += [(each.title, "double" if each.kind == "number" else "string") for each in table.properties]
-    keys = [_key(f"d{at}", "node", title, type) for at, (title, type) in enumerate(columns)]
-    keys.append(_key("s", "edge", "similarity", "double"))
+    called = distinct((each.title for each in table.properties), [_LABEL])
+    columns += [(called[each.title], "double" if each.kind == "number" else "string") for each in table.properties]
+    keys = [_key("l", "node", _LABEL, "string")]
+    keys += [_key(f"d{at}", "node", title, type) for at, (title, type) in enumerate(columns)]
+    keys += [_key(id, "edge", title, "double") for id, title in (("s", "similarity"), ("w", "weight"))]
     yield f'{_HEAD}{"".join(keys)}<graph id="{table.generation.collection}" edgedefault="undirected">\n'.encode()
     for batch in table.rows():
         yield "".join(map(_node, batch)).encode()
@@ -45,8 +52,14 @@ def _key(id: str, of: str, title: str, type: str) -> str:
 
 def _node(row: list[Any]) -> str:
     id, *values = row
-    data = (f'<data key="d{at}">{_escaped(text(v))}</data>' for at, v in enumerate(values) if v not in (None, []))
-    return f'<node id="n{id}">{"".join(data)}</node>\n'
+    structure, names, *_ = values
+    label = _data("l", names[0] if names else structure)
+    data = (_data(f"d{at}", text(v)) for at, v in enumerate(values) if v not in (None, []))
+    return f'<node id="n{id}">{label}{"".join(data)}</node>\n'
+
+
+def _data(key: str, value: str) -> str:
+    return f'<data key="{key}">{_escaped(value)}</data>'
 
 
 def _ids(table: ItemTable) -> Int32:
@@ -60,7 +73,8 @@ def _query(comparison: Comparison, ids: Int32, threshold: np.float32) -> bytes:
     near = similarity >= threshold
     joined = zip(ids[near].tolist(), _texts(similarity[near]), strict=True)
     lines = (_edge("query", f"n{id}", similarity) for id, similarity in joined)
-    return f'<node id="query"><data key="d0">{_escaped(comparison.smiles)}</data></node>\n{"".join(lines)}'.encode()
+    said = "".join(_data(key, comparison.smiles) for key in ("l", "d0"))
+    return f'<node id="query">{said}</node>\n{"".join(lines)}'.encode()
 
 
 def _edges(block: Edges) -> bytes:
@@ -69,7 +83,8 @@ def _edges(block: Edges) -> bytes:
 
 
 def _edge(source: str, target: str, similarity: str) -> str:
-    return f'<edge source="{source}" target="{target}"><data key="s">{similarity}</data></edge>\n'
+    data = f'<data key="s">{similarity}</data><data key="w">{similarity}</data>'
+    return f'<edge source="{source}" target="{target}">{data}</edge>\n'
 
 
 def _texts(similarity: Float32) -> list[str]:

@@ -1,14 +1,18 @@
-"""What the reading commands print with --json: the fields of the API's replies."""
+"""What commands and the library ask of a generation; with --json commands print the fields of the API's replies."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
 
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Policy
 from graphkin.similarity.kind import Query, Search
+from graphkin.similarity.kinds import recipe_of
+from graphkin.similarity.query import read_structure
 from graphkin.store.base import Generation, require_stored_threshold
 from graphkin.store.records import Float32, Int32, shortest
 from graphkin.store.sampling.base import Sampler
@@ -71,11 +75,59 @@ def positives_of(
 
 def policy_of(name: str, **parameters: Any) -> Policy:
     """The policy with defaults for parameters that are None. Raises `InvalidInput` naming the one that is wrong."""
-    try:
+    with refusing():
         return Policy.of(name, **parameters)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """What a model refuses is an `InvalidInput` naming what is wrong first."""
+    try:
+        yield
     except ValidationError as error:
-        first = error.errors()[0]
-        raise InvalidInput(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", given=first["input"]) from error
+        first = error.errors(include_url=False)[0]
+        where = "".join(f"{each}: " for each in [".".join(map(str, first["loc"]))] if each)
+        raise InvalidInput(f"{where}{first['msg'].removeprefix('Value error, ')}", given=first["input"]) from error
+
+
+def item_of(generation: Generation, id: int | None, smiles: str | None, name: str | None) -> int:
+    """The id of the item that is asked for in one of these ways. Raises as `the_one`, and for an unreadable SMILES."""
+    require_one_way(id, smiles, name)
+    if id is not None:
+        return id
+    if smiles is not None:
+        canonical = read_structure(recipe_of(generation), smiles=smiles).text
+        return the_one(generation.find("smiles", canonical), generation.collection, smiles=smiles)
+    sought = name or ""
+    found = generation.named(sought)
+    return the_one(found, generation.collection, name=name, like=[] if found else generation.names_like(sought))
+
+
+def require_one_way(id: int | None, smiles: str | None, name: str | None) -> None:
+    """Raises `InvalidInput` unless an item is asked for by exactly one of these."""
+    given = [way for way, value in (("id", id), ("smiles", smiles), ("name", name)) if value is not None]
+    if len(given) != 1:
+        said = " and ".join(given) or "none"
+        raise InvalidInput("an item is asked for in one way", given=said, expected="exactly one of id, smiles, name")
+
+
+def the_one(
+    found: Sequence[int],
+    collection: str,
+    *,
+    smiles: str | None = None,
+    name: str | None = None,
+    like: Sequence[str] = (),
+) -> int:
+    """The only id among `found`. Raises `NotFound`, which suggests names that are `like` it, and `InvalidInput` for a
+    name that several items share."""
+    if not found:
+        hint = "names are matched in any case" if smiles is None else "search finds what is similar to any structure"
+        suggested = f"did you mean {', '.join(map(repr, like))}?" if like else hint
+        raise NotFound(f"no such item in {collection!r}", given=smiles or name, hint=suggested)
+    if len(found) > 1:
+        raise InvalidInput("several items share this name", given=name, expected=f"an id: one of {[*found]}")
+    return found[0]
 
 
 def measure_of(tversky: tuple[float, float] | None, counts: bool) -> Measure:
@@ -85,10 +137,8 @@ def measure_of(tversky: tuple[float, float] | None, counts: bool) -> Measure:
     if tversky is None:
         return Measure(name="counts")
     alpha, beta = tversky
-    try:
+    with refusing():
         return Measure(name="tversky", alpha=alpha, beta=beta)
-    except ValidationError as error:
-        raise InvalidInput(f"--tversky: {error.errors()[0]['msg']}", given=f"{alpha:g} {beta:g}") from error
 
 
 def _similar(generation: Generation, ids: Int32, similarity: Float32) -> list[dict[str, Any]]:

@@ -8,6 +8,8 @@ import click
 
 _COMMANDS = {
     "ingest": "ingest",
+    "append": "append",
+    "compact": "compact",
     "info": "read",
     "neighbors": "read",
     "search": "read",

@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -8,15 +9,24 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+STORE, COLLECTION = "GRAPHKIN_STORE", "GRAPHKIN_COLLECTION"
+"""Where commands find a store and a collection that their command line does not name."""
+
 store = click.option(
     "--store",
     "store_location",
     metavar="STORE",
+    envvar=STORE,
+    show_envvar=True,
     required=True,
-    help="Folder of the store, or neo4j://HOST or bolt://HOST of a Neo4j server.",
+    help="Folder of the store, neo4j://HOST or bolt://HOST of a Neo4j server, or the URL of a lake.",
 )
-collection = click.option("--collection", metavar="NAME", required=True, help="Collection.")
-generation = click.option("--generation", metavar="ID", help="Generation id.  [default: the current one]")
+_NAMED: dict[str, Any] = {"metavar": "NAME", "envvar": COLLECTION, "show_envvar": True}
+collection = click.option("--collection", required=True, help="Collection.", **_NAMED)
+one_or_all = click.option("--collection", help="Collection.  [default: all]", **_NAMED)
+generation = click.option(
+    "--generation", metavar="ID", help="Generation id, or how one alone begins.  [default: the current one]"
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 min_similarity = click.option(
     "--min-similarity", type=float, metavar="X", help="Smallest similarity.  [default: the stored threshold]"
@@ -35,7 +45,65 @@ beside = click.option(
     help="Another collection of the same items: anchors are those linked in both.",
 )
 
+_TABLE = ("structure_column", "fingerprint_column", "name_column", "delimiter")
+_RUNNING = ("files", "store_location", "collection", "workers", "max_rejected", "rejections_file", "as_json")
+
 
 def reading(command: Command) -> Command:
     """--store, --collection, --generation: which generation a command reads."""
     return store(collection(generation(command)))
+
+
+def table(command: Callable[..., None]) -> Callable[..., None]:
+    """How tables of molecules are read. The command gets it as one mapping, `table`: options of `ReadOptions`."""
+
+    @click.option(
+        "--smiles-column",
+        "structure_column",
+        metavar="COLUMN",
+        help="Column with the SMILES.  [default: smiles, in any case]",
+    )
+    @click.option(
+        "--fingerprint-column",
+        metavar="COLUMN",
+        help="Column of a table with given fingerprints: in hexadecimal as in FPS files, or in Parquet as bytes.",
+    )
+    @click.option(
+        "--name-column",
+        metavar="COLUMN",
+        help="Column with the name.  [default: id, Compound ID, name and the like, if there; SDF: the title line]",
+    )
+    @click.option(
+        "--delimiter",
+        type=click.Choice(["comma", "tab", "semicolon", "pipe", "space"]),
+        help="What separates the cells of a table.  [default: told by the header of .csv; .tsv: tab]",
+    )
+    @wraps(command)
+    def gathered(**given: Any) -> None:
+        command(table={name: given.pop(name) for name in _TABLE}, **given)
+
+    return gathered
+
+
+def running(command: Callable[..., None]) -> Callable[..., None]:
+    """What every ingest is told: files, where to, and how to run. The command gets it as one mapping, `running`."""
+
+    @as_json
+    @click.option("--workers", type=click.IntRange(min=1), help="Processes and threads.  [default: all cores]")
+    @click.option(
+        "--rejections-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Where a run that fails by rejections leaves them.  [default: NAME.rejections.csv]",
+    )
+    @click.option(
+        "--max-rejected", type=click.FloatRange(0, 1), default=0.1, help="Share of rejected records that fails the run."
+    )
+    @collection
+    @store
+    @click.argument("files", nargs=-1, required=True, metavar="FILE...")
+    @wraps(command)
+    def gathered(**given: Any) -> None:
+        command(running={name: given.pop(name) for name in _RUNNING}, **given)
+
+    return gathered

@@ -1,5 +1,6 @@
-"""Writing what a command was asked for: a whole file or folder, or none."""
+"""Writing what a command was asked for: a whole file or folder, or none; and what it says of a generation."""
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.manifest import Manifest
 from graphkin.store.files import whole
 
 
@@ -41,3 +43,16 @@ def whole_folder(path: Path) -> Iterator[Path]:
             yield partial
     except OSError as error:
         raise InvalidInput(f"cannot write the folder: {error}", given=str(path), expected="a writable path") from error
+
+
+def published(collection: str, manifest: Manifest) -> str:
+    """What came of an ingest, in a few lines."""
+    counts, dropped = manifest.counts, manifest.dropped
+    capped = "" if dropped is None else f" ({dropped:,} dropped by the cap)"
+    return (
+        f"published {collection} generation {manifest.generation}\n"
+        f"  {counts.kept:,} items ({counts.read:,} records, {counts.duplicates:,} duplicates, "
+        f"{counts.rejected:,} rejected)\n"
+        f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}{capped}\n"
+        f"  seconds: {json.dumps(manifest.times)}"
+    )

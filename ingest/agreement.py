@@ -1,5 +1,7 @@
 """Records of one item that contradict each other: the first is believed, the others are rejected."""
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 
 from graphkin.ingest.parsing import Chunk, Parsed, rejections
@@ -8,9 +10,10 @@ from graphkin.ingest.parsing import Chunk, Parsed, rejections
 class Agreement:
     """Looks through what is parsed, in the order of records, for items with another value in `column` than before."""
 
-    def __init__(self, column: str) -> None:
+    def __init__(self, column: str, older: Iterable[tuple[bytes, bytes]]) -> None:
+        """`older`: digest and value of each item that is there before."""
         self._column = column
-        self._known: dict[bytes, int] = {}  # digest -> hash of the value: what is compared may be long
+        self._known = {digest: hash(value) for digest, value in older}  # hashes: what is compared may be long
 
     def reviewed(self, chunk: Chunk, parsed: Parsed) -> Parsed:
         """The same, without what contradicts an earlier record: that is among the rejections."""

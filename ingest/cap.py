@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from graphkin.similarity.join import Pairs
 from graphkin.store.kernels import kernel
-from graphkin.store.records import Float64, Int32, Int64, UInt64
+from graphkin.store.records import Float32, Float64, Graph, Int32, Int64, UInt64
 
 UInt32: TypeAlias = NDArray[np.uint32]
 Bool: TypeAlias = NDArray[np.bool_]
@@ -21,12 +21,15 @@ class Cap:
 
     Takes pairs in blocks and holds those that may still stay. Whenever these have grown by half, and by `room` at
     least, it sifts them, which leaves at most N · top_k.
+
+    `least` (N,) are similarities below which a pair is not kept by an item, as far as that is known beforehand.
     """
 
-    def __init__(self, tie: UInt64, top_k: int, room: int = 1 << 25) -> None:
+    def __init__(self, tie: UInt64, top_k: int, room: int = 1 << 25, least: Float64 | None = None) -> None:
         self._tie, self._top_k, self._room = tie, top_k, room
         self._degrees = np.zeros(len(tie), np.int32)
-        self._bar = np.full(len(tie), -np.inf), np.full(len(tie), ~np.uint64(0))
+        begin = np.full(len(tie), -np.inf) if least is None else least.copy()
+        self._bar = begin, np.full(len(tie), ~np.uint64(0))
         self._held: list[Pairs] = []
         self._full = room
 
@@ -66,6 +69,14 @@ class Cap:
         _count_ends(kept.left, kept.right, stayed)
         return kept, self._degrees - stayed
 
+    def passes(self, pairs: Pairs) -> Bool:
+        """(P,) which of some pairs are as good as the bar of either end, as of the last sifting."""
+        return _passes(pairs.left, pairs.right, pairs.similarity, self._tie, *self._bar)
+
+    def kept_by(self, items: Int32, pairs: Pairs) -> Bool:
+        """(P,) which of some pairs are as good as the bar of one of their ends, `items`, as of the last sifting."""
+        return _kept_by(items, pairs.left, pairs.right, pairs.similarity, self._tie, *self._bar)
+
     def _sift(self) -> None:
         """Raise every item's bar to its K-th pair, and drop what passes at neither end."""
         pairs = Pairs.concatenate(self._held)
@@ -74,8 +85,7 @@ class Cap:
         self._held = [self._passing(pairs)]
 
     def _passing(self, pairs: Pairs) -> Pairs:
-        stays = _passes(pairs.left, pairs.right, pairs.similarity, self._tie, *self._bar)
-        return Pairs(pairs.left[stays], pairs.right[stays], pairs.similarity[stays])
+        return pairs.take(self.passes(pairs))
 
 
 @kernel
@@ -110,10 +120,25 @@ def _passes(
 
 
 @kernel
+def _kept_by(
+    items: Int32, left: Int32, right: Int32, similarity: Float64, tie: UInt64, bar_similarity: Float64,
+    bar_mixed: UInt64,
+) -> Bool:  # fmt: skip
+    """(P,) whether a pair is as good as the bar of this end."""
+    kept = np.zeros(len(items), np.bool_)
+    for pair in range(len(items)):
+        bar = bar_similarity[items[pair]]
+        kept[pair] = similarity[pair] > bar or (
+            similarity[pair] == bar and _mixed(tie[left[pair]], tie[right[pair]]) <= bar_mixed[items[pair]]
+        )
+    return kept
+
+
+@kernel
 def _raise_bars(
     left: Int32, right: Int32, similarity: Float64, tie: UInt64, top_k: int, bar_similarity: Float64, bar_mixed: UInt64
 ) -> None:
-    """Set the bar of each item with top_k pairs or more to the last of its top_k."""
+    """Raise the bar of each item with top_k pairs or more to the last of its top_k, unless it is there already."""
     starts, own = _of_full_items(left, right, len(tie), top_k)
     most = 0
     for item in range(len(tie)):
@@ -125,7 +150,10 @@ def _raise_bars(
             continue
         for place in range(len(pairs)):
             values[place] = -similarity[pairs[place]]
-        bar_similarity[item] = -_ranked(values, len(pairs), top_k - 1)
+        last = -_ranked(values, len(pairs), top_k - 1)
+        if last < bar_similarity[item]:
+            continue
+        bar_similarity[item] = last
         better, equal = 0, 0
         for pair in pairs:
             better += similarity[pair] > bar_similarity[item]
@@ -135,8 +163,29 @@ def _raise_bars(
         bar_mixed[item] = _ranked(mixed, equal, top_k - 1 - better)
 
 
+def least_kept(graph: Graph, top_k: int) -> Float64:
+    """(N,) similarities below which an item keeps no pair, by its stored ones, which are rounded to float32: the lowest
+    that may have been rounded to its K-th, and minus infinity for items with fewer."""
+    last = _last_kept(graph.indptr, graph.similarity, top_k)
+    below = np.nextafter(last, np.float32(-1))
+    return (last.astype(np.float64) + below) / 2
+
+
 @kernel
-def _ranked(values: Float64 | UInt64, count: int, rank: int) -> float | int:
+def _last_kept(indptr: Int64, similarity: Float32, top_k: int) -> Float32:
+    last = np.full(len(indptr) - 1, -np.inf, np.float32)
+    values = np.empty(max(1, np.max(indptr[1:] - indptr[:-1])), np.float32)
+    for item in range(len(last)):
+        begin, end = indptr[item], indptr[item + 1]
+        if end - begin >= top_k:
+            for place in range(begin, end):
+                values[place - begin] = -similarity[place]
+            last[item] = -_ranked(values, end - begin, top_k - 1)
+    return last
+
+
+@kernel
+def _ranked(values: Float32 | Float64 | UInt64, count: int, rank: int) -> float | int:
     """What has this rank, from 0, among the first `count` values in ascending order; reorders them (Hoare's FIND)."""
     low, high = 0, count - 1
     while low < high:

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.ingest.cap import Cap
+from graphkin.ingest.older import Changes, OlderLists
 from graphkin.ingest.workspace import Workspace
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Content
-from graphkin.store.records import Edges, Int32, UInt64
+from graphkin.store.records import Edges, Float64, Int32, UInt64
 
 _EDGES = 1 << 22  # to a block
 _PERIOD = 60.0  # seconds of work that a kill costs, at most
@@ -39,6 +40,10 @@ class Collector(ABC):
         """What the next task found. Raises `StoreError` for a full disk."""
 
     @abstractmethod
+    def changes(self, older: OlderLists) -> Changes:
+        """What new pairs change, where those among older items were not added."""
+
+    @abstractmethod
     def finish(self) -> tuple[Iterator[Edges], Int32]:
         """The edges in blocks, and (N,) how many pairs of each item the cap dropped."""
 
@@ -60,10 +65,12 @@ class Collector(ABC):
 class CappedCollector(Collector):
     """Holds what may still stay, and saves it now and then."""
 
-    def __init__(self, tie: UInt64, top_k: int, workspace: Workspace, *made_from: Content) -> None:
+    def __init__(
+        self, tie: UInt64, top_k: int, workspace: Workspace, *made_from: Content, least: Float64 | None = None
+    ) -> None:
         super().__init__(workspace, *made_from)
         saved = self._load("cap")
-        self._cap = Cap(tie, top_k) if saved is None else Cap.restored(tie, top_k, saved)
+        self._cap = Cap(tie, top_k, least=least) if saved is None else Cap.restored(tie, top_k, saved)
         self._next = self.begin = 0 if saved is None else int(saved["next"])
         self._saved_at = time.monotonic()
 
@@ -78,6 +85,9 @@ class CappedCollector(Collector):
         kept, dropped = self._cap.finish()
         blocks = (slice(start, start + _EDGES) for start in range(0, len(kept), _EDGES))
         return (_edges(kept, block) for block in blocks), dropped
+
+    def changes(self, older: OlderLists) -> Changes:
+        return older.changes(self._cap)
 
 
 class UncappedCollector(Collector):
@@ -111,6 +121,10 @@ class UncappedCollector(Collector):
         self._flush()
         return self._blocks(), np.zeros(self._items, np.int32)
 
+    def changes(self, older: OlderLists) -> Changes:  # noqa: ARG002
+        blocks, dropped = self.finish()
+        return Changes(blocks, Edges.concatenate([]), dropped)
+
     def _blocks(self) -> Iterator[Edges]:
         for number in range(self._files):
             saved = self._load(str(number))
@@ -118,14 +132,16 @@ class UncappedCollector(Collector):
             yield Edges(saved["source"], saved["target"], saved["similarity"])
 
 
-def collector(tie: UInt64, top_k: int, workspace: Workspace, *made_from: Content) -> Collector:
+def collector(
+    tie: UInt64, top_k: int, workspace: Workspace, *made_from: Content, older: OlderLists | None = None
+) -> Collector:
     """For items with these content hashes, which rank equals in the join too; `top_k` 0 is no cap. `made_from` is all
-    else that decides what the tasks find."""
+    else that decides what the tasks find. `older`: the lists of those of the items that were there before."""
     made_from = (*made_from, tie, str(top_k).encode())
     if top_k:
-        return CappedCollector(tie, top_k, workspace, *made_from)
+        return CappedCollector(tie, top_k, workspace, *made_from, least=None if older is None else older.least)
     return UncappedCollector(len(tie), workspace, *made_from)
 
 
 def _edges(pairs: Pairs, part: slice = slice(None)) -> Edges:
-    return Edges(pairs.left[part], pairs.right[part], pairs.similarity[part].astype(np.float32))
+    return Pairs(pairs.left[part], pairs.right[part], pairs.similarity[part]).edges()

@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from graphkin.store import csr
 from graphkin.store.components import root
 from graphkin.store.kernels import kernel
-from graphkin.store.records import Edges, Float32, Int32, Int64
+from graphkin.store.records import Edges, Float32, Graph, Int32, Int64
 
 _EDGES_AT_ONCE = 1 << 23
 
@@ -22,6 +23,21 @@ class SpanningForest:
         self._nodes = nodes
         self._parts: list[Edges] = []
         self._held = 0
+
+    @classmethod
+    def of_rest(cls, nodes: int, graph: Graph, forest: Edges, removed: Edges) -> "SpanningForest":
+        """That of a graph, of which `forest` is the forest, without some of its edges, and with as many nodes.
+
+        What stays of the forest stays in it. What takes the place of the rest joins the parts into which it fell.
+        """
+        rest = forest.take(~csr.within(forest, removed))
+        grown = cls(nodes)
+        grown.add(rest)
+        if len(rest) < len(forest):
+            label = _components(rest.source, rest.target, graph.nodes)
+            joining = Edges(*_joining(graph.indptr, graph.indices, graph.similarity, label))
+            grown.add(joining.take(~csr.within(joining, removed)))
+        return grown
 
     def add(self, edges: Edges) -> None:
         self._parts.append(edges)
@@ -40,7 +56,36 @@ class SpanningForest:
         """The forest of all edges added, most similar first, then by source and target."""
         self._reduce()
         (forest,) = self._parts
-        return forest.take(np.lexsort((forest.target, forest.source, -forest.similarity)))
+        return csr.most_similar_first(forest)
+
+
+@kernel
+def _components(source: Int32, target: Int32, nodes: int) -> Int32:
+    """(N,) the lowest node of each node's component."""
+    label = np.arange(nodes).astype(np.int32)
+    for edge in range(len(source)):
+        a, b = root(label, source[edge]), root(label, target[edge])
+        label[max(a, b)] = min(a, b)
+    for node in range(nodes):
+        label[node] = root(label, node)
+    return label
+
+
+@kernel
+def _joining(indptr: Int64, indices: Int32, similarity: Float32, label: Int32) -> tuple[Int32, Int32, Float32]:
+    """The edges between nodes of different labels."""
+    count = 0
+    for row in range(len(label)):
+        for edge in range(indptr[row], indptr[row + 1]):
+            count += row < indices[edge] and label[row] != label[indices[edge]]
+    source, target, weight = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.float32)
+    count = 0
+    for row in range(len(label)):
+        for edge in range(indptr[row], indptr[row + 1]):
+            if row < indices[edge] and label[row] != label[indices[edge]]:
+                source[count], target[count], weight[count] = row, indices[edge], similarity[edge]
+                count += 1
+    return source, target, weight
 
 
 @kernel

@@ -1,6 +1,6 @@
 """The item table: distinct items in order of first appearance, with every source name and typed properties."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
@@ -11,26 +11,61 @@ import pyarrow.compute as pc
 from graphkin.ingest.parsing import Parsed
 from graphkin.similarity.columns import fixed_width
 from graphkin.store.columns import ITEM_SCHEMA, titles
-from graphkin.store.records import Int64
+from graphkin.store.records import ADDED_NAMES, Int32, Int64, UInt64
 
 PropertyType = Literal["number", "text"]
 Described = TypeVar("Described")
 
 _IDENTITY = ("smiles", "structure", "inchikey")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_SOURCE = "source."
+_DIGEST = 16  # bytes
 _BATCH = 4096
+
+
+@dataclass(frozen=True)
+class Older:
+    """Items that are there before: their digests, one after the other; the types of their properties, and which of them
+    are not written the shortest way everywhere; what gives the names of some, and all packed fingerprints."""
+
+    digests: bytes
+    property_types: Mapping[str, PropertyType]
+    written: Sequence[str]
+    names: Callable[[Int32], pa.ListArray]
+    fingerprints: Callable[[], UInt64]
+
+    def described(self) -> Iterator[tuple[bytes, bytes]]:
+        """Digest and packed fingerprint of each."""
+        for place, bits in enumerate(self.fingerprints()):
+            yield self.digests[_DIGEST * place : _DIGEST * (place + 1)], bits.tobytes()
+
+    def __len__(self) -> int:
+        return len(self.digests) // _DIGEST
+
+
+NONE_BEFORE = Older(
+    b"", {}, (), lambda ids: pa.nulls(len(ids), pa.list_(pa.string())), lambda: np.empty((0, 0), np.uint64)
+)
 
 
 @dataclass
 class ItemTable:
     """Collects parsed items, collapses equal digests, and yields the item table; `computed` are columns of theirs that
-    become numeric properties. `written`: numbers that are not written the shortest way everywhere."""
+    become numeric properties. `written`: numbers that are not written the shortest way everywhere; `names`: how many
+    names the items have.
+
+    Where there are `older` items, those that equal one of them collapse into it, and `added_names` (`ADDED_NAMES`) are
+    the names that these get; the table is of the others. Types are those of the properties of both.
+    """
 
     computed: Sequence[str]
+    older: Older = NONE_BEFORE
     read: int = 0
     rejected: int = 0
+    names: int = 0
     property_types: dict[str, PropertyType] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
+    added_names: pa.RecordBatch = field(default_factory=lambda: pa.RecordBatch.from_pylist([], ADDED_NAMES))
     _batches: list[pa.RecordBatch] = field(default_factory=list)
 
     def add(self, parsed: Parsed) -> None:
@@ -44,9 +79,13 @@ class ItemTable:
         have been kept."""
         items = pa.Table.from_batches(self._batches)
         self._batches = []
-        item_of, first = _collapse(items["digest"])
+        before = len(self.older)
+        item_of, first = _collapse(np.frombuffer(self.older.digests, "<u8"), items["digest"])
         names = _names(items["name"], item_of, len(first))
-        kept = items.take(pa.array(first))
+        self._add_names(names.slice(0, before))
+        names = names.slice(before)
+        self.names = len(names.flatten())
+        kept = items.take(pa.array(first[before:] - before))
         described = describe(kept)
         none = pa.nulls(len(kept), pa.string())
         identity = [kept[name] if name in kept.column_names else none for name in _IDENTITY]
@@ -56,25 +95,50 @@ class ItemTable:
         table = pa.table([*identity, names, *properties.values()], pa.schema([*ITEM_SCHEMA, *fields]))
         return described, map(_rebased, table.to_batches(max_chunksize=_BATCH))
 
+    def _add_names(self, found: pa.ListArray) -> None:
+        """Those of the names found of older items that they have not."""
+        ids = np.flatnonzero(np.asarray(found.value_lengths())).astype(np.int32)
+        had, found = self.older.names(ids), found.take(pa.array(ids))
+        owners = [np.repeat(np.arange(len(ids)), np.asarray(each.value_lengths())) for each in (had, found)]
+        names = pa.chunked_array([each.flatten() for each in (had, found)], pa.string())
+        together = _names(names, np.concatenate(owners), len(ids))
+        lengths, before = (np.asarray(each.value_lengths(), np.int32) for each in (together, had))
+        place = np.arange(len(together.values)) - np.repeat(np.asarray(together.offsets)[:-1], lengths)
+        more = lengths > before
+        offsets = np.append(0, np.cumsum((lengths - before)[more])).astype(np.int32)
+        texts = together.values.filter(pa.array(place >= np.repeat(before, lengths)))
+        added = pa.ListArray.from_arrays(pa.array(offsets), texts)
+        self.added_names = pa.record_batch([ids[more], added], schema=ADDED_NAMES)
+
     def _properties(self, kept: pa.Table) -> dict[str, pa.ChunkedArray | pa.Array]:
         """A column each, by name. One is numeric if every value is; the text of a number is kept if need be."""
         columns: dict[str, pa.ChunkedArray | pa.Array] = {name: kept[name].cast(pa.float64()) for name in self.computed}
-        self.property_types = dict.fromkeys(self.computed, "number")
-        for name, texts in _source_columns(kept["properties"]):
-            given = name
-            while given in columns:
-                given = f"source.{given}"
-            numbers = _numbers(texts)
-            self.property_types[given] = "text" if numbers is None else "number"
-            if numbers is None:
-                columns[given] = texts
-            elif numbers.cast(pa.string()).equals(texts):
-                columns[given] = numbers
-            else:
-                columns[given] = pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())
-                self.written.append(given)
-        self.property_types = dict(sorted(self.property_types.items()))
+        texts_of = {self._called(name): texts for name, texts in _source_columns(kept["properties"])}
+        none = pa.nulls(len(kept), pa.string())
+        for name in {*texts_of, *self.older.property_types} - columns.keys():
+            columns[name] = self._property(name, texts_of.get(name, none))
+        self.property_types = {
+            name: "text" if columns[name].type == pa.string() else "number" for name in sorted(columns)
+        }
+        self.written = [name for name in self.property_types if pa.types.is_struct(columns[name].type)]
         return {name: columns[name] for name in self.property_types}
+
+    def _called(self, name: str) -> str:
+        """A column of the source beside those that are computed."""
+        bare = name
+        while bare.startswith(_SOURCE):
+            bare = bare.removeprefix(_SOURCE)
+        return f"{_SOURCE}{name}" if bare in self.computed else name
+
+    def _property(self, name: str, texts: pa.Array) -> pa.Array:
+        known = self.older.property_types.get(name)
+        bare = known is not None and texts.null_count == len(texts)
+        numbers = None if known == "text" else texts.cast(pa.float64()) if bare else _numbers(texts)
+        if numbers is None:
+            return texts
+        if name not in self.older.written and numbers.cast(pa.string()).equals(texts):
+            return numbers
+        return pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())
 
 
 def _rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -82,9 +146,10 @@ def _rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.take(pa.array(np.arange(batch.num_rows)))
 
 
-def _collapse(digests: pa.ChunkedArray) -> tuple[Int64, Int64]:
-    """item id of each record, and the first record of each item; ids follow first appearance."""
-    halves = fixed_width(digests, "<u8").reshape(-1, 2)
+def _collapse(older: UInt64, digests: pa.ChunkedArray) -> tuple[Int64, Int64]:
+    """item id of each record, and the first record of each item; ids follow first appearance. The older items, by the
+    halves of their digests, come first, each its own record, whose id is not told."""
+    halves = np.concatenate([older, fixed_width(digests, "<u8")]).reshape(-1, 2)
     order = np.lexsort((halves[:, 1], halves[:, 0]))  # stable: the first of a group is its first appearance
     ordered = halves[order]
     starts = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
@@ -94,7 +159,7 @@ def _collapse(digests: pa.ChunkedArray) -> tuple[Int64, Int64]:
     rank[appearance] = np.arange(len(first))
     item_of = np.empty(len(order), np.int64)
     item_of[order] = rank[np.cumsum(starts) - 1]
-    return item_of, first[appearance]
+    return item_of[len(older) // 2 :], first[appearance]
 
 
 def _names(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray:

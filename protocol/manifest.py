@@ -32,6 +32,18 @@ class Histogram(Frozen):
     counts: list[int]
 
 
+class Fragment(Frozen):
+    """Files from which a generation is read: the next `items` rows of its item table, with these properties, and the
+    next `rejected` records; `edges` that come with them. `folder` is where they lie, `files` their SHA-256 by name."""
+
+    folder: str
+    items: int
+    rejected: int
+    edges: int
+    properties: list[str]
+    files: dict[str, str]
+
+
 class Provenance(Frozen):
     """What the builder of a hierarchy knows when it publishes: everything but the id."""
 
@@ -67,7 +79,30 @@ class Manifest(Provenance):
     generation: str
     format: Literal[1, 2] = 1  # 2: items are columns; 1: properties were JSON, and the id another hash
     published_at: str  # ISO 8601, UTC
-    files: dict[str, str] = Field(default={})  # file name -> SHA-256, in stores that keep files
+    fragments: list[Fragment] = Field(default=[])  # one after the other, in stores that keep files
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_fragments(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Manifests said the files of a generation before it could be read from several fragments."""
+        if "files" not in values:
+            return values
+        counts = values["counts"]
+        whole = {
+            "folder": values["generation"],
+            "items": counts["kept"],
+            "rejected": counts["rejected"],
+            "edges": values["edges"],
+            "properties": sorted(values["properties"]),
+            "files": values["files"],
+        }
+        rest = {key: value for key, value in values.items() if key != "files"}
+        return {**rest, "fragments": [whole] if values["files"] else []}
+
+    @property
+    def provenance(self) -> Provenance:
+        """What its builder knew."""
+        return Provenance(**self.model_dump(include=set(Provenance.model_fields)))
 
     @property
     def threshold(self) -> float:

@@ -80,7 +80,9 @@ class ItemsQuery(PageQuery):
             examples=["CCO"],
         ),
     ] = None
-    name: Annotated[str | None, Field(description="A name as the source had it.")] = None
+    name: Annotated[
+        str | None, Field(description="A name, or where no item has it exactly so, one that differs in case.")
+    ] = None
     inchikey: Annotated[str | None, Field(description="InChIKey, where the recipe asked for them.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
 

@@ -7,12 +7,13 @@ from itertools import groupby
 from operator import itemgetter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
 from graphkin.similarity.popcount import minimum_common
 from graphkin.similarity.threads import in_order
 from graphkin.similarity.tiles import similar_in_tiles
-from graphkin.store.records import Float64, Int32, Int64, UInt64
+from graphkin.store.records import Edges, Float64, Int32, Int64, UInt64
 
 _ROWS = 16 * TILE  # of a task: enough that a tile, fetched from memory, is used while it is in cache
 _TILES = 32  # of a task
@@ -28,6 +29,14 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.left)
+
+    def take(self, chosen: NDArray[np.bool_]) -> "Pairs":
+        """Some of them."""
+        return Pairs(self.left[chosen], self.right[chosen], self.similarity[chosen])
+
+    def edges(self) -> Edges:
+        """As they are stored."""
+        return Edges(self.left, self.right, self.similarity.astype(np.float32))
 
     @staticmethod
     def concatenate(parts: "list[Pairs]") -> "Pairs":
@@ -88,6 +97,57 @@ class JoinPlan:
         similarity = shared / (popcounts[left] + popcounts[right] - shared)
         a, b = order[left], order[right]
         return Pairs(np.minimum(a, b), np.maximum(a, b), similarity)
+
+
+class NewerPlan:
+    """As `JoinPlan`, of the pairs alone with an item that is none of the first `older` of the words.
+
+    The newer items are columns: so their planes alone are made, whose number does not grow with the older items. These
+    are the rows, in tasks by popcount, each against the tiles that their popcounts let reach τ.
+    """
+
+    def __init__(self, words: UInt64, older: int, threshold: float) -> None:
+        self._words = words[:older]
+        self._older = older
+        self._among = JoinPlan(words[older:], threshold)
+        self._planes = BitPlanes.of(words[older:])
+        popcounts = np.bitwise_count(self._words).sum(axis=1, dtype=np.int64)
+        self._order = np.argsort(popcounts, kind="stable").astype(np.int32)
+        self._popcounts = popcounts[self._order]
+        self._threshold = threshold
+        most = int(popcounts.max(initial=0)) + int(self._planes.popcounts.max(initial=1))
+        self._least = minimum_common(threshold, most)
+        self._starts = range(0, older, _ROWS)
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks there are: those of the older items, then those among the newer."""
+        return len(self._starts) + self._among.tasks
+
+    def done(self, task: int) -> int:
+        """How many of the items the tasks before `task` amount to."""
+        return min(task * _ROWS, self._older) + self._among.done(max(task - len(self._starts), 0))
+
+    def pairs(
+        self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
+    ) -> Iterator[Pairs]:
+        """One block per task from task `first` on, as `JoinPlan` does."""
+        calls = (partial(self._run, start) for start in self._starts[first:])
+        for task, pairs in enumerate(in_order(calls, threads), first):
+            advance(self.done(task + 1) - self.done(task))
+            yield pairs
+        for pairs in self._among.pairs(max(first - len(self._starts), 0), threads, advance):
+            yield Pairs(pairs.left + np.int32(self._older), pairs.right + np.int32(self._older), pairs.similarity)
+
+    def _run(self, start: int) -> Pairs:
+        rows, popcounts = self._order[start : start + _ROWS], self._popcounts[start : start + _ROWS]
+        lists = BitLists.of_rows(self._planes, self._words, rows, popcounts)
+        planes, least, fewest = self._planes, self._least, int(self._threshold * popcounts[0]) - 1
+        tiles = len(planes.lacking)
+        first = min(int(np.searchsorted(planes.popcounts, fewest)) // TILE, tiles)
+        row, right, shared = similar_in_tiles(lists, planes, least, -len(rows), first, tiles)
+        similarity = shared / (popcounts[row] + planes.popcounts[right] - shared)
+        return Pairs(rows[row], planes.order[right] + np.int32(self._older), similarity)
 
 
 def similar_pairs(

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, TypeAlias
+from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +52,19 @@ class Descriptors(ABC):
 
         The tasks follow from content and recipe alone. `advance` is told how many items a task amounts to.
         """
+
+    def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        """Those of `pairs` with an item that is none of the first `older`, in tasks likewise."""
+        for pairs in self.pairs(begin, threads, advance):
+            yield pairs.take(pairs.right >= older)
+
+    @abstractmethod
+    def similarities(self, left: Int32, right: Int32) -> Float64:
+        """(P,) of pairs of different items, the same numbers as in `pairs`."""
+
+    @abstractmethod
+    def followed_by(self, newer: Self) -> Self:
+        """These items, and after them others."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +133,12 @@ class Kind(ABC, Generic[AnyRecipe]):
         """Of the distinct items, as their describer described them."""
 
     @abstractmethod
-    def descriptors_of(self, generation: Generation, recipe: AnyRecipe) -> Descriptors:
-        """Of the items of a published generation."""
+    def descriptors_of(self, generation: Generation, recipe: AnyRecipe, digests: bytes) -> Descriptors:
+        """Of the items of a published generation, which have these `digests`."""
+
+    @abstractmethod
+    def digests(self, generation: Generation, recipe: AnyRecipe) -> bytes:
+        """Of the items of a published generation, one after the other, as their describer gave them."""
 
     @abstractmethod
     def specimen(self, recipe: AnyRecipe) -> Descriptors:

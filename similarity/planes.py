@@ -78,11 +78,15 @@ class BitLists(NamedTuple):
     @classmethod
     def of(cls, planes: BitPlanes, words: UInt64, start: int, stop: int) -> "BitLists":
         """Of the items at positions [start, stop), whose fingerprints are rows of `words`."""
-        popcounts = planes.popcounts[start:stop]
+        return cls.of_rows(planes, words, planes.order[start:stop], planes.popcounts[start:stop])
+
+    @classmethod
+    def of_rows(cls, planes: BitPlanes, words: UInt64, rows: Int32, popcounts: Int64) -> "BitLists":
+        """Of any fingerprints, `rows` of `words`, with these popcounts, which ascend."""
         starts = np.zeros(len(popcounts) + 1, np.int64)
         np.cumsum(-(-popcounts // STEP) * STEP, out=starts[1:])
         runs = np.flatnonzero(np.diff(popcounts, prepend=-1, append=-1))
-        return cls(_ranks(words, planes.order[start:stop], planes.rank, starts), starts, popcounts, runs)
+        return cls(_ranks(words, rows, planes.rank, starts), starts, popcounts, runs)
 
     @classmethod
     def of_one(cls, planes: BitPlanes, fingerprint: UInt64) -> "BitLists":

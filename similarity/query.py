@@ -1,6 +1,9 @@
 """A structure somebody asks about, read exactly as the collection's recipe reads its records."""
 
+import json
+
 from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.protocol.requests import SearchBody
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
@@ -31,3 +34,12 @@ def read_structure(recipe: Recipe, **structure: str | None) -> Query:
             expected=f"one of {', '.join(kind.writings)}",
         )
     return kind.read(recipe, text, writing)
+
+
+def read_asked(recipe: Recipe, asked: SearchBody) -> Query:
+    """The structure that a search asks for. Raises as `read_structure` does."""
+    graph = None if asked.graph is None else asked.graph.model_dump_json(exclude_none=True)
+    vector = None if asked.vector is None else json.dumps(asked.vector)
+    written = ("smiles", "inchi", "molblock", "fingerprint", "structure")
+    given = {writing: getattr(asked, writing) for writing in written}
+    return read_structure(recipe, graph=graph, vector=vector, **given)

@@ -104,7 +104,8 @@ def _window_degrees(generation: Generation, thresholds: Sequence[float]) -> Int6
     """(T, N) degree of every item under the window rule."""
     kind = kind_of(generation)
     published = {**generation.manifest.recipe, "candidates": "window", "threshold": min(thresholds)}
-    descriptors = kind.descriptors_of(generation, kind.recipe(published))
+    recipe = kind.recipe(published)
+    descriptors = kind.descriptors_of(generation, recipe, kind.digests(generation, recipe))
     pairs = Pairs.concatenate(list(descriptors.pairs(0, 1, lambda _: None)))
     kept = (pairs.similarity >= threshold for threshold in thresholds)
     ends = (np.concatenate([pairs.left[each], pairs.right[each]]) for each in kept)

@@ -7,7 +7,7 @@ import numpy as np
 from graphkin.protocol.errors import StoreFormat
 from graphkin.protocol.measure import Measure
 from graphkin.similarity.hits import NOTHING, Hits
-from graphkin.similarity.join import JoinPlan, Pairs
+from graphkin.similarity.join import JoinPlan, NewerPlan, Pairs
 from graphkin.similarity.kind import Advance, Query, Search
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
 from graphkin.similarity.popcount import common_pairs, common_with, minimum_common
@@ -27,6 +27,15 @@ def exact_pairs(
 ) -> Iterator[Pairs]:
     """As `Descriptors.pairs`: those of words (N, W), whose planes these are, with similarity ≥ threshold."""
     plan = JoinPlan(words, threshold, planes)
+    advance(plan.done(begin))
+    return plan.pairs(begin, threads, advance)
+
+
+def newer_pairs(
+    words: UInt64, threshold: float, older: int, begin: int, threads: int, advance: Advance
+) -> Iterator[Pairs]:
+    """As `Descriptors.newer_pairs`, likewise."""
+    plan = NewerPlan(words, older, threshold)
     advance(plan.done(begin))
     return plan.pairs(begin, threads, advance)
 
@@ -56,7 +65,9 @@ class TanimotoSearch(Search):
                 given=f"{64 * stored.shape[1]} bits",
                 expected=f"{64 * words} bits",
             )
-        self._planes = stored_index(generation, BitPlanes, lambda planes: planes.fit(stored)) or BitPlanes.of(stored)
+        whole = generation.indexed == generation.size  # else making it anew takes no longer than reading it
+        kept = stored_index(generation, BitPlanes, lambda planes: planes.fit(stored)) if whole else None
+        self._planes = kept or BitPlanes.of(stored)
         for array in self._planes:
             array.flags.writeable = False  # as those of a file: kernels are compiled for these
 

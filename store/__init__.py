@@ -10,17 +10,31 @@ _SCHEMES = ("neo4j://", "neo4j+s://", "neo4j+ssc://", "bolt://", "bolt+s://", "b
 
 
 def open_store(location: str | Path, *, create: bool = False) -> "Store":
-    """Open the store in a folder, or on the Neo4j server that a neo4j:// or bolt:// URL names.
+    """Open the store in a folder, on the Neo4j server that a neo4j:// or bolt:// URL names, or the lake at another URL.
 
     `create` makes an empty store where there is none; without it a missing store raises `NotFound`.
     Raises `StoreFormat` for a store of another format or a newer schema version, `StoreError` for a server that does
-    not answer, and `InvalidInput` where the neo4j extra or the credentials are missing.
+    not answer, and `InvalidInput` where an extra or the credentials are missing.
     """
     if str(location).startswith(_SCHEMES):
         return _open_neo4j(str(location), create)
+    if "://" in str(location):
+        return open_lake(str(location), create=create)
     from graphkin.store.embedded.store import EmbeddedStore
 
     return EmbeddedStore(Path(location), create=create)
+
+
+def open_lake(location: str, *, create: bool = False) -> "Store":
+    """Open the lake at a URL, or in a folder. Raises as `open_store` does."""
+    from graphkin.protocol.errors import InvalidInput
+
+    try:
+        from graphkin.store.lake.store import LakeStore
+    except ModuleNotFoundError as error:
+        hint = "pip install 'graphkin[lake]', or '.[lake]' in a clone"
+        raise InvalidInput("lakes need the lake extra", hint=hint) from error
+    return LakeStore(location, create=create)
 
 
 def _open_neo4j(url: str, create: bool) -> "Store":

@@ -8,15 +8,18 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict, Damage, InvalidInput, NotFound, StoreDamaged, StoreFormat
+from graphkin.protocol.generations import begun_with
 from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.protocol.values import Kind
 from graphkin.store.columns import ID, item_schema, numbers, properties, titles
@@ -27,7 +30,11 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
 
 Field = Literal["smiles", "name", "inchikey"]
 
+CONSIDERED = 2000
+"""Names that are compared letter by letter with one that no item has."""
+
 _PAGE = 4096  # items
+_BEGINNING, _ENDING = 3, 4  # characters by which they are chosen
 _COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
@@ -92,6 +99,11 @@ class Store(ABC):
             expected=f"one of {', '.join(c.name for c in found)}" if found else "this store holds no collection yet",
         )
 
+    def full_id(self, collection: str, beginning: str | None) -> str | None:
+        """The id of the one generation of a collection whose id begins so; what was given where none does, for `open`
+        knows which were deleted. Raises `InvalidInput` where several do, and `NotFound` as `collection` does."""
+        return None if beginning is None else begun_with(beginning, self.collection(collection).generations)
+
     @abstractmethod
     def open(self, collection: str, generation: str | None = None) -> "Generation":
         """A reader of one published generation (default: the current one).
@@ -127,6 +139,18 @@ class Store(ABC):
         Leftovers of a writer that died are swept first. Raises `StoreBusy` if another writer holds the lock and
         `Conflict` if the collection exists with another kind.
         """
+
+    def growth(self, collection: str) -> "Growth":
+        """Start writing a generation that begins with all of the current one of `collection`, as `draft` does.
+
+        Raises `NotFound`, `StoreBusy`, and `Conflict` in stores, and for generations, that cannot be grown.
+        """
+        raise Conflict(
+            "this store does not grow collections",
+            given=collection,
+            expected="a store in a folder",
+            hint="append to the collection in a folder, then `graphkin load` it",
+        )
 
     @abstractmethod
     def delete(self, collection: str, generation: str) -> None:
@@ -214,7 +238,8 @@ class Draft(ABC):
         """Make the generation visible and current, atomically: after a crash it is either whole or absent.
 
         If this content is already published it becomes current and the draft is dropped; the returned manifest is
-        then the older one. Raises `StoreError` (disk full, unwritable) with nothing published.
+        then the older one. A store may keep the draft's files in the place of those of a generation that has grown.
+        Raises `StoreError` (disk full, unwritable) with nothing published.
         """
 
     @abstractmethod
@@ -226,6 +251,24 @@ class Draft(ABC):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.discard()
+
+
+class Growth(Draft):
+    """A draft that begins with all that a generation holds, `base`, which is open as long as the draft is.
+
+    Items, rejections, fingerprints and edges come after those of the base; ids continue. Where the base has dropped
+    counts and a forest, both are written, of all items. Index and links are never written.
+    """
+
+    base: "Generation"
+
+    @abstractmethod
+    def append_names(self, names: pa.RecordBatch) -> None:
+        """Names (`ADDED_NAMES`) that items of the base get after those that they have, which are others."""
+
+    @abstractmethod
+    def remove_edges(self, edges: Edges) -> None:
+        """Edges of the base that go, each given once."""
 
 
 class Generation(ABC):
@@ -251,6 +294,11 @@ class Generation(ABC):
     def size(self) -> int:
         """Number of items."""
         return self.manifest.counts.kept
+
+    @property
+    def file_bytes(self) -> int:
+        """Size of the files that this process holds open for it; 0 where there are none."""
+        return 0
 
     @property
     def damage(self) -> Damage | None:
@@ -363,6 +411,40 @@ class Generation(ABC):
         Raises `Conflict` for `inchikey` on a collection that was ingested without them.
         """
 
+    def named(self, name: str, after: int = -1, limit: int = 1000) -> list[int]:
+        """Ids > `after` of the items that have this name, ascending, at most `limit`; where no item has it exactly so,
+        of those that have it in other cases."""
+        found = self.find("name", name, after, limit)
+        if found or (after >= 0 and self.find("name", name, limit=1)):
+            return found
+        return self._named_in_any_case(name, after, limit)
+
+    def names_like(self, name: str, limit: int = 3) -> list[str]:
+        """What somebody may have meant who asked for a name that no item has: at most so many names, the nearest first,
+        of those that begin or end as it does."""
+        lower = name.lower()
+        known = {each.lower(): each for each in self._names_about(lower[:_BEGINNING], lower[-_ENDING:])}
+        return [known[each] for each in get_close_matches(lower, known, limit)]
+
+    def _named_in_any_case(self, name: str, after: int, limit: int) -> list[int]:
+        _, lower, owners = self._lower_names
+        ids = owners[np.asarray(pc.equal(lower, pc.utf8_lower(pa.scalar(name))))]
+        return np.unique(ids[ids > after])[:limit].tolist()
+
+    def _names_about(self, beginning: str, ending: str) -> list[str]:
+        """At most `CONSIDERED` names that, in lower case, begin or end so."""
+        names, lower, _ = self._lower_names
+        alike = pc.or_(pc.starts_with(lower, beginning), pc.ends_with(lower, ending))
+        return names.filter(alike)[:CONSIDERED].to_pylist()
+
+    @cached_property
+    def _lower_names(self) -> tuple[pa.Array, pa.Array, Int32]:
+        """Every name of every item, as it is and in lower case, and whose it is."""
+        lists = pa.chunked_array([batch["names"] for batch in self.columns(["names"])], pa.list_(pa.string()))
+        names = pc.list_flatten(lists).combine_chunks()
+        owners = np.repeat(np.arange(self.size, dtype=np.int32), np.asarray(pc.list_value_length(lists)))
+        return names, pc.utf8_lower(names), owners
+
     def column(self, name: str) -> Float64:
         """(N,) one numeric property of every item, NaN where an item lacks it. Raises `NotFound` naming the columns."""
         numeric = [key for key, kind in self.manifest.properties.items() if kind == "number"]
@@ -371,6 +453,14 @@ class Generation(ABC):
         title = titles(self.manifest.properties)[name]
         parts = [numbers(batch[title]).to_numpy(zero_copy_only=False) for batch in self.columns([title])]
         return np.concatenate([np.empty(0), *parts])
+
+    def dropped(self) -> Int32 | None:
+        """(N,) how many pairs ≥ τ of each item the cap did not keep; None where they could not be counted."""
+        if self.manifest.dropped is None:
+            return None
+        pages = (range(start, min(start + _PAGE, self.size)) for start in range(0, self.size, _PAGE))
+        counts = (item["dropped"] for page in pages for item in self.items(page))
+        return np.fromiter(counts, np.int32, count=self.size)
 
     @abstractmethod
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
@@ -426,7 +516,15 @@ class Generation(ABC):
 
     @abstractmethod
     def index(self) -> dict[str, NDArray[Any]]:
-        """What `Draft.write_index` was given (memory-mapped), or nothing where the store does not keep it."""
+        """What `Draft.write_index` was given (memory-mapped), or nothing where the store does not keep it.
+
+        It is of the first `indexed` items: of those that the generation began with, if it has grown.
+        """
+
+    @property
+    def indexed(self) -> int:
+        """How many items, the first ones, `index` is of."""
+        return self.size
 
     @abstractmethod
     def check(self) -> list[str]:

@@ -67,6 +67,32 @@ def texts(column: pa.Array) -> pa.Array:
     return pc.struct_field(column, "text") if pa.types.is_struct(column.type) else column.cast(pa.string())
 
 
+def recast(items: pa.RecordBatch, own: Iterable[str], properties: Iterable[str], schema: pa.Schema) -> pa.RecordBatch:
+    """Items that have the properties `own` as rows of a table of more, `properties`, of which this is the schema.
+
+    A property that was a number and is a text now, or is kept as the source wrote it too, is written the shortest way:
+    else its text would have stood beside it before. What there was not is null.
+    """
+    called, before = titles(properties), titles(own)
+    column_of = {name: name for name in ITEM_SCHEMA.names} | {called[name]: title for name, title in before.items()}
+    columns = [
+        _recast(items[column_of[each.name]], each.type)
+        if each.name in column_of
+        else pa.nulls(items.num_rows, each.type)
+        for each in schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _recast(column: pa.Array, type: pa.DataType) -> pa.Array:
+    if column.type == type:
+        return column
+    if pa.types.is_struct(type):
+        written = column.cast(type.field("text").type)
+        return pa.StructArray.from_arrays([column, written], type.names, mask=column.is_null())
+    return pc.struct_field(column, "text") if pa.types.is_struct(column.type) else column.cast(type)
+
+
 def values(column: pa.Array) -> list[Any]:
     """The values of a property: whole numbers as int, others as float, texts as str; None where an item has none."""
     return [_plain(value) for value in numbers(column).to_pylist()]

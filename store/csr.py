@@ -1,11 +1,12 @@
 """Edges to CSR and back, and selections of CSR rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphkin.store.kernels import kernel
-from graphkin.store.records import Edges, Float32, Graph, Int32, Int64, Links
+from graphkin.store.records import Change, Edges, Float32, Graph, Int32, Int64, Links
 
 _EDGE_BLOCK = 1 << 20
 
@@ -34,6 +35,87 @@ def _fill(source: Int32, target: Int32, weight: Float32, indptr: Int64, indices:
         order = np.argsort(indices[begin:end])
         indices[begin:end] = indices[begin:end][order]
         similarity[begin:end] = similarity[begin:end][order]
+
+
+def changed(graph: Graph, nodes: int, change: Change) -> Graph:
+    """The CSR of what a change leaves of a graph, with as many nodes as there are then."""
+    gone, new = build(change.removed, nodes), build(change.added, nodes)
+    return Graph(
+        *_changed(graph.indptr, graph.indices, graph.similarity, gone.indptr, gone.indices, *vars(new).values())
+    )
+
+
+@kernel
+def _changed(
+    indptr: Int64, indices: Int32, similarity: Float32, gone_indptr: Int64, gone: Int32, new_indptr: Int64,
+    new: Int32, new_similarity: Float32,
+) -> tuple[Int64, Int32, Float32]:  # fmt: skip
+    """Row by row, all three sorted: what is neither gone nor new is copied."""
+    nodes = len(new_indptr) - 1
+    starts = np.zeros(nodes + 1, np.int64)
+    columns = np.empty(len(indices) + len(new), np.int32)
+    values = np.empty(len(columns), np.float32)
+    at = 0
+    for row in range(nodes):
+        place, end = (indptr[row], indptr[row + 1]) if row < len(indptr) - 1 else (0, 0)
+        lost, lost_end = gone_indptr[row], gone_indptr[row + 1]
+        come, come_end = new_indptr[row], new_indptr[row + 1]
+        while place < end or come < come_end:
+            if come < come_end and (place == end or new[come] <= indices[place]):
+                columns[at], values[at] = new[come], new_similarity[come]
+                at, come = at + 1, come + 1
+                continue
+            while lost < lost_end and gone[lost] < indices[place]:
+                lost += 1
+            if lost == lost_end or gone[lost] != indices[place]:
+                columns[at], values[at] = indices[place], similarity[place]
+                at += 1
+            place += 1
+        starts[row + 1] = at
+    return starts, columns[:at], values[:at]
+
+
+def left(edges: Edges, change: Change) -> Edges:
+    """What a change leaves of some edges: those that stay, then those that come."""
+    return Edges.concatenate([edges.take(~within(edges, change.removed)), change.added])
+
+
+def difference(before: Edges, after: Edges) -> Change:
+    """The change that makes some edges of others."""
+    return Change(before.take(~_alike(before, after)), after.take(~_alike(after, before)))
+
+
+def in_turn(changes: Sequence[Change]) -> Change:
+    """One change that does what several do, one after the other."""
+    removed = Edges.concatenate([change.removed for change in changes])
+    added = Edges.concatenate([])
+    for change in changes:
+        added = left(added, change)
+    return Change(removed, added)
+
+
+def within(edges: Edges, others: Edges) -> NDArray[np.bool_]:
+    """(E,) which of some edges are among others, by their ends."""
+    return np.isin(_ends(edges), _ends(others))
+
+
+def _alike(edges: Edges, others: Edges) -> NDArray[np.bool_]:
+    """(E,) which of some edges are among others with the same similarity."""
+    if not len(others):
+        return np.zeros(len(edges), np.bool_)
+    known = _ends(others)
+    order = np.argsort(known)
+    place = order[np.minimum(np.searchsorted(known, _ends(edges), sorter=order), len(order) - 1)]
+    return (known[place] == _ends(edges)) & (others.similarity[place] == edges.similarity)
+
+
+def _ends(edges: Edges) -> Int64:
+    return (edges.source.astype(np.int64) << 32) | edges.target
+
+
+def most_similar_first(edges: Edges) -> Edges:
+    """In the order of a forest: similarity descending, then source and target."""
+    return edges.take(np.lexsort((edges.target, edges.source, -edges.similarity)))
 
 
 def links(source: Int32, target: Int32, nodes: int) -> Links:
@@ -108,6 +190,16 @@ def forest_flaw(forest: Edges, nodes: int) -> tuple[str, str] | None:
         return "source", "its edges do not lead from an item to a later one"
     if not ((similarity >= 0) & (similarity <= 1)).all() or (similarity[1:] > similarity[:-1]).any():
         return "similarity", "it does not fall from 1 to 0"
+    return None
+
+
+def edges_flaw(edges: Edges, nodes: int) -> str | None:
+    """What is wrong with edges among so many nodes that kernels index by; None where nothing is."""
+    source, target = edges.source, edges.target
+    if len(edges) and (source.min() < 0 or target.max() >= nodes or (source >= target).any()):
+        return "its edges do not lead from an item to a later one"
+    if not ((edges.similarity >= 0) & (edges.similarity <= 1)).all():
+        return "it holds other numbers than 0 to 1"
     return None
 
 

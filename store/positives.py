@@ -96,6 +96,7 @@ class PositiveCache:
         self._errors: dict[str, Exception] = {}
         self._thread: threading.Thread | None = None
         self._closed = False
+        self.hits = self.misses = 0  # of `get`
         with self._disk():
             self._shelf = Shelf(folder, max_bytes)
 
@@ -109,9 +110,11 @@ class PositiveCache:
         order = self._ordered(sampler, generation, size, policy, seed, epoch)
         with self._disk():
             ready = self._shelf.open(order.key, order.read)
-        if ready is not None:
-            return ready
         with self._state:
+            if ready is not None:
+                self.hits += 1
+                return ready
+            self.misses += 1
             error = self._errors.pop(str(order.key), None)
             if error is not None:
                 raise error
@@ -134,6 +137,12 @@ class PositiveCache:
         finally:
             with self._state:
                 self._active.remove(build)
+
+    @property
+    def bytes(self) -> int:
+        """What all entries take. Raises `StoreError` where the folder cannot be read."""
+        with self._disk():
+            return self._shelf.bytes
 
     def drop(self, generation: str) -> None:
         """Delete the entries of a generation and stop building them."""

@@ -23,6 +23,9 @@ REJECTION_SCHEMA = pa.schema(
     ]
 )
 
+ADDED_NAMES = pa.schema([("id", pa.int32()), ("names", pa.list_(pa.string()))])
+"""Names that items get beside those that they have."""
+
 EDGE_SCHEMA = pa.schema([("source", pa.int32()), ("target", pa.int32()), ("similarity", pa.float32())])
 """Undirected edges, each stored once with source < target."""
 
@@ -97,6 +100,14 @@ class Edges:
         none = Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
         columns = ("source", "target", "similarity")
         return Edges(*(np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in columns))
+
+
+@dataclass(frozen=True)
+class Change:
+    """Edges that go, and then edges that come. Those that go are there before, those that come are not there then."""
+
+    removed: Edges
+    added: Edges
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,8 @@ class Shelf:
         `write` is given a folder for .npy files; `confirm` is called once all is written, before anybody sees it. If
         either raises nothing is kept.
         """
+        if size > self._max_bytes:
+            raise OSError(f"{size} bytes do not fit into {self._max_bytes}")
         sweep(self._folder)
         folder = self._folder / _name(key)
         with self._index():  # room is made before it is taken, so the folder never outgrows its bound
@@ -133,8 +135,6 @@ class Shelf:
     def keep(self, key: Key, arrays: Mapping[str, NDArray[Any]], read: Callable[..., T]) -> T:
         """As `add`, of arrays (N,) or (N, W), unless somebody has added them meanwhile. Takes its turn by itself."""
         size = sum(array.nbytes + OVERHEAD for array in arrays.values()) + OVERHEAD
-        if size > self._max_bytes:
-            raise OSError(f"{size} bytes do not fit into {self._max_bytes}")
 
         def write(folder: Path) -> None:
             for name, array in arrays.items():
@@ -143,6 +143,12 @@ class Shelf:
         with self.turn():
             found = self.open(key, read)
             return self.add(key, size, write, read) if found is None else found
+
+    @property
+    def bytes(self) -> int:
+        """What all entries take."""
+        with self._index():
+            return sum(entry.bytes for entry in _entries(self._folder))
 
     def drop(self, generation: str) -> None:
         """Delete the entries whose keys name a generation."""

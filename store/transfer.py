@@ -3,13 +3,10 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-import numpy as np
-
 from graphkin.protocol.errors import NotFound, StoreFormat
-from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Collection, Draft, Generation, Store
 from graphkin.store.columns import item_schema
-from graphkin.store.records import Int32
 
 Stage = Callable[[str, int | None, str], AbstractContextManager[Callable[[int], object]]]
 """Announces a stage: its name, its total (None: unknown) and unit. What it yields advances it by so many units."""
@@ -37,13 +34,23 @@ def copy_generation(source: Generation, target: Store, stage: Stage = silent) ->
         with target.open(source.collection, source.id) as opened:
             return opened.manifest
     with target.draft(source.collection, source.manifest.kind) as draft:
-        _copy_items(source, draft, stage)
-        if not _holds(target, source):
-            _copy_rejections(source, draft, stage)
-            _copy_fingerprints(source, draft, stage)
-            _copy_links_and_index(source, draft, stage)
-            _copy_edges(source, draft, stage)
-        return draft.publish(Provenance(**source.manifest.model_dump(include=set(Provenance.model_fields))))
+        if _holds(target, source):
+            _copy_items(source, draft, stage)
+        else:
+            write_generation(source, draft, stage)
+        return draft.publish(source.manifest.provenance)
+
+
+def write_generation(source: Generation, draft: Draft, stage: Stage = silent) -> None:
+    """All that a generation holds into a draft, its index only if that is of all items.
+
+    Raises `StoreFormat` if the items read are not those that the id stands for.
+    """
+    _copy_items(source, draft, stage)
+    _copy_rejections(source, draft, stage)
+    _copy_fingerprints(source, draft, stage)
+    _copy_links_and_index(source, draft, stage)
+    _copy_edges(source, draft, stage)
 
 
 def _listed(store: Store, collection: str) -> Collection | None:
@@ -84,7 +91,7 @@ def _copy_fingerprints(source: Generation, draft: Draft, stage: Stage) -> None:
             block = words[start : start + _BLOCK]
             draft.append_fingerprints(block)
             advance(len(block))
-    dropped = dropped_by_item(source)
+    dropped = source.dropped()
     if dropped is not None:
         draft.write_dropped(dropped)
 
@@ -95,7 +102,8 @@ def _copy_links_and_index(source: Generation, draft: Draft, stage: Stage) -> Non
         with stage("links", len(links.indices) // 2, "links") as advance:
             draft.write_links(links)
             advance(len(links.indices) // 2)
-    draft.write_index(source.index())
+    if source.indexed == source.size:
+        draft.write_index(source.index())
 
 
 def _copy_edges(source: Generation, draft: Draft, stage: Stage) -> None:
@@ -107,12 +115,3 @@ def _copy_edges(source: Generation, draft: Draft, stage: Stage) -> None:
     with stage("spanning forest", len(forest), "edges") as advance:
         draft.write_forest(forest)
         advance(len(forest))
-
-
-def dropped_by_item(generation: Generation) -> Int32 | None:
-    """(N,) pairs ≥ τ of each item that the cap did not keep; None where they could not be counted."""
-    if generation.manifest.dropped is None:
-        return None
-    blocks = (range(start, min(start + _BLOCK, generation.size)) for start in range(0, generation.size, _BLOCK))
-    counts = (item["dropped"] for block in blocks for item in generation.items(block))
-    return np.fromiter(counts, np.int32, count=generation.size)

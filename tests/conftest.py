@@ -31,7 +31,9 @@ from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, NODES, Hierar
 
 _JAVA = Path(__file__).with_name("neo4j")
 JARS = _JAVA / "target" / "lib"
-PROCEDURES = [f"proc-{room}-2.13.9.jar" for room in ("catalog", "path-finding", "sysinfo")]  # those that we call
+PROCEDURES = [
+    f"proc-{room}-2.13.9.jar" for room in ("catalog", "common", "community", "path-finding", "sysinfo")
+]  # those that are called
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, and torch's threads would wait for each other
 settings.register_profile("graphkin", deadline=None, derandomize=True, database=None)
@@ -103,7 +105,7 @@ def serve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     @contextmanager
     def serving(store: str | Path, **given: Any) -> Iterator[str]:
         settings = Settings(store=store, cache_dir=tmp_path_factory.mktemp("cache"), **{"port": 0, **given})
-        nursery = request.getfixturevalue("nursery" if isinstance(store, Path) else "neo4j_nursery")
+        nursery = request.getfixturevalue("neo4j_nursery" if str(store).startswith("bolt") else "nursery")
         with ThreadPoolExecutor(1) as elsewhere:  # in the tests of the page, Playwright's loop runs in this thread
             server = elsewhere.submit(Server, settings, nursery).result()
         with server.running() as url:
@@ -181,12 +183,12 @@ class Neo4jServer:
     def url(self) -> str:
         return f"bolt://127.0.0.1:{self.port}"
 
-    def start(self) -> None:
-        """Start, or start again with the same data, and wait until it answers."""
+    def start(self, *read_only: str) -> None:
+        """Start, or start again with the same data, and wait until it answers. `read_only`: at most one database."""
         classes = [str(_JAVA / "target" / "classes"), str(JARS / "*")]
         self._log = (self._home / "output.txt").open("ab")
         self._process = subprocess.Popen(
-            [*self._java, "-cp", os.pathsep.join(classes), "Server", str(self._home), str(self.port)],
+            [*self._java, "-cp", os.pathsep.join(classes), "Server", str(self._home), str(self.port), *read_only],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -227,6 +229,17 @@ class Neo4jServer:
         finally:
             plugins.rmdir()
             elsewhere.rename(plugins)
+            self.start()
+
+    @contextmanager
+    def read_only(self) -> Iterator[None]:
+        """The server lets nobody write meanwhile."""
+        self.stop()
+        try:
+            self.start("neo4j")
+            yield
+            self.stop()
+        finally:
             self.start()
 
     def ask(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:

@@ -65,6 +65,7 @@ def _problem(
         "expected": shown(said.expected, _TOLD),
         "hint": shown(said.hint, _TOLD),
     }
+    headers = {"Cache-Control": "no-store", **(headers or {})}
     return Response(to_json(body, inf_nan_mode="strings"), kind.status, headers, MEDIA_TYPE)
 
 

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager, suppress
 from time import perf_counter, process_time
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from graphkin.api.gate.exchange import Exchange
 
 _METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # seconds
@@ -30,6 +31,12 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.search_seconds = Histogram(
+            "graphkin_search_seconds",
+            "Time that the search itself takes, of a structure that was read, once it is its turn.",
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
         self._lag = Histogram(
             "graphkin_event_loop_lag_seconds",
             "How long the process's own work kept its event loop waiting: how much later than asked it went on, or the "
@@ -56,34 +63,7 @@ class Metrics:
             late = perf_counter() - begin - _PULSE
             self._lag.observe(max(0.0, min(late, process_time() - used)))
 
-    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        known = method if method in _METHODS else "other"
-        self._requests.labels(known, route, status).inc()
-        self._seconds.labels(known, route).observe(seconds)
-
-
-class Meter:
-    """ASGI middleware that counts every request, refused and failed ones too. Outermost."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app = app
-        self._metrics = metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        begin = perf_counter()
-        status = 500
-
-        async def watched(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, watched)
-        finally:
-            route = getattr(scope.get("route"), "path", "none")
-            self._metrics.observe(scope["method"], route, status, perf_counter() - begin)
+    def observe(self, exchange: Exchange) -> None:
+        method = exchange.method if exchange.method in _METHODS else "other"
+        self._requests.labels(method, exchange.route, exchange.status).inc()
+        self._seconds.labels(method, exchange.route).observe(exchange.seconds)

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
@@ -21,6 +22,7 @@ _REASONS = {
     410: "The generation was deleted.",
     413: "The body is over 2 MiB.",
     415: "The body is not JSON.",
+    416: "No part of the file lies in this Range.",
     422: "An invalid value, or one over its cap.",
     500: "A bug; the log has its id.",
     503: "Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged.",
@@ -49,6 +51,12 @@ def replies(*media_types: str, row: type[BaseModel] | None = None) -> Responses:
     }
 
 
+def parts(*media_types: str) -> Responses:
+    """A 206 in each of these media types, for `responses=` of a route that answers Range."""
+    content = {each: {"schema": {"type": "string", "format": "binary"}} for each in media_types}
+    return {206: {"description": "The part that Range asks for; several are multipart/byteranges.", "content": content}}
+
+
 def parameters(model: type[BaseModel], place: Literal["path", "query"]) -> list[dict[str, Any]]:
     """A model's fields as parameters, for `openapi_extra=` of a route that reads them itself."""
     schema = model.model_json_schema()
@@ -65,7 +73,11 @@ def parameters(model: type[BaseModel], place: Literal["path", "query"]) -> list[
 
 
 def complete(app: FastAPI) -> None:
-    """Let the application's schema hold what only references name: problems, and bodies that are read by hand."""
+    """Let the application's schema hold what only references name: problems, and bodies that are read by hand. What
+    asks a route is called as its function: generated clients and tools have that name, so it stays what it is."""
+    for route in app.routes:
+        if isinstance(route, APIRoute):
+            route.operation_id = route.name
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:

@@ -17,6 +17,9 @@ JSON_LINES = "application/x-ndjson"
 ARROW = "application/vnd.apache.arrow.stream"
 SVG = "image/svg+xml"
 
+FOR_EVER = "max-age=31536000, immutable"
+"""Cache-Control of what never changes. A shared cache may keep it too, but for what came with credentials."""
+
 ROWS = (ARROW, "application/jsonl", JSON_LINES)
 """What large replies are offered in; the last is what a client that does not mind gets."""
 

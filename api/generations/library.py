@@ -22,7 +22,7 @@ class Library:
 
     def __init__(self, store: Store, engine: Engine = "snapshot") -> None:
         self.store = store
-        self._engine = engine
+        self.engine = engine
         self._lock = threading.Lock()
         self._listed: TTLCache[str, Collection] = TTLCache(1024, _FRESH)
         self._opened: LRUCache[tuple[str, str], Opened] = LRUCache(_OPEN)
@@ -53,7 +53,7 @@ class Library:
         with self._lock:
             opened = self._opened.get(key)
         if opened is None:
-            opened = Opened(self._open(*key), self._engine)
+            opened = Opened(self._open(*key), self.engine)
             with self._lock:
                 opened = self._opened.setdefault(key, opened)
         return opened
@@ -107,7 +107,7 @@ class Library:
                     if damage is not None and generation == listed.current:
                         raise StoreDamaged(damage)
                     others += [] if damage is None else [damage]
-        self.store.require_engine(self._engine)
+        self.store.require_engine(self.engine)
         for opened in self.in_use():
             opened.require_ready()
         return others

@@ -8,13 +8,16 @@ from starlette.responses import Response
 
 from graphkin.api.gate.openapi import problems
 from graphkin.api.gate.paths import CollectionName
+from graphkin.api.gate.route import Route
 from graphkin.api.reading import reply_by_content
 from graphkin.api.state import state_of
 from graphkin.protocol.errors import Damage
 from graphkin.protocol.replies import CollectionDetail, Collections
 from graphkin.protocol.requests import GenerationQuery, NoQuery
 
-router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=problems(400, 406, 422, 500, 503))
+router = APIRouter(
+    prefix="/v1/collections", tags=["collections"], route_class=Route, responses=problems(400, 406, 422, 500, 503)
+)
 
 
 @router.get("", response_model=Collections)

@@ -10,13 +10,14 @@ from starlette.responses import Response
 from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.gate.paths import EpochInPath
 from graphkin.api.gate.reply import ARROW, ROWS
-from graphkin.api.gate.rows import positives_blocks, positives_provenance, positives_schema, write
+from graphkin.api.gate.rows import write
 from graphkin.api.reading import RowsReading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Feeding
 from graphkin.protocol.replies import PositivesRow
 from graphkin.protocol.requests import EpochQuery
 from graphkin.store.base import id_range
+from graphkin.store.sampling.rows import positives_blocks, positives_provenance, positives_schema
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
@@ -27,7 +28,9 @@ router = APIRouter(
 
 
 @router.get("/positives/epochs/{e}", response_class=Response, responses=replies(*ROWS, row=PositivesRow))
-def epoch(request: Request, read: RowsReading, e: EpochInPath, query: Annotated[EpochQuery, Query()]) -> Response:
+def positives_epoch(
+    request: Request, read: RowsReading, e: EpochInPath, query: Annotated[EpochQuery, Query()]
+) -> Response:
     """The positives of all anchors, ascending, from the positive-set cache; 503 while they are being drawn.
 
     A reply is whole only with its end: the Arrow end of stream, or the line `{"complete":true,"rows":n}`. After a

@@ -1,21 +1,18 @@
 """GET export and POST export: a hierarchy, or a selection of it, in the formats other programs open."""
 
-from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from graphkin.api.gate.body import as_body, body_of
-from graphkin.api.gate.openapi import problems, replies
+from graphkin.api.gate.openapi import parts, problems, replies
 from graphkin.api.gate.paths import CollectionName
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Exporting
-from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.api.work.reading import packed
 from graphkin.export import MEDIA_TYPES, media_type
-from graphkin.protocol.errors import StoreError
 from graphkin.protocol.requests import ExportBody, ExportQuery, GenerationQuery
 
 _OFFERED = tuple(sorted({type for formats in MEDIA_TYPES.values() for type in formats.values()}))
@@ -28,21 +25,29 @@ router = APIRouter(
 )
 
 
-@router.get("/export", response_class=Response, responses=replies(*_OFFERED))
+@router.get("/export", response_class=Response, responses={**problems(416), **replies(*_OFFERED), **parts(*_OFFERED)})
 async def export(request: Request, c: CollectionName, query: Annotated[ExportQuery, Query()]) -> Response:
     """All items, edges, links or fingerprints, or a range of them; of items some columns, of edges those similar
-    enough."""
+    enough.
+
+    It is sent as it is made. Who asks for a Range of its bytes has the whole made first, and kept for the next parts.
+    """
     read = await open_reading(request, c, (media_type(query.what, query.format),))
-    return await _exported(
-        request,
-        read,
-        what=query.what,
-        format=query.format,
-        columns=query.columns,
-        start=query.start,
-        stop=query.stop,
-        min_similarity=read.threshold(query.min_similarity),
-    )
+    choice = {
+        "what": query.what,
+        "format": query.format,
+        "columns": query.columns,
+        "start": query.start,
+        "stop": query.stop,
+        "min_similarity": read.threshold(query.min_similarity),
+    }
+    exports, headers = state_of(request)["exports"], {"Accept-Ranges": "bytes", **_named(read, choice)}
+    if "range" in request.headers:
+        return read.file(await exports.file(read.generation, **choice), headers)
+    made = exports.at_hand(read.generation, **choice)
+    if made is not None:
+        return read.file(made, headers)
+    return await read.relay(exports.stream(read.generation, **choice), headers)
 
 
 @router.post(
@@ -63,7 +68,7 @@ async def export_selection(
     """
     read = await open_reading(request, c, (media_type(body.what, body.format),))
     compared = None if body.query_smiles is None else packed(await read.structure(smiles=body.query_smiles))
-    return await _exported(
+    return await _streamed(
         request,
         read,
         what=body.what,
@@ -74,24 +79,11 @@ async def export_selection(
     )
 
 
-async def _exported(request: Request, read: Reading, **choice: Any) -> Response:
-    state, generation = state_of(request), read.generation
-    chunks = _made(
-        state["exporters"],
-        store=state["location"],
-        collection=generation.collection,
-        generation=generation.id,
-        **choice,
-    )
-    name = f"{generation.collection}-{generation.id[:12]}-{choice['what']}.{choice['format']}"
-    return await read.relay(chunks, {"Content-Disposition": f'attachment; filename="{name}"'})
+async def _streamed(request: Request, read: Reading, **choice: Any) -> Response:
+    chunks = state_of(request)["exports"].stream(read.generation, **choice)
+    return await read.relay(chunks, _named(read, choice))
 
 
-async def _made(exporters: Pool, **what: Any) -> AsyncGenerator[bytes]:
-    """The file, made in a process of its own: RDKit, which draws molecules for SD files, holds the interpreter."""
-    try:
-        async with exporters.worker() as exporter:
-            async for piece in exporter.stream("export", **what):
-                yield piece
-    except (Ended, Failed) as error:
-        raise StoreError(f"the export broke off: {error.detail}") from error
+def _named(read: Reading, choice: dict[str, Any]) -> dict[str, str]:
+    name = f"{read.generation.collection}-{read.generation.id[:12]}-{choice['what']}.{choice['format']}"
+    return {"Content-Disposition": f'attachment; filename="{name}"'}

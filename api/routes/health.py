@@ -7,10 +7,11 @@ from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
 from graphkin.api.gate.openapi import problems, replies
+from graphkin.api.gate.route import Route
 from graphkin.api.state import state_of
 from graphkin.protocol.replies import Health, Readiness
 
-router = APIRouter(tags=["health"])
+router = APIRouter(tags=["health"], route_class=Route)
 
 
 @router.get("/livez", response_model=Health)

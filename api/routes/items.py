@@ -9,13 +9,17 @@ from starlette.responses import Response
 from graphkin.api.gate.openapi import problems
 from graphkin.api.gate.paths import ItemId
 from graphkin.api.gate.reply import array
+from graphkin.api.gate.route import Route
 from graphkin.api.reading import JsonReading, Reading
 from graphkin.protocol.replies import ItemReply, ItemsPage
 from graphkin.protocol.requests import GenerationQuery, ItemsQuery
-from graphkin.store.base import Field
+from graphkin.store.base import Field, Generation
 
 router = APIRouter(
-    prefix="/v1/collections/{c}", tags=["items"], responses=problems(400, 404, 406, 409, 410, 422, 500, 503)
+    prefix="/v1/collections/{c}",
+    tags=["items"],
+    route_class=Route,
+    responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 
 
@@ -49,7 +53,11 @@ def _page(read: Reading, wanted: tuple[Field, str] | None, limit: int) -> Respon
     if wanted is None:
         ids = list(range(begin, min(begin + limit + 1, read.generation.size)))
     else:
-        ids = read.generation.find(*wanted, after=begin - 1, limit=limit + 1)
+        ids = _found(read.generation, *wanted, after=begin - 1, limit=limit + 1)
     page, rest = ids[:limit], ids[limit:]
     next_cursor = read.cursor_at(rest[0]) if rest else None
     return read.json({"next_cursor": next_cursor}, items=array(read.opened.item_texts(page)))
+
+
+def _found(generation: Generation, field: Field, value: str, after: int, limit: int) -> list[int]:
+    return generation.named(value, after, limit) if field == "name" else generation.find(field, value, after, limit)

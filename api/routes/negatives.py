@@ -9,12 +9,13 @@ from starlette.responses import Response
 
 from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.gate.reply import ROWS
-from graphkin.api.gate.rows import negatives_rows, negatives_schema, write
+from graphkin.api.gate.rows import write
 from graphkin.api.reading import RowsReading
 from graphkin.api.work.classes import Feeding
 from graphkin.protocol.replies import NegativesRow
 from graphkin.protocol.requests import NegativesQuery
 from graphkin.store.sampling.base import Sampler
+from graphkin.store.sampling.rows import negatives_rows, negatives_schema
 
 _BLOCK = 2**20  # ids drawn at a time
 

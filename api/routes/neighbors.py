@@ -8,6 +8,7 @@ from starlette.responses import Response
 from graphkin.api.gate.given import validated
 from graphkin.api.gate.openapi import parameters, problems
 from graphkin.api.gate.reply import JSON, similar_items
+from graphkin.api.gate.route import Route
 from graphkin.api.reading import Reading, open_reading
 from graphkin.protocol.replies import NeighborsPage
 from graphkin.protocol.requests import ItemPath, NeighborsQuery
@@ -17,7 +18,10 @@ _QUICK = 100  # neighbours that are read in less time than handing over to anoth
 _PARAMETERS = [*parameters(ItemPath, "path"), *parameters(NeighborsQuery, "query")]
 
 router = APIRouter(
-    prefix="/v1/collections/{c}", tags=["neighbors"], responses=problems(400, 404, 406, 410, 422, 500, 503)
+    prefix="/v1/collections/{c}",
+    tags=["neighbors"],
+    route_class=Route,
+    responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
 

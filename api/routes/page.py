@@ -1,6 +1,5 @@
-"""GET / and /assets/: the page that `api/ui` was built into, for people with a browser."""
+"""GET /, /docs and /assets/: what `api/ui` was built into, for people with a browser."""
 
-import gzip
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -8,41 +7,32 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from graphkin.api.gate.reply import entity_tag
+from graphkin.api.gate.reply import FOR_EVER, entity_tag
+from graphkin.api.gate.route import Route
 from graphkin.api.gate.security import PAGE
 from graphkin.api.reading import require_news
 from graphkin.protocol.errors import NotFound
 
 _BUILT = Path(__file__).parents[1] / "ui" / "dist"
 
-_HEADERS = {**PAGE, "Vary": "Accept-Encoding"}
 _MEDIA_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_FOR_EVER = "public, max-age=31536000, immutable"  # an asset's name holds the hash of its content
 
 _NOT_BUILT = b"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>graphkin</title>
 <h1>The page was not built</h1>
-<p>The API works: <a href="docs">its documentation</a>. To build the page, run <code>make page</code> in the
+<p>The API works: <a href="openapi.json">what it offers</a>. To build the page, run <code>make page</code> in the
 repository, then restart the server.</p>
 </html>
 """
 
-router = APIRouter(include_in_schema=False)
-
-
-class _Content:
-    """Bytes as they are sent, and their entity tag."""
-
-    def __init__(self, body: bytes) -> None:
-        self.body = body
-        self.tag = entity_tag(body.hex())
+router = APIRouter(include_in_schema=False, route_class=Route)
 
 
 @dataclass(frozen=True)
 class _File:
     media_type: str
-    plain: _Content
-    compressed: _Content
+    body: bytes
+    tag: str
 
 
 @cache
@@ -52,18 +42,27 @@ def _files() -> dict[str, _File]:
     for path in _BUILT.rglob("*"):
         if path.suffix in _MEDIA_TYPES:
             body = path.read_bytes()
-            found[path.relative_to(_BUILT).as_posix()] = _File(
-                _MEDIA_TYPES[path.suffix], _Content(body), _Content(gzip.compress(body, mtime=0))
-            )
+            name = path.relative_to(_BUILT).as_posix()
+            found[name] = _File(_MEDIA_TYPES[path.suffix], body, entity_tag(body.hex()))
     return found
 
 
 @router.get("/")
 def index(request: Request) -> Response:
-    """The page."""
-    file = _files().get("index.html")
+    """The chemist's page."""
+    return _document(request, "index.html")
+
+
+@router.get("/docs")
+def docs(request: Request) -> Response:
+    """The API's documentation."""
+    return _document(request, "docs.html")
+
+
+def _document(request: Request, name: str) -> Response:
+    file = _files().get(name)
     if file is None:
-        return Response(_NOT_BUILT, headers={**_HEADERS, "Cache-Control": "no-store"}, media_type="text/html")
+        return Response(_NOT_BUILT, headers={**PAGE, "Cache-Control": "no-store"}, media_type="text/html")
     return _reply(request, file, "no-cache")
 
 
@@ -73,14 +72,10 @@ def asset(request: Request, name: str) -> Response:
     file = _files().get(f"assets/{name}")
     if file is None:
         raise NotFound("the page has no such part", given=name, hint="reload the page: it was built anew")
-    return _reply(request, file, _FOR_EVER)
+    return _reply(request, file, FOR_EVER)  # its name holds the hash of its content
 
 
 def _reply(request: Request, file: _File, caching: str) -> Response:
-    compressed = "gzip" in request.headers.get("accept-encoding", "")
-    content = file.compressed if compressed else file.plain
-    headers = {**_HEADERS, "Cache-Control": caching, "ETag": content.tag}
+    headers = {**PAGE, "Cache-Control": caching, "ETag": file.tag}
     require_news(request, headers)
-    if compressed:
-        headers["Content-Encoding"] = "gzip"
-    return Response(content.body, headers=headers, media_type=file.media_type)
+    return Response(file.body, headers=headers, media_type=file.media_type)

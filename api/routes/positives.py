@@ -10,12 +10,13 @@ from graphkin.api.gate.body import as_body, body_of
 from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.gate.paths import ItemId
 from graphkin.api.gate.reply import ROWS, array, document, similarity_texts
-from graphkin.api.gate.rows import positives_provenance, positives_rows, write
-from graphkin.api.reading import JsonReading, RowsReading
+from graphkin.api.gate.rows import write
+from graphkin.api.reading import DrawReading, RowsReading
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import PositivesReply, PositivesRow
 from graphkin.protocol.requests import BatchBody, GenerationQuery, PositivesQuery
 from graphkin.store.sampling.base import Positive
+from graphkin.store.sampling.rows import positives_provenance, positives_rows
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
@@ -26,7 +27,7 @@ router = APIRouter(
 
 
 @router.get("/items/{id}/positives", response_model=PositivesReply)
-def positives(read: JsonReading, id: ItemId, query: Annotated[PositivesQuery, Query()]) -> Response:
+def positives(read: DrawReading, id: ItemId, query: Annotated[PositivesQuery, Query()]) -> Response:
     """The positives of one anchor, each with the reason why it is one."""
     policy = query.resolved()
     drawn = read.opened.sampler().explain(id, policy, query.seed, query.epoch)
@@ -55,7 +56,7 @@ def _explained(positive: Positive, item: bytes) -> bytes:
     responses={**problems(413, 415), **replies(*ROWS, row=PositivesRow)},
     openapi_extra=as_body(BatchBody),
 )
-def batch(
+def positives_batch(
     read: RowsReading,
     body: Annotated[BatchBody, Depends(body_of(BatchBody))],
     _: Annotated[GenerationQuery, Query()],

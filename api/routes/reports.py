@@ -9,6 +9,7 @@ from starlette.responses import Response
 from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.gate.paths import CollectionName
 from graphkin.api.gate.reply import SVG
+from graphkin.api.gate.route import Route
 from graphkin.api.gate.security import DRAWING
 from graphkin.api.reading import reply_by_content
 from graphkin.api.state import state_of
@@ -16,7 +17,10 @@ from graphkin.protocol.replies import ReportsReply
 from graphkin.protocol.requests import GenerationQuery
 
 router = APIRouter(
-    prefix="/v1/collections/{c}", tags=["collections"], responses=problems(400, 404, 406, 410, 422, 500, 503)
+    prefix="/v1/collections/{c}",
+    tags=["collections"],
+    route_class=Route,
+    responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
 
@@ -29,7 +33,7 @@ def reports(request: Request, c: CollectionName, query: Annotated[GenerationQuer
 
 
 @router.get("/reports/{report}.svg", response_class=Response, responses=replies(SVG))
-def picture(
+def report_charts(
     request: Request,
     c: CollectionName,
     report: Annotated[str, Path(description="Its name.", examples=["hops"])],

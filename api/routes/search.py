@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from graphkin.api.gate.body import as_body, received
 from graphkin.api.gate.given import validated
+from graphkin.api.gate.metrics import Metrics
 from graphkin.api.gate.openapi import parameters, problems
 from graphkin.api.gate.reply import JSON, similar_items
 from graphkin.api.reading import Reading, open_reading
@@ -36,14 +37,15 @@ async def search(request: Request) -> Response:
     validated(GenerationQuery, dict(request.query_params), "query")
     read = await open_reading(request, path.c, (JSON,))
     asked = await state_of(request)["structures"].read_search(read.generation, await received(request))
-    return await run_in_threadpool(_hits, read, asked)
+    return await run_in_threadpool(_hits, read, asked, request.app.state.metrics)
 
 
-def _hits(read: Reading, asked: Search) -> Response:
+def _hits(read: Reading, asked: Search, metrics: Metrics) -> Response:
     searched = read.opened.search()
     if asked.measure is not None:
         searched = searched.measured(asked.measure)
-    hits = searched.search(asked.query, asked.min_similarity, asked.limit)
+    with metrics.search_seconds.time():
+        hits = searched.search(asked.query, asked.min_similarity, asked.limit)
     texts = read.opened.item_texts(hits.ids.tolist())
     return read.json(
         {"query": {"smiles": asked.query.smiles, "id": searched.identical(asked.query)}, "total": hits.total},

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import anyio
-from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from graphkin.api.gate.guard import REST
+from graphkin.api.gate.route import Route
 from graphkin.protocol.errors import StoreBusy
 
 _STALLED = 60  # seconds after which a client that takes nothing of a reply loses it
@@ -43,9 +44,10 @@ CLASSES = {
     "drawing": Limits(at_once=2, waiting=512, retry_after=2, seconds=4.5),
     "feed": Limits(at_once=4, waiting=32, retry_after=2, patience=30),
     "export": Limits(at_once=2, waiting=8, retry_after=5, patience=30),
+    "part": Limits(at_once=32, waiting=256, retry_after=5, patience=30),
 }
 """search: a structure's, or the hierarchy as a graph; drawing: a picture; feed: positives of all anchors, negatives;
-export: a whole collection as a file."""
+export: a whole collection as a file; part: a part of such a file, which the first of them has made."""
 
 
 class Queue:
@@ -55,7 +57,7 @@ class Queue:
         self._name = name
         self.limits = CLASSES[name]
         self._free = asyncio.Semaphore(self.limits.at_once)
-        self.waiting = 0  # requests
+        self.working = self.waiting = self.refused = 0  # requests
 
     @property
     def full(self) -> bool:
@@ -63,8 +65,9 @@ class Queue:
         return self._free.locked()
 
     def busy(self) -> StoreBusy:
-        """What one is told who cannot be served now."""
+        """What one is told who cannot be served now, and is counted."""
         limits = self.limits
+        self.refused += 1
         return StoreBusy(
             f"too many requests for {self._name} work",
             expected=f"{limits.at_once} at once, and {limits.waiting} that wait {limits.patience:g} s at most",
@@ -84,22 +87,24 @@ class Queue:
             raise self.busy() from error
         finally:
             self.waiting -= 1
+        self.working += 1
         try:
             yield
         finally:
+            self.working -= 1
             self._free.release()
 
 
-class Route(APIRoute):
-    """A route whose requests have a class of work, or none."""
+class Queued(Route):
+    """A route whose requests have a class of work."""
 
-    work: ClassVar[str | None] = None
+    work: ClassVar[str]
+
+    def work_of(self, scope: Scope) -> str:  # noqa: ARG002 - of most routes every request is alike
+        return self.work
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.work is None:
-            await super().handle(scope, receive, send)
-            return
-        queue: Queue = scope["state"]["queues"][self.work]
+        queue: Queue = scope["state"]["queues"][self.work_of(scope)]
         if not (queue.full or queue.limits.stoppable):
             async with queue.turn():
                 await super().handle(scope, receive, send)
@@ -115,20 +120,23 @@ class Route(APIRoute):
             raise queue.busy()
 
 
-class Searching(Route):
+class Searching(Queued):
     work = "search"
 
 
-class Drawing(Route):
+class Drawing(Queued):
     work = "drawing"
 
 
-class Feeding(Route):
+class Feeding(Queued):
     work = "feed"
 
 
-class Exporting(Route):
+class Exporting(Queued):
     work = "export"
+
+    def work_of(self, scope: Scope) -> str:
+        return "part" if "range" in Headers(scope=scope) else self.work
 
 
 async def _watch(receive: Receive, working: anyio.CancelScope) -> None:

@@ -1,6 +1,5 @@
 """The tasks `read` and `read_search`: a structure that somebody asks about, as a recipe reads it."""
 
-import json
 from base64 import b64decode, b64encode
 from typing import Any
 
@@ -10,7 +9,7 @@ from graphkin.api.gate.given import parsed
 from graphkin.protocol.requests import SearchBody
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_named
-from graphkin.similarity.query import read_structure
+from graphkin.similarity.query import read_asked, read_structure
 
 
 def read(kind: str, recipe: dict[str, Any], **structure: str | None) -> dict[str, Any]:
@@ -24,11 +23,7 @@ def read_search(kind: str, recipe: dict[str, Any], body: str) -> dict[str, Any]:
     Raises as `read` and `api.gate.given.parsed` do.
     """
     asked = parsed(SearchBody, body.encode("latin-1"))
-    written = ("smiles", "inchi", "molblock", "fingerprint", "structure")
-    given = {writing: getattr(asked, writing) for writing in written}
-    graph = None if asked.graph is None else asked.graph.model_dump_json(exclude_none=True)
-    vector = None if asked.vector is None else json.dumps(asked.vector)
-    query = read(kind, recipe, graph=graph, vector=vector, **given)
+    query = packed(read_asked(kind_named(kind).recipe(recipe), asked))
     measure = None if asked.measure is None else asked.measure.model_dump()
     return {"query": query, "measure": measure, "min_similarity": asked.min_similarity, "limit": asked.limit}
 

@@ -35,6 +35,7 @@ from graphkin.protocol.replies import (
 from graphkin.protocol.values import (
     MAX_ANCHORS,
     MAX_BATCHES,
+    MAX_EXPORTED,
     MAX_NEGATIVES,
     Exported,
     Format,
@@ -278,16 +279,26 @@ class AsyncCollection:
             lambda: {**query, "first": first + rows.taken, "batches": min(most, len(rows.missing))},
         )
 
-    async def table(self, columns: Sequence[str], *, start: int = 0, stop: int | None = None) -> pa.Table:
-        """Some columns, and `id`, of items `start` to `stop` - 1, by default of all, in id order.
+    async def table(self, columns: Sequence[str] | None = None, *, start: int = 0, stop: int | None = None) -> pa.Table:
+        """Some columns, and `id`, by default all, of items `start` to `stop` - 1, by default of all, in id order.
 
         Molecules have `smiles`; graphs have `structure`, JSON of their nodes and edges; all have `names` and their
         properties: what is a number is float64. Raises `InvalidInput` naming the columns for another.
         A stream that breaks off is continued after its last item.
         """
-        query = {"what": "items", "format": "arrow", "columns": [*dict.fromkeys(["id", *columns])], "stop": stop}
+        named = None if columns is None else [*dict.fromkeys(["id", *columns])]
+        query = {"what": "items", "format": "arrow", "columns": named, "stop": stop}
         rows = Rows("id", np.arange(start, self.size if stop is None else stop))
         return await self._reading.rows(rows, "export", lambda: {**query, "start": start + rows.taken})
+
+    async def table_of(self, ids: Sequence[int]) -> pa.Table:
+        """All columns of `table` of the items with these ids, in this order. Raises `NotFound` naming one of none."""
+        if not len(ids):
+            return await self.table(stop=0)
+        body, rows = {"what": "items", "format": "arrow"}, Rows("id", np.asarray(ids))
+        return await self._reading.rows(
+            rows, "export", dict, lambda: {**body, "ids": rows.missing[:MAX_EXPORTED].tolist()}
+        )
 
     async def column(self, name: str) -> AsyncIterator[list[Any]]:
         """One column of all items in id order, 100,000 of them at a time. Raises as `table`."""

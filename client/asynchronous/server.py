@@ -7,6 +7,7 @@ from graphkin.client.asynchronous.collection import AsyncCollection
 from graphkin.client.asynchronous.connection import AsyncConnection
 from graphkin.client.asynchronous.reading import path_of
 from graphkin.client.patience import PATIENCE
+from graphkin.protocol.generations import LENGTH, begun_with
 from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health, Readiness
 
 
@@ -26,12 +27,17 @@ class AsyncGraphkin:
         return read_reply(Collections, await self._connection.whole("/v1/collections", {})).collections
 
     async def collection(self, name: str, generation: str | None = None) -> AsyncCollection:
-        """One generation of a collection, by default the one that is current now.
+        """One generation of a collection, by default the one that is current now; also by how its id begins.
 
-        Raises `NotFound`, and `Deleted` for a generation that was deleted.
+        Raises `NotFound`, `Deleted` for a generation that was deleted, and `InvalidInput` where several begin so.
         """
+        if generation is not None and len(generation) < LENGTH:
+            generation = begun_with(generation, (await self._detail(name, None)).generations)
+        return AsyncCollection(self._connection, await self._detail(name, generation))
+
+    async def _detail(self, name: str, generation: str | None) -> CollectionDetail:
         reply = await self._connection.whole(path_of(name), {"generation": generation})
-        return AsyncCollection(self._connection, read_reply(CollectionDetail, reply))
+        return read_reply(CollectionDetail, reply)
 
     async def livez(self) -> Health:
         """That the server's process answers."""

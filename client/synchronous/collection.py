@@ -37,6 +37,7 @@ from graphkin.protocol.replies import (
 from graphkin.protocol.values import (
     MAX_ANCHORS,
     MAX_BATCHES,
+    MAX_EXPORTED,
     MAX_NEGATIVES,
     Exported,
     Format,
@@ -268,16 +269,24 @@ class Collection:
             lambda: {**query, "first": first + rows.taken, "batches": min(most, len(rows.missing))},
         )
 
-    def table(self, columns: Sequence[str], *, start: int = 0, stop: int | None = None) -> pa.Table:
-        """Some columns, and `id`, of items `start` to `stop` - 1, by default of all, in id order.
+    def table(self, columns: Sequence[str] | None = None, *, start: int = 0, stop: int | None = None) -> pa.Table:
+        """Some columns, and `id`, by default all, of items `start` to `stop` - 1, by default of all, in id order.
 
         Molecules have `smiles`; graphs have `structure`, JSON of their nodes and edges; all have `names` and their
         properties: what is a number is float64. Raises `InvalidInput` naming the columns for another.
         A stream that breaks off is continued after its last item.
         """
-        query = {"what": "items", "format": "arrow", "columns": [*dict.fromkeys(["id", *columns])], "stop": stop}
+        named = None if columns is None else [*dict.fromkeys(["id", *columns])]
+        query = {"what": "items", "format": "arrow", "columns": named, "stop": stop}
         rows = Rows("id", np.arange(start, self.size if stop is None else stop))
         return self._reading.rows(rows, "export", lambda: {**query, "start": start + rows.taken})
+
+    def table_of(self, ids: Sequence[int]) -> pa.Table:
+        """All columns of `table` of the items with these ids, in this order. Raises `NotFound` naming one of none."""
+        if not len(ids):
+            return self.table(stop=0)
+        body, rows = {"what": "items", "format": "arrow"}, Rows("id", np.asarray(ids))
+        return self._reading.rows(rows, "export", dict, lambda: {**body, "ids": rows.missing[:MAX_EXPORTED].tolist()})
 
     def column(self, name: str) -> Iterator[list[Any]]:
         """One column of all items in id order, 100,000 of them at a time. Raises as `table`."""

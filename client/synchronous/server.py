@@ -9,6 +9,7 @@ from graphkin.client.patience import PATIENCE
 from graphkin.client.synchronous.collection import Collection
 from graphkin.client.synchronous.connection import Connection
 from graphkin.client.synchronous.reading import path_of
+from graphkin.protocol.generations import LENGTH, begun_with
 from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health, Readiness
 
 
@@ -28,12 +29,17 @@ class Graphkin:
         return read_reply(Collections, self._connection.whole("/v1/collections", {})).collections
 
     def collection(self, name: str, generation: str | None = None) -> Collection:
-        """One generation of a collection, by default the one that is current now.
+        """One generation of a collection, by default the one that is current now; also by how its id begins.
 
-        Raises `NotFound`, and `Deleted` for a generation that was deleted.
+        Raises `NotFound`, `Deleted` for a generation that was deleted, and `InvalidInput` where several begin so.
         """
+        if generation is not None and len(generation) < LENGTH:
+            generation = begun_with(generation, (self._detail(name, None)).generations)
+        return Collection(self._connection, self._detail(name, generation))
+
+    def _detail(self, name: str, generation: str | None) -> CollectionDetail:
         reply = self._connection.whole(path_of(name), {"generation": generation})
-        return Collection(self._connection, read_reply(CollectionDetail, reply))
+        return read_reply(CollectionDetail, reply)
 
     def livez(self) -> Health:
         """That the server's process answers."""

@@ -32,7 +32,7 @@ def recall(
     from graphkin.similarity.recall import measure
     from graphkin.store import open_store
 
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         measured = measure(opened, "window" if rule else None, sample, threshold, seed)
         answer = {"generation": opened.id, **measured.as_dict()}
     if as_json:
@@ -47,7 +47,7 @@ def recall(
 
 @click.command()
 @options.store
-@click.option("--collection", metavar="NAME", help="Collection.  [default: all]")
+@options.one_or_all
 @options.generation
 @click.option("--sample", type=click.IntRange(min=0), default=1_000, help="Items and edges to recompute with RDKit.")
 @options.as_json
@@ -77,6 +77,7 @@ _Checked = tuple[str | None, str | None, list[str]]
 
 def _checked(location: str, collection: str | None, generation: str | None, sample: int) -> list[_Checked]:
     from graphkin.protocol.errors import StoreFormat
+    from graphkin.protocol.generations import begun_with
     from graphkin.store import open_store
 
     try:
@@ -85,7 +86,7 @@ def _checked(location: str, collection: str | None, generation: str | None, samp
             return [
                 (found.name, id, _problems(store, found.name, id, sample))
                 for found in chosen
-                for id in ([generation] if generation else found.generations)
+                for id in ([begun_with(generation, found.generations)] if generation else found.generations)
             ]
     except StoreFormat as error:
         return [(None, None, [error.detail])]

@@ -22,15 +22,18 @@ if TYPE_CHECKING:
 
 _BATCHES = 32  # of the reader a block: at most 32,000 records and 128 million characters
 _COLUMNS = ("line", "text", "fault")
+_EXCERPT = 4096  # characters of a record that cannot be read
 _NO_MOLECULE = "no molecule with atoms that RDKit reads"
 
 
 class _Read(NamedTuple):
-    """The features of the texts that can be read, which these are, and why each other one cannot be."""
+    """The features of the records that can be read, which these are, why each other one cannot be, and what all are
+    called beside their embeddings."""
 
     corpus: "Corpus"
     rows: "NDArray[np.int64]"
     faults: dict[int, str]
+    texts: Sequence[str]
 
 
 class _Kind(NamedTuple):
@@ -46,7 +49,24 @@ def _molecules(texts: Sequence[str]) -> _Read:
     from graphkin.trainer.features.featurize import featurize_readable
 
     corpus, rows = featurize_readable(texts, "", os.cpu_count() or 1)
-    return _Read(corpus, rows, dict.fromkeys({*range(len(texts))}.difference(rows.tolist()), _NO_MOLECULE))
+    faults = dict.fromkeys({*range(len(texts))}.difference(rows.tolist()), _NO_MOLECULE)
+    return _Read(corpus, rows, faults, texts)
+
+
+def _molblocks(texts: Sequence[str]) -> _Read:
+    from graphkin.similarity.describer import Rejected
+    from graphkin.similarity.molecules.reader import MoleculeReader
+    from graphkin.similarity.molecules.recipe import resolve
+
+    reader = MoleculeReader(resolve())
+    smiles, faults = [""] * len(texts), dict[int, str]()
+    for row, text in enumerate(texts):
+        try:
+            smiles[row] = reader.describe(reader.read(text, "molblock")).smiles
+        except Rejected as error:
+            faults[row] = str(error)
+    found = _molecules(smiles)
+    return found._replace(faults={**found.faults, **faults})
 
 
 def _graphs(texts: Sequence[str]) -> _Read:
@@ -63,11 +83,12 @@ def _graphs(texts: Sequence[str]) -> _Read:
             found[row] = Structure.read(text).text
         except Rejected as error:
             faults[row] = str(error)
-    return _Read(featurize_graphs([*found.values()], ""), np.array([*found], np.int64), faults)
+    return _Read(featurize_graphs([*found.values()], ""), np.array([*found], np.int64), faults, texts)
 
 
 _KINDS = {
     "smiles": _Kind("molecule", "smiles", "SMILES", _molecules),
+    "molblock": _Kind("molecule", "smiles", "SD records", _molblocks),
     "graph": _Kind("graph", "structure", "graphs with nodes", _graphs),
 }
 """By how a record's text is written."""
@@ -86,7 +107,7 @@ _KINDS = {
     "source_path",
     required=True,
     metavar="FILE",
-    help="Molecules: SMILES, CSV, TSV or Parquet; graphs: TUDataset, GraphML or JSON Lines; also gzipped.",
+    help="Molecules: SMILES, CSV, TSV, SDF or Parquet; graphs: TUDataset, GraphML or JSON Lines; also compressed.",
 )
 @click.option(
     "--output",
@@ -98,7 +119,7 @@ _KINDS = {
 @click.option(
     "--format",
     "format",
-    type=click.Choice(["smi", "csv", "tsv", "parquet", "tu", "graphml", "jsonl"]),
+    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "tu", "graphml", "jsonl"]),
     help='Format of the input; needed for standard input ("-").  [default: by file name]',
 )
 @click.option("--smiles-column", metavar="COLUMN", help="Column with the SMILES.  [default: smiles, in any case]")
@@ -111,7 +132,8 @@ def embed(
     An embedding is the mean of the vectors of atoms, or nodes, made a unit vector (L2 norm 1), in float32: the products
     of embeddings are cosines. Records are counted from 0. A .npy file has a row for each of them, NaN where it is no
     molecule; a .parquet file has the columns row, smiles and embedding, for molecules only. What is no molecule is
-    listed with its reason in FILE.rejections.csv (row, line, input, reason), which is always written.
+    listed with its reason in FILE.rejections.csv (row, line, input, reason), which is always written. SD files are
+    read as `graphkin ingest molecules` reads them; their molecules have canonical SMILES.
 
     Of graphs only the edges are seen, as in training: any encoder of molecules or graphs takes them. They are read as
     `graphkin ingest graphs` reads them; in place of smiles the .parquet file has structure, which is JSON.
@@ -138,8 +160,6 @@ def embed(
         whole_file(output) as file,
         whole_file(rejections) as report,
     ):
-        if source.writing not in _KINDS:
-            raise InvalidInput("embeddings of molecules are made from SMILES", given=source_path, expected="no SD file")
         kind = _KINDS[source.writing]
         with (
             output_format(file, encoder.width, kind.column) as embeddings,
@@ -172,9 +192,10 @@ def _write(
     for lines, inputs, faults in _blocks(batches):
         texts = ["" if fault else each for each, fault in zip(inputs, faults, strict=True)]
         found = kind.read(texts)
-        embeddings.add(Block(records, texts, found.rows, embed(encoder, found.corpus)))
+        embeddings.add(Block(records, found.texts, found.rows, embed(encoder, found.corpus)))
         rejected = sorted(found.faults.items())
-        report.write(_csv((records + at, lines[at], inputs[at], faults[at] or fault) for at, fault in rejected))
+        told = ((records + at, lines[at], inputs[at][:_EXCERPT], faults[at] or fault) for at, fault in rejected)
+        report.write(_csv(told))
         records, embedded = records + len(texts), embedded + len(found.rows)
         advance(len(texts))
     return records, embedded

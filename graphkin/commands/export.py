@@ -61,7 +61,7 @@ def edges(
     from graphkin.store import open_store
     from graphkin.store.base import require_stored_threshold
 
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         require_stored_threshold(opened, min_similarity)
         blocks = export_edges(opened, format, min_similarity, start=start, stop=stop)
         with whole_file(output) as file:
@@ -93,7 +93,7 @@ def links(
     from graphkin.output import whole_file
     from graphkin.store import open_store
 
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         blocks = export_links(opened, format, start=start, stop=stop)
         with whole_file(output) as file:
             file.writelines(blocks)
@@ -128,7 +128,7 @@ def items(
     from graphkin.output import whole_file
     from graphkin.store import open_store
 
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         blocks = export_items(opened, format, columns=columns or None, start=start, stop=stop)
         with whole_file(output) as file:
             file.writelines(blocks)
@@ -188,9 +188,31 @@ def neo4j_admin(store_location: str, collection: str, generation: str | None, ou
 
     with (
         open_store(store_location) as store,
-        store.open(collection, generation) as opened,
+        store.open(collection, store.full_id(collection, generation)) as opened,
         whole_folder(output) as folder,
     ):
         command = write_import(opened, folder, terminal_progress().stage)
     click.echo(f"cd {shlex.quote(str(output.resolve()))}")
     click.echo(shlex.join(command).replace(" --", " \\\n  --"))
+
+
+@export.command()
+@options.reading
+@click.option("--output", required=True, metavar="URL", help="Where to write it; new or empty. A folder or a URL.")
+def lake(store_location: str, collection: str, generation: str | None, output: str) -> None:
+    """Write the whole generation as a lake: Parquet and NumPy files that DuckDB, Polars and Spark read too.
+
+    It lies in a folder, or on S3, GCS, HDFS or whatever else fsspec knows, and has no manifest.json until it is whole.
+    `graphkin load --lake` reads it back; --store takes its URL (file:///..., s3://...) wherever a store is read.
+    """
+    from graphkin.progress import terminal_progress
+    from graphkin.store import open_lake, open_store
+    from graphkin.store.transfer import copy_generation
+
+    with (
+        open_store(store_location) as store,
+        store.open(collection, generation) as opened,
+        open_lake(output, create=True) as target,
+    ):
+        manifest = copy_generation(opened, target, terminal_progress().stage)
+    click.echo(f"{output} holds {collection} generation {manifest.generation}")

@@ -12,14 +12,14 @@ import click
 from graphkin.trainer.strategy import ENCODERS
 
 if TYPE_CHECKING:
-    from graphkin.trainer.downstream.dataset import Dataset
     from graphkin.trainer.downstream.labelled import Labelled
 
-_DATASETS = ("bace", "bbbp", "clintox", "hiv", "sider", "tox21", "toxcast")
+_DATASETS = ("bace", "bbbp", "clintox", "esol", "freesolv", "hiv", "lipo", "sider", "tox21", "toxcast")
 _EPILOG = """\b
 Examples:
   graphkin finetune --dataset bace --csv bace.csv.gz --checkpoint runs/hgc --output bace.json
   graphkin finetune --csv mine.csv --targets toxic --checkpoint none --encoder gin --output mine.json
+  graphkin finetune --csv mine.csv --targets logS --checkpoint runs/hgc --output solubility.json
   graphkin finetune --csv chembl.csv.gz --targets all --checkpoint runs/context --seeds 0 \\
     --save-encoder runs/supervised --output chembl.json
   graphkin finetune --task graphs --tu IMDB-BINARY.zip --checkpoint runs/hgc --output imdb.json
@@ -46,9 +46,10 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
 @click.command(epilog=_EPILOG)
 @click.option(
     "--task",
-    type=click.Choice(("molecules", "graphs", "nodes")),
+    type=click.Choice(("molecules", "regression", "graphs", "nodes")),
     default="molecules",
-    help="What is classified: molecules of --csv, attribute-less graphs of --tu, or nodes of the graph of --edges.",
+    help="What is classified: molecules of --csv, attribute-less graphs of --tu, or nodes of the graph of --edges. "
+    "regression: values of molecules are predicted, as always where --targets holds other numbers than 0 and 1.",
 )
 @click.option(
     "--csv",
@@ -78,7 +79,7 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
 @click.option(
     "--dataset",
     type=click.Choice(_DATASETS),
-    help="Which MoleculeNet set it is: chooses the targets, and the published scores to print.",
+    help="Which MoleculeNet set it is: chooses the targets, and the published scores to print, if there are any.",
 )
 @click.option(
     "--smiles-column",
@@ -91,7 +92,8 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
     metavar="A,B|all",
     callback=_targets,
     show_default="those of --dataset, or else all",
-    help="Columns of 0 and 1, nothing where it is not known; all: every column that holds only these.",
+    help="Columns of 0 and 1, or of numbers, nothing where it is not known; all: every column of 0 and 1, "
+    "with --task regression every one of numbers.",
 )
 @click.option(
     "--checkpoint",
@@ -152,7 +154,8 @@ def finetune(
 ) -> None:
     """Fine-tune an encoder with a linear head, and print its scores.
 
-    Molecules are split 8:1:1 by scaffold, and scored by ROC-AUC, averaged over the tasks that have both classes there.
+    Molecules are split 8:1:1 by scaffold, and scored by ROC-AUC, averaged over the tasks that have both classes there,
+    or values by RMSE and MAE in their own units, averaged over the tasks.
     Graphs are split 9:1 into train and test, and train 8:1 into train and validation, by class, and scored by accuracy.
     The test score is of the epoch that is best on validation. Nodes are classified by the subgraphs that random walks
     find around them, ten times, each with another tenth for test, by class; the score is the accuracy after the last
@@ -161,7 +164,8 @@ def finetune(
     --save-encoder keeps the encoder as it was after the epoch whose score counts, to be fine-tuned on something else
     or for `graphkin embed`. So encoders are pre-trained with labels.
     """
-    _require_data(task, molecules=(file, dataset, smiles_column, targets), graphs=(tu,), nodes=(edges, labels))
+    of = "molecules" if task == "regression" else task
+    _require_data(of, molecules=(file, dataset, smiles_column, targets), graphs=(tu,), nodes=(edges, labels))
     if checkpoint != "none" and encoder is not None:
         raise click.UsageError("--encoder is only for --checkpoint none: a checkpoint says itself what it is")
 
@@ -176,7 +180,7 @@ def finetune(
     chosen_device(device)
     usual = NODES if task == "nodes" else FinetuneOptions()
     chosen = replace(usual, **{name: value for name, value in options.items() if value is not None})
-    model = Model.of(task.removesuffix("s"), encoder or "gin")
+    model = Model.of(of.removesuffix("s"), encoder or "gin")
     start = Start(model) if checkpoint == "none" else Start.of(Path(checkpoint))
     data: Labelled
     if tu is not None:
@@ -187,7 +191,7 @@ def finetune(
         name = nodes.name
     else:
         assert file is not None
-        data, name = _molecules(file, dataset, smiles_column, targets), dataset
+        data, name = _molecules(file, dataset, smiles_column, targets, task == "regression"), dataset
     study = Study(data, name, start, chosen, trials, device, frozen, save_encoder)
     wanted = seeds or ([0] if task == "nodes" else [0, 1, 2])
     click.echo(table(study.run(wanted, output, terminal_progress().stage)))
@@ -204,8 +208,17 @@ def _require_data(task: str, **given: tuple[object, ...]) -> None:
         )
 
 
-def _molecules(file: Path, dataset: str | None, smiles_column: str | None, targets: Sequence[str] | None) -> "Dataset":
-    from graphkin.trainer.downstream.dataset import MOLECULENET, read_csv
+def _molecules(
+    file: Path, dataset: str | None, smiles_column: str | None, targets: Sequence[str] | None, regression: bool
+) -> "Labelled":
+    """With labels; with values if that was said, or if it follows from the set, or from what the targets hold."""
+    from graphkin.trainer.downstream.dataset import MOLECULENET, holds_labels, labelled
+    from graphkin.trainer.downstream.measured import MEASURED, holds_numbers, measurements
+    from graphkin.trainer.downstream.molecules import read_molecules
 
-    wanted = MOLECULENET[dataset] if targets is None and dataset is not None else targets or None
-    return read_csv(file, smiles_column, wanted, workers=os.cpu_count() or 1)
+    known = {**MOLECULENET, **MEASURED}
+    wanted = known[dataset] if targets is None and dataset is not None else targets or None
+    read = read_molecules(file, smiles_column, workers=os.cpu_count() or 1)
+    if not regression and wanted is not None and not all(holds_labels(read, name) for name in wanted):
+        regression = all(holds_numbers(read, name) for name in wanted)
+    return measurements(read, wanted) if regression else labelled(read, wanted)

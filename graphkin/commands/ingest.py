@@ -1,8 +1,5 @@
 """`graphkin ingest`: build and publish a similarity hierarchy."""
 
-import json
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,31 +15,6 @@ if TYPE_CHECKING:
 _preset = click.option(
     "--preset", type=click.Choice(["default", "paper", "rc"]), default="default", help="Recipe to start from."
 )
-_RUNNING = ("files", "store_location", "collection", "workers", "max_rejected", "rejections_file", "as_json")
-
-
-def _running(command: Callable[..., None]) -> Callable[..., None]:
-    """What every ingest is told: files, where to, and how to run. The command gets it as one mapping, `running`."""
-
-    @options.as_json
-    @click.option("--workers", type=click.IntRange(min=1), help="Processes and threads.  [default: all cores]")
-    @click.option(
-        "--rejections-file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="Where a run that fails by rejections leaves them.  [default: NAME.rejections.csv]",
-    )
-    @click.option(
-        "--max-rejected", type=click.FloatRange(0, 1), default=0.1, help="Share of rejected records that fails the run."
-    )
-    @options.collection
-    @options.store
-    @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-    @wraps(command)
-    def gathered(**given: Any) -> None:
-        command(running={name: given.pop(name) for name in _RUNNING}, **given)
-
-    return gathered
 
 
 @click.group()
@@ -79,7 +51,7 @@ def ingest() -> None:
     help="Standardise every structure, also those searched later; repeatable, in the order given.",
 )
 @click.option("--inchikey", is_flag=True, default=None, help="Compute InChIKeys (doubles the ingest).")
-@_running
+@options.running
 @click.option("--max-atoms", type=click.IntRange(1, 100_000), default=1_000, help="Larger molecules are rejected.")
 @click.option(
     "--format",
@@ -87,47 +59,33 @@ def ingest() -> None:
     type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet"]),
     help='Format of the input; needed for standard input ("-").  [default: by file name]',
 )
-@click.option("--smiles-column", metavar="COLUMN", help="Column with the SMILES.  [default: smiles, in any case]")
-@click.option(
-    "--fingerprint-column",
-    metavar="COLUMN",
-    help="Column of a table with given fingerprints: in hexadecimal as in FPS files, or in Parquet as bytes.",
-)
-@click.option(
-    "--name-column",
-    metavar="COLUMN",
-    help="Column with the name.  [default: id, in any case, if there is one; SDF: the title line]",
-)
+@options.table
 def molecules(
     preset: str,
     max_atoms: int,
     format: str | None,
-    smiles_column: str | None,
-    fingerprint_column: str | None,
-    name_column: str | None,
+    table: dict[str, Any],
     running: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
     """Ingest molecules from FILE... and publish a generation of the collection.
 
-    Files are .smi .txt .smiles .csv .tsv .sdf .parquet, each also gzipped; "-" is standard input. Records that are no
-    molecule are rejected with a reason and kept: see `graphkin info --rejections`. With --fingerprint given they are
-    compared by the bits in --fingerprint-column; the same molecule with other bits than before is rejected.
+    Files are .smi .smiles .cxsmiles .txt .csv .tsv .sdf .sd .parquet, each also compressed (.gz .bz2 .xz .zst); "-" is
+    standard input. Records that are no molecule are rejected with a reason and kept: see `graphkin info --rejections`.
+    With --fingerprint given they are compared by the bits in --fingerprint-column; the same molecule with other bits
+    than before is rejected.
     """
     from graphkin.ingest.readers import ReadOptions
+    from graphkin.similarity.molecules.recipe import resolve_flat
 
     given = recipe_options["fingerprint"] == "given"
-    if given != (fingerprint_column is not None):
+    if given != (table["fingerprint_column"] is not None):
         raise click.UsageError("--fingerprint given and --fingerprint-column need each other")
-    read = ReadOptions(
-        format=format,
-        structure_column=smiles_column,
-        name_column=name_column,
-        fingerprint_column=fingerprint_column,
-    )
     if given and recipe_options["bits"] is None:
-        recipe_options["bits"] = _bits_told(running["files"], format, fingerprint_column)
-    _ingest(resolve_recipe(preset, recipe_options), read, max_atoms, **running)
+        recipe_options["bits"] = _bits_told(running["files"], format, table["fingerprint_column"])
+    read = ReadOptions(format=format, **table)
+    recipe = resolve_flat(preset, standardise=recipe_options.pop("standardise") or None, **recipe_options)
+    _ingest(recipe, read, max_atoms, **running)
 
 
 @ingest.command()
@@ -157,7 +115,7 @@ def molecules(
 )
 @click.option("--threshold", type=float, help="Smallest similarity, inclusive; 0: any above 0.  [default: 0]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70; paper, rc: 0]")
-@_running
+@options.running
 @click.option("--max-nodes", type=click.IntRange(1, 100_000), default=100_000, help="Larger graphs are rejected.")
 @click.option(
     "--format",
@@ -169,9 +127,9 @@ def graphs(preset: str, max_nodes: int, format: str | None, running: dict[str, A
     """Ingest attribute-less graphs from FILE... and publish a generation of the collection.
 
     FILE is a collection in TUDataset's layout (.zip, or a folder), GraphML (.graphml), or JSON Lines (.jsonl, one
-    {"name": ..., "edges": [[0, 1], ...], "num_nodes": ...} a line); the last two also gzipped; "-" is standard input.
-    Self-loops and repeated edges are dropped and counted. What is no graph is rejected with a reason and kept: see
-    `graphkin info --rejections`.
+    {"name": ..., "edges": [[0, 1], ...], "num_nodes": ...} a line); the last two also compressed (.gz .bz2 .xz .zst);
+    "-" is standard input. Self-loops and repeated edges are dropped and counted. What is no graph is rejected with a
+    reason and kept: see `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.graphs.recipe import resolve_graphs
@@ -224,7 +182,7 @@ def graphs(preset: str, max_nodes: int, format: str | None, running: dict[str, A
 @click.option("--radius", type=int, help="Greatest distance that proximity looks at.  [default: 2]")
 @click.option("--threshold", type=float, help="Smallest similarity, inclusive; 0: any above 0.  [default: 0]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
-@_running
+@options.running
 @click.option(
     "--format",
     "format",
@@ -247,10 +205,10 @@ def nodes(
     """Ingest the nodes of big graphs from FILE... and publish a generation of the collection.
 
     Each FILE is one big graph, or several in GraphML: edge lists (.edgelist .edges .txt, `source target [weight]`),
-    tables (.csv .tsv), GraphML, Matrix Market (.mtx), compressed sparse rows (.npz); each also gzipped; "-" is standard
-    input. A node is compared by the subgraph that random walks with restart find around it. Directions and weights do
-    not count; self-loops and repeated edges are dropped; isolated nodes, and lines that are no edge, are rejected with
-    a reason and kept: see `graphkin info --rejections`.
+    tables (.csv .tsv), GraphML, Matrix Market (.mtx), compressed sparse rows (.npz); each also compressed (.gz .bz2 .xz
+    .zst); "-" is standard input. A node is compared by the subgraph that random walks with restart find around it.
+    Directions and weights do not count; self-loops and repeated edges are dropped; isolated nodes, and lines that are
+    no edge, are rejected with a reason and kept: see `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.nodes.recipe import resolve_nodes
@@ -266,7 +224,7 @@ def nodes(
 @click.option("--bits", type=int, metavar="N", help="Length of the fingerprints.  [default: as the files tell]")
 @click.option("--threshold", type=float, help="Smallest Tanimoto similarity, inclusive.  [default: 0.4]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
-@_running
+@options.running
 @click.option(
     "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
 )
@@ -294,7 +252,7 @@ def fingerprints(
     """Ingest fingerprints that others have computed from FILE... and publish a generation of the collection.
 
     FILE is FPS, chemfp's format (.fps), an array (N, bytes) of packed bits (.npy), or a table (.parquet .csv .tsv) with
-    a column of them, in hexadecimal or, in Parquet, as bytes; each also gzipped; "-" is standard input. Everywhere
+    a column of them, in hexadecimal or, in Parquet, as bytes; each also compressed; "-" is standard input. Everywhere
     byte 0 comes first, and of each byte the least significant bit. All have one length, up to 16,384 bits. Equal
     fingerprints are one item with all their names. What is none is rejected with a reason and kept: see
     `graphkin info --rejections`.
@@ -314,7 +272,7 @@ def fingerprints(
 @click.option("--dimension", type=int, metavar="N", help="Numbers of each vector.  [default: as the files tell]")
 @click.option("--threshold", type=float, help="Smallest cosine, inclusive.  [default: 0.8]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
-@_running
+@options.running
 @click.option(
     "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
 )
@@ -340,8 +298,8 @@ def vectors(
     """Ingest dense vectors, such as embeddings, from FILE... and publish a generation of the collection.
 
     FILE is an array (N, D) of numbers (.npy), or a table with a column of lists (.parquet), as `graphkin embed` writes
-    them; each also gzipped; "-" is standard input. Numbers are kept as float32, and vectors compared by their cosine.
-    All have one length, up to 4,096. Vectors that are zero or hold NaN are rejected with a reason and kept: see
+    them; each also compressed; "-" is standard input. Numbers are kept as float32, and vectors compared by their
+    cosine. All have one length, up to 4,096. Vectors that are zero or hold NaN are rejected with a reason and kept: see
     `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions, widths
@@ -370,6 +328,7 @@ def _ingest(
 ) -> None:
     from graphkin.ingest.pipeline import IngestOptions
     from graphkin.ingest.pipeline import ingest as run
+    from graphkin.output import published
     from graphkin.progress import terminal_progress
     from graphkin.store import open_store
 
@@ -384,18 +343,7 @@ def _ingest(
     )
     with open_store(store_location, create=True) as store:
         manifest = run(store, collection, files, recipe, options_, terminal_progress())
-    if as_json:
-        click.echo(manifest.model_dump_json(exclude={"files"}))
-        return
-    counts, dropped = manifest.counts, manifest.dropped
-    capped = "" if dropped is None else f" ({dropped:,} dropped by the cap)"
-    click.echo(
-        f"published {collection} generation {manifest.generation}\n"
-        f"  {counts.kept:,} items ({counts.read:,} records, {counts.duplicates:,} duplicates, "
-        f"{counts.rejected:,} rejected)\n"
-        f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}{capped}\n"
-        f"  seconds: {json.dumps(manifest.times)}"
-    )
+    click.echo(manifest.model_dump_json(exclude={"fragments"}) if as_json else published(collection, manifest))
 
 
 def _bits_told(files: tuple[str, ...], format: str | None, column: str | None) -> int:
@@ -406,14 +354,3 @@ def _bits_told(files: tuple[str, ...], format: str | None, column: str | None) -
 
     tables = {each: "fingerprint" for each in MoleculeKind.files if each in ("csv", "tsv", "parquet")}
     return fingerprint_type(files, tables, ReadOptions(format=format, structure_column=column)).bits
-
-
-def resolve_recipe(preset: str, given: dict[str, Any]) -> Any:
-    """The recipe of a preset with the command line's options over it."""
-    from graphkin.similarity.molecules.recipe import resolve
-
-    fingerprint = {
-        "name": given.pop("fingerprint"),
-        **{key: given.pop(key) for key in ("radius", "bits", "chirality")},
-    }
-    return resolve(preset, fingerprint=fingerprint, **{key: value for key, value in given.items() if value != ()})

@@ -1,16 +1,46 @@
 """`graphkin load`: copy a generation from one store into another."""
 
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
 import click
+from click.core import ParameterSource
 
 from graphkin import options
 
+if TYPE_CHECKING:
+    from graphkin.store.base import Generation
+
 
 @click.command()
-@options.reading
+@options.generation
+@click.option(
+    "--collection",
+    metavar="NAME",
+    envvar=options.COLLECTION,
+    show_envvar=True,
+    help="Collection.  [default, of a lake: its only one]",
+)
+@click.option(
+    "--store",
+    "store_location",
+    metavar="STORE",
+    envvar=options.STORE,
+    show_envvar=True,
+    help="Folder of the store, or neo4j://HOST or bolt://HOST of a Neo4j server.",
+)
+@click.option("--lake", metavar="URL", help="A lake instead of a store: its folder or URL.")
 @click.option("--to", "target", metavar="STORE", required=True, help="Store to copy into, made if there is none.")
 @options.as_json
-def load(store_location: str, collection: str, generation: str | None, target: str, as_json: bool) -> None:
-    """Copy a generation from a store into another, usually from a folder into Neo4j.
+def load(
+    store_location: str | None,
+    lake: str | None,
+    collection: str | None,
+    generation: str | None,
+    target: str,
+    as_json: bool,
+) -> None:
+    """Copy a generation from a store or a lake into another store, usually from a folder into Neo4j.
 
     It keeps its id and becomes current there. A generation that is there already is not copied again.
     """
@@ -18,16 +48,43 @@ def load(store_location: str, collection: str, generation: str | None, target: s
     from graphkin.store import open_store
     from graphkin.store.transfer import copy_generation
 
-    with (
-        open_store(store_location) as store,
-        store.open(collection, generation) as opened,
-        open_store(target, create=True) as other,
-    ):
+    if lake is not None:  # what the environment says is of stores
+        store_location, collection = _said("store_location"), _said("collection")
+    with ExitStack() as stack:
+        opened = _source(stack, store_location, lake, collection, generation)
+        other = stack.enter_context(open_store(target, create=True))
         manifest = copy_generation(opened, other, terminal_progress().stage)
     if as_json:
-        click.echo(manifest.model_dump_json(exclude={"files"}))
+        click.echo(manifest.model_dump_json(exclude={"fragments"}))
         return
     click.echo(
-        f"loaded {collection} generation {manifest.generation}\n"
+        f"loaded {opened.collection} generation {manifest.generation}\n"
         f"  {manifest.counts.kept:,} items, {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}"
     )
+
+
+def _said(name: str) -> str | None:
+    """An option of the command line's, not of the environment's."""
+    context = click.get_current_context()
+    said: str | None = context.params[name]
+    return said if context.get_parameter_source(name) is ParameterSource.COMMANDLINE else None
+
+
+def _source(
+    stack: ExitStack, store_location: str | None, lake: str | None, collection: str | None, generation: str | None
+) -> "Generation":
+    """What to copy, open for as long as the stack is."""
+    from graphkin.store import open_lake, open_store
+
+    if (store_location is None) == (lake is None):
+        raise click.UsageError("Give either --store or --lake.")
+    if store_location is not None:
+        if collection is None:
+            raise click.UsageError("Missing option '--collection'.")
+        store = stack.enter_context(open_store(store_location))
+        return stack.enter_context(store.open(collection, store.full_id(collection, generation)))
+    store = stack.enter_context(open_lake(str(lake)))
+    if collection is None:
+        (only,) = store.collections()
+        collection = only.name
+    return stack.enter_context(store.open(collection, store.full_id(collection, generation)))

@@ -23,9 +23,15 @@ batch normalisation and AdaM's choice are those of all of them together.
 """
 
 
+_NO_BF16 = (
+    "warning: this processor has no bf16 arithmetic: --bf16 is emulated, which took 4 to 7 times as long on such; "
+    "leave it out"
+)
+
+
 @click.command(epilog=_EPILOG)
 @click.option("--api", "url", metavar="URL", help="Server, as `graphkin serve` prints it.")
-@click.option("--collection", metavar="NAME", help="Collection on that server.")
+@click.option("--collection", metavar="NAME", help=f"Collection on that server.  [default: ${options.COLLECTION}]")
 @options.generation
 @click.option(
     "--offline",
@@ -47,7 +53,9 @@ batch normalisation and AdaM's choice are those of all of them together.
 @click.option(
     "--queue", type=click.IntRange(2), help="Negatives that nodes are told apart from.  [default: 256; GCC: 16384]"
 )
-@click.option("--bf16", is_flag=True, help="Autocast to bfloat16; losses stay in float32.")
+@click.option(
+    "--bf16", is_flag=True, help="Autocast to bfloat16; losses stay in float32. Slower where it is no arithmetic."
+)
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Where to train.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the run.  [required]")
 @click.option("--resume", is_flag=True, help="Continue the run in that folder, if there is one.")
@@ -85,6 +93,8 @@ def pretrain(
     --set changes what it names and nothing else: --encoder gcn also walks farther, --set encoder=gcn does not.
     --show-config needs no items, and is of molecules (gcc: nodes) unless it is told where they are.
     """
+    if url is not None and collection is None:
+        collection = os.environ.get(options.COLLECTION)
     if show_config:
         _show(offline, url, collection, generation, training)
         return
@@ -92,6 +102,7 @@ def pretrain(
     if output is None:
         raise click.MissingParameter(param_type="option", param_hint="--output")
     from graphkin.progress import training_progress
+    from graphkin.trainer.model.device import computes_bf16
     from graphkin.trainer.model.ranks import launched
     from graphkin.trainer.pretraining.pretrain import pretrain as train
 
@@ -102,6 +113,8 @@ def pretrain(
         beside = beside if begun is None else f"{beside}@{begun}"
     config = configuration.configuration(_kind(offline, url, collection, generation), **training)
     with launched(device) as (ranks, place):
+        if config.bf16 and ranks.rank == 0 and not computes_bf16(place):
+            click.echo(_NO_BF16, err=True)
         try:
             with (
                 _source(config, offline, url, collection, generation, beside, cache_dir) as source,

@@ -22,7 +22,7 @@ def _print_json(answer: Any) -> None:
 
 @click.command()
 @options.store
-@click.option("--collection", metavar="NAME", help="Collection.  [default: all]")
+@options.one_or_all
 @options.generation
 @click.option("--rejections", is_flag=True, help="List the records that were not kept.")
 @options.as_json
@@ -36,10 +36,11 @@ def info(store_location: str, collection: str | None, generation: str | None, re
         if not collection:
             _show_collections(store, as_json)
         elif rejections:
-            with store.open(collection, generation) as opened:
+            with store.open(collection, store.full_id(collection, generation)) as opened:
                 _show_rejections(opened, as_json)
         else:
-            manifest, damage = store.manifest(collection, generation), store.damage(collection, generation)
+            id = store.full_id(collection, generation)
+            manifest, damage = store.manifest(collection, id), store.damage(collection, id)
             _show_generation(store.collection(collection), manifest, damage, as_json)
 
 
@@ -129,11 +130,11 @@ def neighbors(
     as_json: bool,
 ) -> None:
     """Show the stored neighbours of one item, most similar first."""
-    from graphkin.answers import neighbors_of
+    from graphkin.answers import item_of, neighbors_of
     from graphkin.store import open_store
 
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
-        answer = neighbors_of(opened, _the_item(opened, smiles, name, id), min_similarity, limit)
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+        answer = neighbors_of(opened, item_of(opened, id, smiles, name), min_similarity, limit)
     if as_json:
         _print_json(answer)
         return
@@ -141,30 +142,6 @@ def neighbors(
     click.echo(_line(item))
     click.echo(f"{len(answer['neighbors'])} of {answer['total']} neighbours" + (", capped" if answer["capped"] else ""))
     _show_hits(answer["neighbors"])
-
-
-def _the_item(opened: "Generation", smiles: str | None, name: str | None, id: int | None) -> int:
-    """The id of the one item asked for. Raises `NotFound`, and `InvalidInput` for a name that several items share."""
-    from graphkin.protocol.errors import InvalidInput, NotFound
-    from graphkin.similarity.kinds import recipe_of
-    from graphkin.similarity.query import read_structure
-
-    if sum(given is not None for given in (smiles, name, id)) != 1:
-        raise click.UsageError("give exactly one of --smiles, --name, --id")
-    if id is not None:
-        return id
-    if smiles is not None:
-        canonical = read_structure(recipe_of(opened), smiles=smiles).text
-        found = opened.find("smiles", canonical)
-        hint = "`graphkin search` finds what is similar to any structure"
-    else:
-        found = opened.find("name", name or "")
-        hint = "names are matched exactly"
-    if not found:
-        raise NotFound(f"no such item in {opened.collection!r}", given=smiles or name, hint=hint)
-    if len(found) > 1:
-        raise InvalidInput("several items share this name", given=name, expected=f"--id with one of {found}")
-    return found[0]
 
 
 def _show_hits(hits: list[dict[str, Any]]) -> None:
@@ -218,7 +195,7 @@ def search(
     from graphkin.store import open_store
 
     text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         kind = kind_of(opened)
         query = read_structure(recipe_of(opened), **{"fingerprint" if fingerprint else "structure": text})
         searched = kind.search(opened)
@@ -267,7 +244,7 @@ def positives(
     from graphkin.answers import policy_of, positives_of
     from graphkin.store import open_store
 
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         sampler = opened.sampler(engine, threads=1)
         answer = positives_of(opened, sampler, anchor, policy_of(policy, **parameters), seed, epoch)
     if as_json:

@@ -211,7 +211,7 @@ def _write(
 
     context = click.get_current_context()
     name = str(context.info_name)
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         made = make(opened)
         contents = files(name, made, Origin.of(opened, _command(context)))
     _keep(contents, output)

@@ -17,7 +17,14 @@ from graphkin import options
     metavar="DIR",
     help="Show what `graphkin report` wrote there, or in a folder in it.",
 )
-def serve(store_location: str, host: str, port: int, reports: Path | None) -> None:
+@click.option(
+    "--cors-origin",
+    "cors_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Let pages of this origin, https://lab.example.org say, ask from a browser. May be repeated.",
+)
+def serve(store_location: str, host: str, port: int, reports: Path | None, cors_origins: tuple[str, ...]) -> None:
     """Serve the store over REST until ctrl-C. Documentation is at /docs.
 
     Further settings come from the environment: see docs/operating.md.
@@ -25,7 +32,8 @@ def serve(store_location: str, host: str, port: int, reports: Path | None) -> No
     from graphkin.api.serve import Server
     from graphkin.api.settings import Settings
 
-    shown = {} if reports is None else {"reports": reports}
-    server = Server(Settings(store=store_location, host=host, port=port, **shown))
+    said = {"reports": reports, "cors_origins": cors_origins}
+    given = {name: value for name, value in said.items() if value}
+    server = Server(Settings(store=store_location, host=host, port=port, **given))
     click.echo(f"serving {server.url} (documentation: {server.url}/docs); ctrl-C ends it")
     server.run()

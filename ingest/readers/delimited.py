@@ -3,9 +3,10 @@
 import csv
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Literal, TypeAlias
+from itertools import chain
+from typing import TypeAlias, get_args
 
-from graphkin.ingest.readers.columns import OPTIONS, Columns, Options
+from graphkin.ingest.readers.columns import OPTIONS, Columns, Delimiter, Options
 from graphkin.ingest.readers.lines import Line
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulted
 from graphkin.protocol.errors import InvalidInput
@@ -13,10 +14,10 @@ from graphkin.protocol.errors import InvalidInput
 _Row: TypeAlias = tuple[list[Line], list[str], str | None]
 """(the physical lines, the cells, why the row is rejected)"""
 
-Delimiter: TypeAlias = Literal[",", "\t"]
+DELIMITERS: Mapping[str | None, Delimiter | None] = {"csv": None, "tsv": "tab"}
+"""By format; None: the header tells."""
 
-DELIMITERS: Mapping[str | None, Delimiter] = {"csv": ",", "tsv": "\t"}
-"""By format."""
+_CHARACTERS: Mapping[Delimiter, str] = dict(zip(get_args(Delimiter), ",\t;| ", strict=True))
 
 _LONGEST = MAX_RECORD + len("\r\n")
 
@@ -24,7 +25,7 @@ _LONGEST = MAX_RECORD + len("\r\n")
 def read_delimited(
     source: str,
     lines: Iterator[Line],
-    delimiter: Delimiter,
+    delimiter: Delimiter | None,
     structure: str,
     name: str | None,
     options: Options = OPTIONS,
@@ -32,15 +33,39 @@ def read_delimited(
 ) -> Iterator[Record]:
     """Every row is a record, a blank line too. The header is read at once; `source` names the file in its errors.
 
+    Without a delimiter it is the one by which the header has the column of the structure.
+
     A row that cannot be read (a stray quote, too long) costs the line that it starts on, and reading goes on at the
     next line: one stray quote does not swallow the rows after it. Raises `InvalidInput` as `Columns.resolve` does.
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))  # a cell may be as long as a record
-    rows = _rows(lines, delimiter)
+    first = next(lines)
+    used = delimiter or _told(first[1], structure)
+    rows = _rows(chain([first], lines), _CHARACTERS[used])
     _, header, fault = next(rows)
     if fault is not None:
         raise InvalidInput(f"the header of {source} {fault}", expected="a line that names the columns")
-    return _records(rows, Columns.resolve(source, header, structure, name, options, beside))
+    separated = f" (cells are separated by a {used})"
+    return _records(rows, Columns.resolve(source, header, structure, name, options, separated, beside))
+
+
+def _told(header: str, wanted: str) -> Delimiter:
+    """The delimiter by which a header has the column that is wanted; if there is none, the first that divides it.
+
+    Spaces also stand inside of names: they count where nothing else divides the header.
+    """
+    cells = {each: _cells(header, character) for each, character in _CHARACTERS.items()}
+    spaces = cells.pop("space")
+    having = (each for each, titles in cells.items() if wanted.casefold() in titles)
+    dividing = (each for each, titles in cells.items() if len(titles) > 1)
+    return next(chain(having, dividing), "space" if len(spaces) > 1 else "comma")
+
+
+def _cells(header: str, character: str) -> list[str]:
+    try:
+        return [title.strip().casefold() for title in next(csv.reader([header], delimiter=character), [])]
+    except csv.Error:  # what is wrong with it is told when it is read
+        return []
 
 
 def _records(rows: Iterator[_Row], columns: Columns) -> Iterator[Record]:

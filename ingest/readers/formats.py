@@ -14,7 +14,7 @@ from graphkin.ingest.readers.jsonl import read_jsonl
 from graphkin.ingest.readers.lines import Line, read_lines
 from graphkin.ingest.readers.npy import read_array
 from graphkin.ingest.readers.parquet import ParquetRecords
-from graphkin.ingest.readers.raw import Raw, inflate, readable, spooled
+from graphkin.ingest.readers.raw import COMPRESSED, Raw, readable, spooled, unpacked
 from graphkin.ingest.readers.records import Record, batches
 from graphkin.ingest.readers.sdf import read_sdf
 from graphkin.ingest.readers.smi import read_smi
@@ -26,6 +26,7 @@ from graphkin.similarity.molecules.given import WITH_FINGERPRINT
 EXTENSIONS = {
     ".smi": "smi",
     ".smiles": "smi",
+    ".cxsmiles": "smi",
     ".txt": "smi",
     ".csv": "csv",
     ".tsv": "tsv",
@@ -40,7 +41,7 @@ EXTENSIONS = {
     ".fps": "fps",
     ".npy": "npy",
 }
-"""File extension, in any case and with or without a further .gz -> format. A folder is of the format tu."""
+"""File extension, in any case, a further one of `COMPRESSED` left out -> format. A folder is of the format tu."""
 
 MAX_GRAPH = 16_000_000
 """Bytes of the longest line of JSON that is read."""
@@ -61,9 +62,9 @@ def open_source(
     """Open a file, a folder in TUDataset's layout, or `stdin` (default: the process's) for "-", and read its header.
 
     `writings`: the formats that are welcome, and how the text of a record is written in each. `names`: a second file
-    that names the rows of an array, one on each line. Gzip is recognised by its first bytes whatever the name. Raises
-    `InvalidInput` for what cannot be opened, is empty, of no welcome format or not of the format it should be, and for
-    columns that are missing.
+    that names the rows of an array, one on each line. Compression is recognised by the first bytes whatever the name.
+    Raises `InvalidInput` for what cannot be opened, is empty, of no welcome format or not of the format it should be,
+    and for columns that are missing.
     """
     folder = path != STDIN and _TU in writings and Path(path).is_dir()
     format = told(path, options.format or (_TU if folder else None), writings, EXTENSIONS)
@@ -98,7 +99,7 @@ def _names(path: str | None, resources: ExitStack) -> tuple[Iterator[Line] | Non
         return None, []
     raw, _ = opened(path, None, resources)
     with readable(path, raw):
-        stream, _ = inflate(path, raw, "at least one name")
+        stream, _ = unpacked(path, raw, "at least one name")
     return read_lines(stream), [(path, raw)]
 
 
@@ -112,7 +113,7 @@ def told(path: str, given: str | None, formats: Mapping[str, str], by_extension:
     if format is None:
         raise InvalidInput(
             f"the name of {path} does not tell its format",
-            expected=f"{', '.join(extensions)}, with or without .gz",
+            expected=f"{', '.join(extensions)}, with or without {', '.join(COMPRESSED)}",
             hint=f"rename it, or add --format with one of {known}",
         )
     if format not in formats:
@@ -121,8 +122,9 @@ def told(path: str, given: str | None, formats: Mapping[str, str], by_extension:
 
 
 def extension(path: str) -> str:
-    """In lower case, that before .gz."""
-    return Path(path.lower().removesuffix(".gz")).suffix
+    """In lower case, that before the one of a compressed file."""
+    name = Path(path.lower())
+    return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix
 
 
 def _batches(
@@ -135,14 +137,14 @@ def _batches(
     names: Iterator[Line] | None,
     resources: ExitStack,
 ) -> Iterator[pa.RecordBatch]:
-    stream, gzipped = inflate(path, raw, "at least one record", whole=format in WHOLE)
+    stream, compressed = unpacked(path, raw, "at least one record", whole=format in WHOLE)
     column = options.structure_column or writing
     chosen_by = (f"--{writing}-column", OPTIONS[1])
     if format == _NPY:
         return batches(read_array(path, stream, writing, names))
     if format != "parquet":
         return batches(_records(path, format, stream, column, options, chosen_by))
-    seekable = bytes_total is not None and not gzipped
+    seekable = bytes_total is not None and not compressed
     content = resources.enter_context(pa.OSFile(path)) if seekable else spooled(stream, resources)
     columns = (column, options.name_column, chosen_by, options.fingerprint_column)
     parquet = ParquetRecords(path, content, *columns, writing)
@@ -175,5 +177,5 @@ def _records(
             from graphkin.ingest.readers.graphml import read_graphml  # NetworkX takes its time to be imported
 
             return read_graphml(path, stream)
-    lines, delimiter = read_lines(stream), DELIMITERS[format]
+    lines, delimiter = read_lines(stream), options.delimiter or DELIMITERS[format]
     return read_delimited(path, lines, delimiter, column, options.name_column, chosen_by, options.fingerprint_column)

@@ -9,13 +9,14 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 
-from graphkin.ingest.readers.delimited import DELIMITERS, Delimiter, read_delimited
+from graphkin.ingest.readers.columns import Delimiter
+from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
 from graphkin.ingest.readers.edgelist import Fault, NamedEdges, read_edgelist
 from graphkin.ingest.readers.formats import WHOLE, extension, told
 from graphkin.ingest.readers.labels import Labels
 from graphkin.ingest.readers.lines import read_lines
 from graphkin.ingest.readers.matrices import MAX_NODES, read_matrix_market, read_npz
-from graphkin.ingest.readers.raw import Raw, inflate, readable, spooled
+from graphkin.ingest.readers.raw import Raw, readable, spooled, unpacked
 from graphkin.ingest.readers.records import Record, batches, faulted
 from graphkin.ingest.readers.source import ReadOptions, Source, opened
 from graphkin.protocol.errors import InvalidInput
@@ -53,7 +54,7 @@ def open_network(path: str, recipe: NodeRecipe, options: ReadOptions, labels: st
         raw, bytes_total = opened(path, None, resources)
         beside, said = _labels(labels, options.label_column, resources) if labels else (None, None)
         with readable(path, raw):
-            stream, _ = inflate(path, raw, "at least one edge", whole=format in WHOLE)
+            stream, _ = unpacked(path, raw, "at least one edge", whole=format in WHOLE)
             if format == "npz":
                 stream = spooled(stream, resources)
             read = read_network(path, stream, format, (options.source_column, options.target_column))
@@ -65,7 +66,7 @@ def open_network(path: str, recipe: NodeRecipe, options: ReadOptions, labels: st
 def _labels(path: str, column: str | None, resources: ExitStack) -> tuple[Raw, Labels]:
     raw, _ = opened(path, None, resources)
     with readable(path, raw):
-        stream, _ = inflate(path, raw, "at least one label")
+        stream, _ = unpacked(path, raw, "at least one label")
         found = Labels(path, stream, NETWORKS.get(extension(path)), column)
         raw.read_to(None)
     return raw, found
@@ -171,7 +172,7 @@ def _numbered(names: range) -> _Nodes:
 
 
 def _table(
-    path: str, stream: IO[bytes], delimiter: Delimiter, columns: tuple[str | None, str | None]
+    path: str, stream: IO[bytes], delimiter: Delimiter | None, columns: tuple[str | None, str | None]
 ) -> Iterator[NamedEdges]:
     source, target = (given or usual for given, usual in zip(columns, ("source", "target"), strict=True))
     records = read_delimited(path, read_lines(stream), delimiter, source, target, _CHOSEN_BY)

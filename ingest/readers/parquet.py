@@ -47,7 +47,7 @@ class ParquetRecords:
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{source} is not a Parquet file", given=str(error)) from error
         schema = self._file.schema_arrow
-        self._columns = Columns.resolve(source, schema.names, structure, name, options, beside)
+        self._columns = Columns.resolve(source, schema.names, structure, name, options, beside=beside)
         self.rows: int = self._file.metadata.num_rows
         held = schema.field(self._columns.structure)
         what, expected, may_hold = _HOLD.get(writing, _HOLD["smiles"])

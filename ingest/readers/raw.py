@@ -1,13 +1,15 @@
-"""The bytes of a source as they are stored: counted, hashed and inflated while they are read."""
+"""The bytes of a source as they are stored: counted, hashed and unpacked while they are read."""
 
 import gzip
 import hashlib
 import io
 import tempfile
 import zlib
-from collections.abc import Iterator
+from bz2 import BZ2Decompressor
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import IO, Any
+from lzma import FORMAT_XZ, LZMADecompressor, LZMAError
+from typing import IO, Any, Protocol
 from zipfile import BadZipFile
 
 import pyarrow as pa
@@ -16,10 +18,16 @@ from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.protocol.manifest import Input
 
 _BUFFER = 1 << 18
-_GZIP = b"\x1f\x8b"
+_GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
+_BZIP2 = tuple(b"BZh%d%b" % (level, block) for level in range(1, 10) for block in (b"1AY&SY", b"\x17rE8P\x90"))
+_LONGEST_MARK = 10
+_XZ_MEMORY = 2**28  # bytes that a file may ask for; xz -9 asks for 65 million
 _BOM = b"\xef\xbb\xbf"
 _ALWAYS_UNPACKED = 10_000_000  # bytes
 _MOST_UNPACKED = 50  # times its size
+
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+"""What the names of compressed files end with; how they are compressed is told by their first bytes."""
 
 
 class Raw(io.RawIOBase):
@@ -51,22 +59,66 @@ class Raw(io.RawIOBase):
         return Input(name=name, bytes=self.count, sha256=self._hash.hexdigest())
 
 
-class _Unpacked(io.RawIOBase):
-    """What is read from a compressed file. Raises as `require_proportion` does."""
+class _Reading(io.RawIOBase):
+    """What `read` gives: at most so many bytes, none at the end. `told` is given the number of bytes so far."""
 
-    def __init__(self, name: str, stream: gzip.GzipFile, raw: Raw) -> None:
-        self._name, self._stream, self._raw = name, stream, raw
+    def __init__(self, read: Callable[[int], bytes], told: Callable[[int], None] | None = None) -> None:
+        self._read, self._told = read, told
         self._count = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._stream.read(len(buffer))
+        data = self._read(len(buffer))
         buffer[: len(data)] = data
         self._count += len(data)
-        require_proportion(self._name, self._count, self._raw.count)
+        if self._told is not None:
+            self._told(self._count)
         return len(data)
+
+
+class _Decompressor(Protocol):
+    """What the standard library has for a format."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _Members:
+    """Unpacks what may be several compressed files, one after the other, and zeros after each.
+
+    The standard library's readers pass over other bytes at the end, and set no limit to memory.
+    """
+
+    def __init__(self, stream: IO[bytes], decompressor: Callable[[], _Decompressor]) -> None:
+        self._stream, self._new = stream, decompressor
+        self._decompressor = decompressor()
+
+    def read(self, size: int) -> bytes:
+        """At most so many bytes, none at the end. Raises `EOFError` where the stream breaks off."""
+        data = b""
+        while not data:
+            given = b""
+            if self._decompressor.eof:
+                given = self._next_member(self._decompressor.unused_data)
+                if not given:
+                    return b""
+                self._decompressor = self._new()
+            elif self._decompressor.needs_input and not (given := self._stream.read(_BUFFER)):
+                raise EOFError("it ends before its end is marked")
+            data = self._decompressor.decompress(given, size)
+        return data
+
+    def _next_member(self, rest: bytes) -> bytes:
+        while not (begun := rest.lstrip(b"\0")) and (rest := self._stream.read(_BUFFER)):
+            pass
+        return begun
 
 
 def require_proportion(name: str, unpacked: int, packed: int) -> None:
@@ -80,21 +132,36 @@ def require_proportion(name: str, unpacked: int, packed: int) -> None:
         )
 
 
-def inflate(name: str, raw: Raw, expected: str, *, whole: bool = False) -> tuple[IO[bytes], bool]:
-    """The content of a file that may be gzipped, told by its first bytes, after a byte order mark; and whether it is.
+def unpacked(name: str, raw: Raw, expected: str, *, whole: bool = False) -> tuple[IO[bytes], bool]:
+    """The content of a file that may be compressed by gzip, bzip2, xz or Zstandard, told by its first bytes, after a
+    byte order mark; and whether it is.
 
     `whole`: it will be held whole, so reading it raises as `require_proportion` does. Raises `InvalidInput` where there
     is none.
     """
     stream: io.BufferedReader[Any] = io.BufferedReader(raw, _BUFFER)
-    if gzipped := stream.peek(2)[:2] == _GZIP:
-        unpacked = gzip.GzipFile(fileobj=stream)
-        stream = io.BufferedReader(_Unpacked(name, unpacked, raw) if whole else unpacked, _BUFFER)
+    if (read := _unpacking(stream)) is not None:
+        told = (lambda count: require_proportion(name, count, raw.count)) if whole else None
+        stream = io.BufferedReader(_Reading(read, told), _BUFFER)
     if stream.peek(3)[:3] == _BOM:
         stream.read(3)
     if not stream.peek(1):
         raise InvalidInput(f"{name} is empty", expected=expected)
-    return stream, gzipped
+    return stream, read is not None
+
+
+def _unpacking(stream: "io.BufferedReader[Any]") -> Callable[[int], bytes] | None:
+    """What reads the content of a compressed stream; None for one that is not."""
+    mark = stream.peek(_LONGEST_MARK)
+    if mark.startswith(_GZIP):
+        return gzip.GzipFile(fileobj=stream).read
+    if mark.startswith(_BZIP2):
+        return _Members(stream, BZ2Decompressor).read
+    if mark.startswith(_XZ):
+        return _Members(stream, lambda: LZMADecompressor(FORMAT_XZ, memlimit=_XZ_MEMORY)).read
+    if mark.startswith(_ZSTD):
+        return pa.CompressedInputStream(stream, "zstd").read
+    return None
 
 
 @contextmanager
@@ -102,7 +169,7 @@ def readable(name: str, raw: Raw) -> Iterator[None]:
     """What goes wrong below while bytes are read, as `InvalidInput` saying where."""
     try:
         yield
-    except (EOFError, zlib.error, BadZipFile, OSError, pa.ArrowException) as error:
+    except (EOFError, zlib.error, LZMAError, BadZipFile, OSError, pa.ArrowException) as error:
         raise InvalidInput(
             f"{name} is damaged or cannot be read, about byte {raw.count:,}", given=str(error)
         ) from error

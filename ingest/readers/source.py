@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from graphkin.ingest.readers.columns import Delimiter
 from graphkin.ingest.readers.raw import Raw, readable
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Input
@@ -23,9 +24,10 @@ STDIN = "-"
 class ReadOptions:
     """How to read sources. `format` None: by extension. The columns apply to the formats that have them.
 
-    `structure_column` None: as its writing is called, such as "smiles". `name_column` None: "id" if there
-    is one; in SD files the title line. `fingerprint_column`: of tables of molecules, that with a fingerprint of each.
-    `source_column`, `target_column` and `label_column`: of big graphs and their
+    `structure_column` None: as its writing is called, such as "smiles". `name_column` None: "id", or as other programs
+    call it, if there is one; in SD files the title line. `fingerprint_column`: of tables of molecules, that with a
+    fingerprint of each. `delimiter` of tables of text, by name; None: the header
+    tells, or the format. `source_column`, `target_column` and `label_column`: of big graphs and their
     labels, by default called so.
     """
 
@@ -36,6 +38,7 @@ class ReadOptions:
     source_column: str | None = None
     target_column: str | None = None
     label_column: str | None = None
+    delimiter: Delimiter | None = None
 
 
 class Source:

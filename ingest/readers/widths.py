@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from graphkin.ingest.readers.formats import EXTENSIONS, open_source, told
 from graphkin.ingest.readers.fps import Header, read_header
 from graphkin.ingest.readers.lines import read_lines
-from graphkin.ingest.readers.raw import inflate, readable
+from graphkin.ingest.readers.raw import readable, unpacked
 from graphkin.ingest.readers.source import STDIN, ReadOptions, opened
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import FingerprintType
@@ -72,7 +72,7 @@ def _told(path: str, writings: Mapping[str, str], options: ReadOptions) -> Heade
         with ExitStack() as resources:
             raw, _ = opened(path, None, resources)
             with readable(path, raw):
-                header, _ = read_header(path, read_lines(inflate(path, raw, "at least one record")[0]))
+                header, _ = read_header(path, read_lines(unpacked(path, raw, "at least one record")[0]))
     if header.bits is not None:
         return header
     return Header(4 * len(_first(path, writings, options)) or None, header.type)

@@ -1,18 +1,19 @@
 """Fingerprints as the join sees them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.similarity.fingerprints.recipe import BitsRecipe
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.similarity.planes import BitPlanes
-from graphkin.similarity.tanimoto import exact_pairs
-from graphkin.store.records import UInt64
+from graphkin.similarity.tanimoto import exact_pairs, newer_pairs, tanimoto
+from graphkin.store.records import Float64, Int32, UInt64
 
 
 @dataclass(frozen=True)
@@ -40,3 +41,13 @@ class BitsDescriptors(Descriptors):
 
     def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         return exact_pairs(self.bits, self._planes, self.recipe.threshold, begin, threads, advance)
+
+    def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        return newer_pairs(self.bits, self.recipe.threshold, older, begin, threads, advance)
+
+    def similarities(self, left: Int32, right: Int32) -> Float64:
+        return tanimoto(self.bits)(left, right)
+
+    def followed_by(self, newer: Self) -> Self:
+        bits, tie = np.concatenate([self.bits, newer.bits]), np.concatenate([self.tie, newer.tie])
+        return replace(self, bits=bits, tie=tie)

@@ -42,9 +42,11 @@ class FingerprintKind(Kind[BitsRecipe]):
         bits = fixed_width(items["fingerprint"], "<u8").reshape(len(items), -1)
         return BitsDescriptors(recipe, bits, tie_of(fixed_width(items["digest"], "<u8")))
 
-    def descriptors_of(self, generation: Generation, recipe: BitsRecipe) -> BitsDescriptors:
-        digests = (content_digest(text, recipe.tie_seed) for text in generation.structures())
-        return BitsDescriptors(recipe, generation.fingerprints().words, tie_of(b"".join(digests)))
+    def digests(self, generation: Generation, recipe: BitsRecipe) -> bytes:
+        return b"".join(content_digest(text, recipe.tie_seed) for text in generation.structures())
+
+    def descriptors_of(self, generation: Generation, recipe: BitsRecipe, digests: bytes) -> BitsDescriptors:
+        return BitsDescriptors(recipe, generation.fingerprints().words, tie_of(digests))
 
     def specimen(self, recipe: BitsRecipe) -> BitsDescriptors:
         return BitsDescriptors(recipe, np.ones((2, words_of(recipe.bits)), np.uint64), np.arange(2, dtype=np.uint64))

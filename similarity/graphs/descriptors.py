@@ -1,7 +1,7 @@
 """Graphs as the join sees them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.similarity.threads import in_order
 from graphkin.similarity.window import Similarity, Window
 from graphkin.store.identity import tie_of
-from graphkin.store.records import Int32, UInt64
+from graphkin.store.records import Float64, Int32, UInt64
 
 _TARGETS = 256  # of a task
 _EDGES_OF_EDGELESS = 5
@@ -77,20 +77,40 @@ class GraphDescriptors(Descriptors):
             return self.features.similarities
         return Reference([Structure.read(text) for text in self.structures], self.recipe).similarities
 
+    def similarities(self, left: Int32, right: Int32) -> Float64:
+        return self._similarity(left, right)
+
+    def followed_by(self, newer: Self) -> Self:
+        return replace(
+            self,
+            features=Features.concatenate([self.features, newer.features]),
+            nodes=np.concatenate([self.nodes, newer.nodes]),
+            edges=np.concatenate([self.edges, newer.edges]),
+            tie=np.concatenate([self.tie, newer.tie]),
+            structures=[*self.structures, *newer.structures],
+        )
+
     def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         match self.recipe.candidates:
             case "exact":
-                return self._exact_pairs(begin, threads, advance)
+                return self._exact_pairs(0, begin, threads, advance)
             case "window":
                 return (self.window.pairs(self._similarity, self.recipe.threshold, advance) for _ in range(begin, 1))
 
-    def _exact_pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        if self.recipe.candidates == "window":
+            return super().newer_pairs(older, begin, threads, advance)
+        return self._exact_pairs(older, begin, threads, advance)
+
+    def _exact_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        """Those with an item that is none of the first `older`."""
         window, similarity, none = self.window, self._similarity, np.empty(0, np.int32)
         similarity(none, none)  # what all comparisons need is made now, not by every thread for itself
 
         def found(targets: range) -> Pairs:
-            accepted = window.accepted(targets.start, targets.stop)
-            return window.similar(*accepted, similarity, self.recipe.threshold)
+            one, other = window.accepted(targets.start, targets.stop)
+            newer = (window.order[one] >= older) | (window.order[other] >= older)
+            return window.similar(one[newer], other[newer], similarity, self.recipe.threshold)
 
         tasks = [range(len(self))[start : start + _TARGETS] for start in range(0, len(self), _TARGETS)]
         advance(sum(map(len, tasks[:begin])))

@@ -29,6 +29,14 @@ class SubtreeIndex(NamedTuple):
         starts = np.append(first, len(order)).astype(np.int64)
         return cls(subtrees, starts, graph[order], features.count[order], features.square)
 
+    @property
+    def features(self) -> Features:
+        """Those that it is of."""
+        order = np.argsort(self.graph, kind="stable")
+        subtree = np.repeat(self.subtrees, np.diff(self.starts))
+        indptr = np.append(0, np.cumsum(np.bincount(self.graph, minlength=len(self.square))))
+        return Features(indptr, subtree[order], self.times[order])
+
     def fit(self, items: int) -> bool:
         """Whether types, sizes and whatever kernels index by are those of an index of so many graphs."""
         starts, entries = self.starts, len(self.graph)

@@ -1,7 +1,8 @@
 """Attribute-less graphs as one kind of item."""
 
+from collections.abc import Mapping
 from importlib.metadata import version
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pyarrow as pa
 from graphkin.similarity.graphs.describer import GraphDescriber, graph_digest
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
 from graphkin.similarity.graphs.recipe import GraphRecipe
-from graphkin.similarity.graphs.recomputed import descriptors_of, recomputed_similarities, wrong_sizes
+from graphkin.similarity.graphs.recomputed import descriptors_of, digests_of, recomputed_similarities, wrong_sizes
 from graphkin.similarity.graphs.search import GraphSearch, read_graph
 from graphkin.similarity.graphs.structure import MAX_NODES, Structure
 from graphkin.similarity.graphs.wl import Features
@@ -33,10 +34,14 @@ class GraphKind(Kind[GraphRecipe]):
     def descriptors(self, items: pa.Table, recipe: GraphRecipe) -> GraphDescriptors:
         return GraphDescriptors.of(items, recipe)
 
-    def descriptors_of(self, generation: Generation, recipe: GraphRecipe) -> GraphDescriptors:
-        return descriptors_of(
-            generation, recipe, lambda row: graph_digest(recipe, row["structure"], next(iter(row["names"]), None))
-        )
+    def digests(self, generation: Generation, recipe: GraphRecipe) -> bytes:
+        def digest(row: Mapping[str, Any]) -> bytes:
+            return graph_digest(recipe, row["structure"], next(iter(row["names"]), None))
+
+        return digests_of(generation, ["structure", "names"], digest)
+
+    def descriptors_of(self, generation: Generation, recipe: GraphRecipe, digests: bytes) -> GraphDescriptors:
+        return descriptors_of(generation, recipe, digests)
 
     def specimen(self, recipe: GraphRecipe) -> GraphDescriptors:
         edge = Structure(2, np.array([[0, 1]]), labels=[0, 0])

@@ -1,6 +1,6 @@
 """Stored structures described and compared again."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -8,10 +8,12 @@ import numpy as np
 
 from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
+from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.graphs.reference import Reference
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
+from graphkin.similarity.stored_index import stored_index
 from graphkin.store.base import Generation
 from graphkin.store.identity import tie_of
 from graphkin.store.records import Edges, Float64
@@ -20,19 +22,23 @@ _BLOCK = 1000  # edges: GraKeL computes all pairs of their ends
 
 
 def features_of(generation: Generation, recipe: StructureRecipe) -> Features:
-    """Of all items, by the kernel that the ingest has."""
-    batches = (batch.column(0).to_pylist() for batch in generation.columns([generation.manifest.structure]))
-    return Features.concatenate(
-        [Features.of([read_structure(text, recipe) for text in texts], recipe) for texts in batches]
-    )
+    """Of all items, by the kernel that the ingest has: those in the stored index, if there is one, and what is
+    described again."""
+    stored = stored_index(generation, SubtreeIndex, lambda index: index.fit(generation.indexed))
+    begin = generation.indexed if stored else 0
+    batches = (batch.column(0).to_pylist() for batch in generation.columns([generation.manifest.structure], begin))
+    described = (Features.of([read_structure(text, recipe) for text in texts], recipe) for texts in batches)
+    return Features.concatenate([*([stored.features] if stored else []), *described])
 
 
-def descriptors_of(
-    generation: Generation, recipe: StructureRecipe, digest: Callable[[Mapping[str, Any]], bytes]
-) -> GraphDescriptors:
-    """Of all items, as the ingest had them. `digest` is told a row of the item table, and gives its describer's."""
+def digests_of(generation: Generation, columns: Sequence[str], digest: Callable[[Mapping[str, Any]], bytes]) -> bytes:
+    """Of all items. `digest` is told a row of these columns of the item table, and gives its describer's."""
+    return b"".join(digest(row) for batch in generation.columns(columns) for row in batch.to_pylist())
+
+
+def descriptors_of(generation: Generation, recipe: StructureRecipe, digests: bytes) -> GraphDescriptors:
+    """Of all items, as the ingest had them."""
     nodes, edges = (generation.column(name).astype(np.int32) for name in ("nodes", "edges"))
-    digests = b"".join(digest(row) for batch in generation.scan() for row in batch.to_pylist())
     structures = [] if recipe.kernel == "wl" else [*generation.structures()]
     return GraphDescriptors(recipe, features_of(generation, recipe), nodes, edges, tie_of(digests), structures)
 

@@ -39,7 +39,8 @@ class GraphSearch(Search):
         def described() -> SubtreeIndex:
             return SubtreeIndex.of(features_of(generation, self._recipe))
 
-        stored = stored_index(generation, SubtreeIndex, fits)
+        whole = generation.indexed == generation.size
+        stored = stored_index(generation, SubtreeIndex, fits) if whole else None
         made_by = f"{self._recipe.model_dump_json(include={'labels', 'iterations'})} {version('graphkin')}"
         return stored or cached_index(generation, made_by, SubtreeIndex, fits, described)
 

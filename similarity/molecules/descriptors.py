@@ -1,10 +1,10 @@
 """Molecules as the join sees them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.planes import BitPlanes
-from graphkin.similarity.tanimoto import exact_pairs, tanimoto
+from graphkin.similarity.tanimoto import exact_pairs, newer_pairs, tanimoto
 from graphkin.similarity.window import Window
 from graphkin.store.records import Float64, Int32, UInt64
 
@@ -52,6 +52,24 @@ class MoleculeDescriptors(Descriptors):
                 return exact_pairs(self.bits, self._planes, self.recipe.threshold, begin, threads, advance)
             case "window":
                 return islice(self._window_pairs(advance), begin, None)
+
+    def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        if self.recipe.candidates == "window":
+            return super().newer_pairs(older, begin, threads, advance)
+        return newer_pairs(self.bits, self.recipe.threshold, older, begin, threads, advance)
+
+    def similarities(self, left: Int32, right: Int32) -> Float64:
+        return tanimoto(self.bits)(left, right)
+
+    def followed_by(self, newer: Self) -> Self:
+        return replace(
+            self,
+            bits=np.concatenate([self.bits, newer.bits]),
+            molwt=np.concatenate([self.molwt, newer.molwt]),
+            rings=np.concatenate([self.rings, newer.rings]),
+            heavy_atoms=np.concatenate([self.heavy_atoms, newer.heavy_atoms]),
+            tie=np.concatenate([self.tie, newer.tie]),
+        )
 
     @property
     def window(self) -> Window:

@@ -1,13 +1,13 @@
 """Fingerprints of molecules as packed words, computed by RDKit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from rdkit import DataStructs
 from rdkit.Chem import Mol, rdFingerprintGenerator, rdMolDescriptors
 
-from graphkin.protocol.errors import Conflict
+from graphkin.protocol.errors import Conflict, InvalidInput, require
 from graphkin.similarity.molecules.recipe import FingerprintRecipe
 from graphkin.store.records import UInt64
 
@@ -26,11 +26,29 @@ class Fingerprinter:
 
     def packed(self, molecule: Mol) -> bytes:
         """The bits as 8 * words bytes, least significant bit first."""
-        return DataStructs.BitVectToBinaryText(self._compute(molecule)).ljust(8 * self.recipe.words, b"\0")
+        return _padded(self._compute(molecule))
 
     def unpack(self, packed: bytes) -> UInt64:
         """Concatenated `packed` fingerprints as (n, words) uint64."""
         return np.frombuffer(packed, dtype="<u8").reshape(-1, self.recipe.words)
+
+
+def pack(vectors: Sequence[BitVector]) -> UInt64:
+    """RDKit's bit vectors, one or more and of one length, as (n, words) uint64. Raises `InvalidInput` for others."""
+    for place, vector in enumerate(vectors):
+        if not isinstance(vector, DataStructs.ExplicitBitVect):
+            given = f"{type(vector).__name__} at place {place}"
+            raise InvalidInput("not an RDKit bit vector", given=given, expected="ExplicitBitVect")
+    lengths = sorted({vector.GetNumBits() for vector in vectors})
+    require(len(lengths) == 1 and lengths[0] > 0, "set of bit vectors", lengths, "bit vectors of one length")
+    packed = b"".join(map(_padded, vectors))
+    return np.frombuffer(packed, dtype="<u8").reshape(len(vectors), -1)
+
+
+def _padded(vector: BitVector) -> bytes:
+    """The bits as whole words of 8 bytes, least significant bit first."""
+    text = DataStructs.BitVectToBinaryText(vector)
+    return text.ljust(-(-len(text) // 8) * 8, b"\0")
 
 
 def _generator(recipe: FingerprintRecipe) -> Callable[[Mol], BitVector]:

@@ -36,22 +36,24 @@ class MoleculeKind(Kind[MoleculeRecipe]):
     def descriptors(self, items: pa.Table, recipe: MoleculeRecipe) -> MoleculeDescriptors:
         return MoleculeDescriptors(
             recipe=recipe,
-            bits=fixed_width(items["fingerprint"], "<u8").reshape(len(items), -1),
+            bits=fixed_width(items["fingerprint"], "<u8").reshape(-1, recipe.fingerprint.words),
             molwt=np.asarray(items["molwt"]),
             rings=np.asarray(items["rings"]),
             heavy_atoms=np.asarray(items["heavy_atoms"]),
             tie=tie_of(fixed_width(items["digest"], "<u8")),
         )
 
-    def descriptors_of(self, generation: Generation, recipe: MoleculeRecipe) -> MoleculeDescriptors:
-        digests = (content_digest(smiles, recipe.tie_seed) for smiles in generation.structures())
+    def digests(self, generation: Generation, recipe: MoleculeRecipe) -> bytes:
+        return b"".join(content_digest(smiles, recipe.tie_seed) for smiles in generation.structures())
+
+    def descriptors_of(self, generation: Generation, recipe: MoleculeRecipe, digests: bytes) -> MoleculeDescriptors:
         return MoleculeDescriptors(
             recipe=recipe,
             bits=generation.fingerprints().words,
             molwt=generation.column("molwt"),
             rings=generation.column("rings").astype(np.int32),
             heavy_atoms=generation.column("heavy_atoms").astype(np.int32),
-            tie=tie_of(b"".join(digests)),
+            tie=tie_of(digests),
         )
 
     def specimen(self, recipe: MoleculeRecipe) -> MoleculeDescriptors:

@@ -106,3 +106,11 @@ def resolve(preset: str = "default", **explicit: Any) -> MoleculeRecipe:
     published = PRESETS[preset].get("fingerprint", {})
     values["fingerprint"] = described if "name" in described else {**published, **described}
     return validated(MoleculeRecipe, values)
+
+
+def resolve_flat(preset: str = "default", **explicit: Any) -> MoleculeRecipe:
+    """As `resolve`, with the options of the fingerprint beside the others: fingerprint (its name), radius, bits and
+    chirality."""
+    described = {"name": explicit.pop("fingerprint", None)}
+    described |= {option: explicit.pop(option, None) for option in ("radius", "bits", "chirality")}
+    return resolve(preset, fingerprint=described, **explicit)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from graphkin.protocol.errors import Conflict
 from graphkin.similarity.columns import lists
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
 from graphkin.similarity.join import Pairs
@@ -42,6 +43,13 @@ class NodeDescriptors(GraphDescriptors):
 
     def index(self) -> Mapping[str, NDArray[Any]]:
         return super().index() if self.recipe.kernel == "wl" else {}
+
+    def followed_by(self, newer: Self) -> Self:  # noqa: ARG002
+        raise Conflict(
+            "nodes cannot be followed by others",
+            expected="items that do not depend on each other",
+            hint="a link changes the subgraphs around it: ingest all files again",
+        )
 
     def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         return (

@@ -1,12 +1,13 @@
 """Nodes of big graphs as one kind of item."""
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
-from graphkin.similarity.graphs.recomputed import descriptors_of, recomputed_similarities, wrong_sizes
+from graphkin.similarity.graphs.recomputed import descriptors_of, digests_of, recomputed_similarities, wrong_sizes
 from graphkin.similarity.graphs.search import GraphSearch, read_graph
 from graphkin.similarity.kind import Kind, Query
 from graphkin.similarity.nodes.describer import NodeDescriber, node_digest, node_texts
@@ -32,11 +33,14 @@ class NodeKind(Kind[NodeRecipe]):
     def descriptors(self, items: pa.Table, recipe: NodeRecipe) -> NodeDescriptors:
         return NodeDescriptors.around(GraphDescriptors.of(items, recipe), recipe, links_among(items))
 
-    def descriptors_of(self, generation: Generation, recipe: NodeRecipe) -> NodeDescriptors:
-        graphs = descriptors_of(
-            generation, recipe, lambda row: node_digest(recipe, row["graph"], next(iter(row["names"]), ""))
-        )
-        return NodeDescriptors.around(graphs, recipe, links_of(generation))
+    def digests(self, generation: Generation, recipe: NodeRecipe) -> bytes:
+        def digest(row: Mapping[str, Any]) -> bytes:
+            return node_digest(recipe, row["graph"], next(iter(row["names"]), ""))
+
+        return digests_of(generation, ["graph", "names"], digest)
+
+    def descriptors_of(self, generation: Generation, recipe: NodeRecipe, digests: bytes) -> NodeDescriptors:
+        return NodeDescriptors.around(descriptors_of(generation, recipe, digests), recipe, links_of(generation))
 
     def specimen(self, recipe: NodeRecipe) -> NodeDescriptors:
         zero = np.zeros(1, np.int32)

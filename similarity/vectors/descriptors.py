@@ -1,9 +1,9 @@
 """Vectors as the join sees them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.similarity.threads import in_order
 from graphkin.similarity.vectors.cosine import Vectors, margin
 from graphkin.similarity.vectors.recipe import VectorRecipe
-from graphkin.store.records import Float32, UInt64
+from graphkin.store.records import Float32, Float64, Int32, UInt64
 
 _ROWS, _COLUMNS = 1024, 4096  # of a task
 
@@ -41,11 +41,27 @@ class VectorDescriptors(Descriptors):
     def index(self) -> Mapping[str, NDArray[Any]]:
         return self._compared._asdict()
 
+    def similarities(self, left: Int32, right: Int32) -> Float64:
+        return self._compared.cosines(left, right)
+
+    def followed_by(self, newer: Self) -> Self:
+        vectors, tie = np.concatenate([self.vectors, newer.vectors]), np.concatenate([self.tie, newer.tie])
+        return replace(self, vectors=vectors, tie=tie)
+
     def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        size, vectors = len(self), self._compared
+        size = len(self)
         tasks = [(row, column) for row in range(0, size, _ROWS) for column in range(row, size, _COLUMNS)]
+        return self._run(tasks, begin, threads, advance)
+
+    def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        size = len(self)
+        tasks = [(row, column) for row in range(0, size, _ROWS) for column in range(max(row, older), size, _COLUMNS)]
+        return self._run(tasks, begin, threads, advance)
+
+    def _run(self, tasks: list[tuple[int, int]], begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        size, vectors = len(self), self._compared
         work = np.cumsum([min(_ROWS, size - row) * min(_COLUMNS, size - column) for row, column in tasks])
-        done = np.append(0, size * work // work[-1])
+        done = np.append(0, size * work // work.max(initial=1)).astype(np.int64)
         advance(int(done[begin]))
         calls = (partial(self._similar, vectors, row, column) for row, column in tasks[begin:])
         for task, pairs in enumerate(in_order(calls, threads), begin):

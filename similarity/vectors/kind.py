@@ -39,9 +39,11 @@ class VectorKind(Kind[VectorRecipe]):
         vectors = fixed_width(items["vector"], "<f4").reshape(len(items), -1)
         return VectorDescriptors(recipe, vectors, tie_of(fixed_width(items["digest"], "<u8")))
 
-    def descriptors_of(self, generation: Generation, recipe: VectorRecipe) -> VectorDescriptors:
-        digests = (content_digest(text, recipe.tie_seed) for text in generation.structures())
-        return VectorDescriptors(recipe, vectors_of(generation, recipe).vectors, tie_of(b"".join(digests)))
+    def digests(self, generation: Generation, recipe: VectorRecipe) -> bytes:
+        return b"".join(content_digest(text, recipe.tie_seed) for text in generation.structures())
+
+    def descriptors_of(self, generation: Generation, recipe: VectorRecipe, digests: bytes) -> VectorDescriptors:
+        return VectorDescriptors(recipe, vectors_of(generation, recipe).vectors, tie_of(digests))
 
     def specimen(self, recipe: VectorRecipe) -> VectorDescriptors:
         return VectorDescriptors(recipe, np.ones((2, recipe.dimension), np.float32), np.arange(2, dtype=np.uint64))

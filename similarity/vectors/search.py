@@ -58,4 +58,6 @@ def vectors_of(generation: Generation, recipe: VectorRecipe) -> Vectors:
     def read() -> Vectors:
         return Vectors.of(stored_vectors(generation, recipe))
 
-    return stored_index(generation, Vectors, fits) or cached_index(generation, "vectors 1", Vectors, fits, read)
+    whole = generation.indexed == generation.size
+    kept = stored_index(generation, Vectors, fits) if whole else None
+    return kept or cached_index(generation, "vectors 1", Vectors, fits, read)

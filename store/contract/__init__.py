@@ -14,18 +14,25 @@ The contract is the docstrings of `store.base`. An adapter of another package ke
 
 import pytest
 
-pytest.register_assert_rewrite(
-    *(f"{__name__}.{part}" for part in ("items", "publication", "random_hierarchies", "sampling", "traversal"))
-)
+_PARTS = ("growth", "items", "publication", "random_hierarchies", "sampling", "traversal")
+pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in _PARTS))
 
-from graphkin.store.contract.items import KeepItems, ReadItems  # noqa: E402 - after what rewrites them
+from graphkin.store.contract.growth import Grow  # noqa: E402 - after what rewrites them
+from graphkin.store.contract.items import KeepItems, ReadItems  # noqa: E402
 from graphkin.store.contract.publication import Publish  # noqa: E402
 from graphkin.store.contract.random_hierarchies import AnyHierarchy  # noqa: E402
 from graphkin.store.contract.sampling import Sample  # noqa: E402
 from graphkin.store.contract.traversal import KeepThresholds, ReadHierarchy  # noqa: E402
 
-__all__ = ["StoreContract"]
+__all__ = ["ReadContract", "StoreContract"]
 
 
-class StoreContract(Publish, AnyHierarchy, KeepThresholds, KeepItems, Sample, ReadHierarchy, ReadItems):
-    """The whole contract. pytest runs it from the last base to the first: what all read, then what each test writes."""
+class ReadContract(KeepThresholds, KeepItems, Sample, ReadHierarchy, ReadItems):
+    """All that is promised of one generation in a store of its own.
+
+    pytest runs it from the last base to the first: what all read, then what each test writes.
+    """
+
+
+class StoreContract(Publish, Grow, AnyHierarchy, ReadContract):
+    """The whole contract, for stores that hold many generations of many collections."""

@@ -14,7 +14,7 @@ from graphkin.store import csr
 from graphkin.store.base import Draft, Store
 from graphkin.store.columns import item_schema, titles
 from graphkin.store.identity import links_digest
-from graphkin.store.records import REJECTION_SCHEMA, Edges, Links, UInt64
+from graphkin.store.records import ADDED_NAMES, REJECTION_SCHEMA, Edges, Links, UInt64
 
 Pairs = Mapping[tuple[int, int], float]
 
@@ -131,6 +131,25 @@ class Hierarchy:
         with store.draft(collection, self.kind) as draft:
             self.write(draft, batch)
             return draft.publish(self.provenance(seconds))
+
+    def grow(self, store: Store, collection: str, before: "Hierarchy") -> Manifest:
+        """Publish it as what becomes of the current generation, `before`, which has the first of its items and records,
+        each item with the first of its names."""
+        with store.growth(collection) as draft:
+            old, new = len(before.rows), len(before.rejections)
+            draft.append_items(self.items.slice(old))
+            more = {id: self.rows[id]["names"][len(row["names"]) :] for id, row in enumerate(before.rows)}
+            added = [{"id": id, "names": names} for id, names in more.items() if names]
+            draft.append_names(pa.RecordBatch.from_pylist(added, schema=ADDED_NAMES))
+            rejected = list(self.rejections[new:])
+            draft.append_rejections(pa.RecordBatch.from_pylist(rejected, schema=REJECTION_SCHEMA))
+            draft.append_fingerprints(self.words[old:])
+            draft.remove_edges(_edges([(*ends, s) for ends, s in before.pairs.items() if self.pairs.get(ends) != s]))
+            draft.append_edges(_edges([(*ends, s) for ends, s in self.pairs.items() if before.pairs.get(ends) != s]))
+            if self.dropped is not None:
+                draft.write_dropped(np.array(self.dropped, np.int32))
+            draft.write_forest(self.forest)
+            return draft.publish(self.provenance())
 
 
 def _edges(rows: list[tuple[int, int, float]]) -> Edges:

@@ -40,6 +40,9 @@ class ReadItems(Places):
             for id, row in enumerate(molecules.rows)
         ]
         assert published.items(range(10)) == expected
+        dropped = published.dropped()
+        assert dropped is not None
+        assert dropped.tolist() == molecules.dropped
 
     def test_items_in_the_order_asked_for(self, published: Generation) -> None:
         asked = [9, 0, 3, 3, 0]
@@ -108,6 +111,40 @@ class ReadItems(Places):
     )
     def test_find_is_exact(self, published: Generation, field: Any, value: str, ids: list[int]) -> None:
         assert published.find(field, value) == ids
+
+    @pytest.mark.parametrize(
+        ("name", "ids"),
+        [
+            ("alcohol", [0, 1, 3]),
+            ("ALCOHOL", [0, 1, 3]),
+            ("zürich 東京 🧪", [3]),
+            ("ZÜRICH 東京 🧪", [3]),
+            ("  PADDED  ", [6]),
+            ('o\'brien "X" \\ ; drop table ITEMS; --', [4]),
+            ("alcoho", []),
+            ("%", [9]),
+            ("_", [9]),
+            (".*", []),
+        ],
+    )
+    def test_names_are_found_in_any_case(self, published: Generation, name: str, ids: list[int]) -> None:
+        assert published.named(name) == ids
+        assert published.named(name, limit=1) == ids[:1]
+        for after in ids:
+            assert published.named(name, after=after) == [id for id in ids if id > after]
+
+    @pytest.mark.parametrize(
+        ("name", "first"),
+        [
+            ("alcohl", "alcohol"),
+            ("ALKOHOL", "alcohol"),
+            ("zurich 東京 🧪", "Zürich 東京 🧪"),
+            ("unlike any", None),
+        ],
+    )
+    def test_names_that_may_have_been_meant_are_told(self, published: Generation, name: str, first: str | None) -> None:
+        assert [*published.names_like(name), None][0] == first
+        assert len(published.names_like(name, limit=1)) <= 1
 
     @pytest.mark.parametrize(
         ("names", "start", "stop"),
@@ -208,6 +245,7 @@ class KeepItems(Places):
                 "dropped": None,
             },
         ]
+        assert published_graphs.dropped() is None
         assert published_graphs.find("name", "a") == [0, 2]
         assert published_graphs.find("smiles", "C") == []
 
@@ -222,6 +260,17 @@ class KeepItems(Places):
             assert pa.Table.from_batches(generation.scan()).drop_columns("id").to_pylist() == odd.items.to_pylist()
             assert generation.column("x").tolist()[0] == 7
             assert generation.check() == []
+
+    def test_an_exact_name_comes_before_other_cases(self, store: Store, hierarchy: Any) -> None:
+        rows = [{"smiles": "C" * (id + 1), "names": names} for id, names in enumerate([["Ab"], ["AB"], ["ab", "Ab"]])]
+        with store.draft("cases", "molecule") as draft:
+            made = hierarchy(rows, {})
+            made.write(draft)
+            draft.publish(made.provenance())
+        with store.open("cases") as generation:
+            assert [generation.named(name) for name in ("Ab", "AB", "ab", "aB")] == [[0, 2], [1], [2], [0, 1, 2]]
+            assert generation.named("AB", after=1) == []
+            assert generation.named("aB", after=0, limit=1) == [1]
 
     def test_find_by_inchikey_needs_inchikeys(self, store: Store, molecules: Any) -> None:
         replace(molecules, recipe={"threshold": 0.4, "inchikey": False}).publish(store, "without")
@@ -238,8 +287,8 @@ class KeepItems(Places):
         assert published_graphs.fingerprints().popcounts.tolist() == [0, 0, 0]
         assert published_graphs.check() == []
 
-    def test_the_big_graph_that_nodes_are_of_is_kept(self, store: Store, nodes: Any, graphs: Any) -> None:
-        manifest = nodes.publish(store, "nodes")
+    def test_the_big_graph_that_nodes_are_of_is_kept(self, store: Store, nodes: Any) -> None:
+        nodes.publish(store, "nodes")
         with store.open("nodes") as generation:
             links = generation.links()
             assert links is not None
@@ -248,16 +297,9 @@ class KeepItems(Places):
             assert links.indices.tolist() == [1, 4, 0, 2, 1, 3, 2, 4, 0, 3]
             assert generation.neighbors(0).ids.tolist() == [4]  # similar, whatever is linked
             assert generation.check() == []
-        graphs.publish(store, "graphs")
-        with store.open("graphs") as generation:
-            assert generation.links() is None
-        others = replace(nodes, linked=nodes.linked[1:])
-        assert others.publish(store, "nodes").generation != manifest.generation
-        store.delete("nodes", manifest.generation)
-        with store.open("nodes") as generation:
-            links = generation.links()
-            assert links is not None
-            assert links.indptr.tolist() == [0, 1, 2, 4, 6, 8]
+
+    def test_items_that_are_no_nodes_have_no_links(self, published_graphs: Generation) -> None:
+        assert published_graphs.links() is None
 
     def test_a_large_structure(self, store: Store, hierarchy: Any) -> None:
         large = json.dumps({"num_nodes": 100_000, "edges": [[node, node + 1] for node in range(99_999)]})
@@ -266,20 +308,6 @@ class KeepItems(Places):
         with store.open("large") as generation:
             assert list(generation.structures()) == [large, large]
             assert generation.check() == []
-
-    def test_molecules_and_graphs_side_by_side(self, store: Store, molecules: Any, graphs: Any) -> None:
-        published = {name: given.publish(store, name) for name, given in (("m", molecules), ("g", graphs))}
-        assert [(found.name, found.kind) for found in store.collections()] == [("g", "graph"), ("m", "molecule")]
-        with store.open("m") as one, store.open("g") as other:
-            assert (one.size, other.size) == (10, 3)
-            assert one.find("name", "a") == []
-            assert other.find("name", "a") == [0, 2]
-            assert [row for batch in one.scan() for row in batch["structure"].to_pylist()] == [None] * 10
-            assert one.check() == other.check() == []
-        store.delete("m", published["m"].generation)
-        with store.open("g") as other:
-            assert other.neighbors(0).ids.tolist() == [2]
-            assert other.check() == []
 
     def test_without_rejections(self, published_graphs: Generation) -> None:
         assert sum(batch.num_rows for batch in published_graphs.rejections()) == 0

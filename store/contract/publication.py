@@ -143,6 +143,20 @@ class Publish(Places):
             ("zebra", "molecule"),
         ]
 
+    def test_molecules_and_graphs_side_by_side(self, store: Store, molecules: Any, graphs: Any) -> None:
+        published = {name: given.publish(store, name) for name, given in (("m", molecules), ("g", graphs))}
+        assert [(found.name, found.kind) for found in store.collections()] == [("g", "graph"), ("m", "molecule")]
+        with store.open("m") as one, store.open("g") as other:
+            assert (one.size, other.size) == (10, 3)
+            assert one.find("name", "a") == []
+            assert other.find("name", "a") == [0, 2]
+            assert [row for batch in one.scan() for row in batch["structure"].to_pylist()] == [None] * 10
+            assert one.check() == other.check() == []
+        store.delete("m", published["m"].generation)
+        with store.open("g") as other:
+            assert other.neighbors(0).ids.tolist() == [2]
+            assert other.check() == []
+
     def test_unknown_collection_error_names_those_there_are(self, store: Store, molecules: Any) -> None:
         molecules.publish(store, "molecules")
         with pytest.raises(NotFound, match="molecules"):
@@ -181,6 +195,16 @@ class Publish(Places):
             replace(molecules, rows=[*rows[:-2], rows[-1], rows[-2]]),
         ]
         assert len({each.publish(store, "molecules").generation for each in variants}) == len(variants)
+
+    def test_id_depends_on_the_big_graph(self, store: Store, nodes: Any) -> None:
+        manifest = nodes.publish(store, "nodes")
+        others = replace(nodes, linked=nodes.linked[1:])
+        assert others.publish(store, "nodes").generation != manifest.generation
+        store.delete("nodes", manifest.generation)
+        with store.open("nodes") as generation:
+            links = generation.links()
+            assert links is not None
+            assert links.indptr.tolist() == [0, 1, 2, 4, 6, 8]
 
     def test_id_does_not_depend_on_inputs_or_times(self, store: Store, molecules: Any) -> None:
         given = molecules.provenance()

@@ -23,7 +23,7 @@ from graphkin.store.embedded.database import DATABASE_ERRORS, tells_damage
 from graphkin.store.files import disk
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Of older ones, all from `UNSEALED_VERSION` on are read as they are; the first change makes them this one."""
 UNSEALED_VERSION = 2
 
@@ -218,6 +218,21 @@ class Catalog:
     def live(self, collection: str) -> set[str]:
         """The generations of a collection that must have files."""
         return {g for c in self.collections() if c.name == collection for g in c.generations}
+
+    def folders(self, collection: str) -> set[str]:
+        """Those from which the generations of a collection are read."""
+        manifests = (self.manifest(collection, generation) for generation in self.live(collection))
+        return {fragment.folder for manifest in manifests for fragment in manifest.fragments}
+
+    def rewrite(self, collection: str, manifest: Manifest) -> None:
+        """One transaction: from now on a generation is read from the fragments that this manifest of it says."""
+        text = manifest.model_dump_json()
+        with self._change() as database:
+            database.execute(
+                "UPDATE generations SET manifest = ?, digest = ? WHERE collection = ? AND generation = ?",
+                (text, _sha256(text), collection, manifest.generation),
+            )
+            self._make_current(database, collection, manifest.kind, manifest.generation)
 
     def publish(self, collection: str, manifest: Manifest) -> None:
         """One transaction: the row that makes a generation exist and current."""

@@ -1,7 +1,8 @@
 """Writing one generation of the embedded store."""
 
 import shutil
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,22 +15,34 @@ from filelock import BaseFileLock
 from numpy.typing import DTypeLike, NDArray
 
 from graphkin.protocol.errors import StoreError
-from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.protocol.manifest import Fragment, Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.items import ItemWriter
+from graphkin.store.embedded.whole import DROPPED, INDEX, LINKS
 from graphkin.store.files import ArrayWriter, disk, settle, sha256_at, write_array
 from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.records import Edges, Int32, Links, UInt64
 
 COLLECTIONS = "collections"
-INDEX = "index."
 _EDGE_PARTS = (("source", np.int32), ("target", np.int32), ("similarity", np.float32))
 
 
-class EmbeddedDraft(Draft):
-    """A folder beside the generations, renamed to its content hash when it is whole."""
+def sweep(folder: Path, catalog: Catalog) -> None:
+    """Remove all in the folder of a collection that no published generation is read from: drafts, folders whose catalog
+    row was never written, fragments of what was deleted or written anew."""
+    used = catalog.folders(folder.name)
+    for entry in folder.iterdir() if folder.is_dir() else ():
+        if entry.name not in used:
+            shutil.rmtree(entry)
+
+
+class FolderDraft(Draft):
+    """A folder beside the generations, which becomes a fragment when it is whole."""
+
+    earlier: Sequence[Fragment] = ()
+    """The fragments that this one comes after."""
 
     def __init__(self, collection: str, store: Path, catalog: Catalog, lock: BaseFileLock) -> None:
         self.workspace = store / "work" / collection
@@ -37,30 +50,97 @@ class EmbeddedDraft(Draft):
         self._catalog = catalog
         self._lock = lock
         self._folder = store / COLLECTIONS / collection / f"draft-{token_hex(8)}"
-        self._blocks = BlockTree()
-        self._counted = 0
         self._open = True
         self._closers: list[Callable[[], None]] = []
         try:
             with disk(self._folder):
-                self._sweep()
+                sweep(self._folder.parent, catalog)
                 self._folder.mkdir(parents=True)
-                self._items = ItemWriter(self._folder)
-                self._closers.append(self._items.close)
-                self._edges = [self._writer(f"spool.{part}.npy", dtype) for part, dtype in _EDGE_PARTS]
+                self._begin()
         except BaseException:
             self.discard()
             raise
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Open what is written to."""
+
+    @abstractmethod
+    def _blocks(self, provenance: Provenance) -> Sequence[bytes]:
+        """The hashes of the blocks of the whole item table."""
+
+    @abstractmethod
+    def _finish_files(self, provenance: Provenance) -> int:
+        """Complete all files; gives how many edges they add."""
+
+    def publish(self, provenance: Provenance) -> Manifest:
+        if not self._open:
+            raise StoreError("this draft is already published or discarded")
+        generation = generation_id(provenance, self._blocks(provenance))
+        published = generation in self._catalog.live(self._collection)
+        if published:
+            manifest = self._catalog.manifest(self._collection, generation)
+            with disk(self._folder):
+                if len(manifest.fragments) > 1 and not self.earlier:
+                    whole = [self._settled(provenance, generation)]
+                    manifest = manifest.model_copy(update={"fragments": whole})
+                    self._catalog.rewrite(self._collection, manifest)
+                else:
+                    self._catalog.make_current(self._collection, manifest)
+        else:
+            with disk(self._folder):
+                manifest = Manifest(
+                    **provenance.model_dump(),
+                    generation=generation,
+                    format=2,
+                    published_at=datetime.now(UTC).isoformat(timespec="seconds"),
+                    fragments=[*self.earlier, self._settled(provenance, generation)],
+                )
+                self._catalog.publish(self._collection, manifest)
+        self.discard()
+        return manifest
+
+    def _settled(self, provenance: Provenance, generation: str) -> Fragment:
+        """This folder, whole, and under a name that no other fragment has."""
+        edges = self._finish_files(provenance)
+        files = {path.name: sha256_at(path) for path in sorted(self._folder.iterdir())}
+        place = self._folder.with_name(generation)
+        if place.exists():
+            place = self._folder.with_name(f"{generation}-{token_hex(4)}")
+        settle(self._folder, place)
+        return Fragment(
+            folder=place.name,
+            items=provenance.counts.kept - sum(each.items for each in self.earlier),
+            rejected=provenance.counts.rejected - sum(each.rejected for each in self.earlier),
+            edges=edges,
+            properties=sorted(provenance.properties),
+            files=files,
+        )
+
+    def discard(self) -> None:
+        if not self._open:
+            return
+        self._open = False
+        for close in self._closers:
+            with suppress(OSError):  # the disk may be full; what was buffered is thrown away anyway
+                close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        with suppress(OSError, StoreError):  # a failing disk may not tell what is published; the next draft sweeps
+            sweep(self._folder.parent, self._catalog)
+        self._lock.release()
+
+
+class EmbeddedDraft(FolderDraft):
+    """A fragment that is a generation by itself."""
+
+    def _begin(self) -> None:
+        self._tree = BlockTree()
+        self._counted = 0
         self._words: ArrayWriter | None = None
         self._popcounts: ArrayWriter | None = None
-
-    def _sweep(self) -> None:
-        """Remove all that is not published: drafts, and generations whose catalog row was never written."""
-        folder = self._folder.parent
-        live = self._catalog.live(self._collection)
-        for entry in folder.iterdir() if folder.is_dir() else ():
-            if entry.name not in live:
-                shutil.rmtree(entry)
+        self._items = ItemWriter(self._folder)
+        self._closers.append(self._items.close)
+        self._edges = [self._writer(f"spool.{part}.npy", dtype) for part, dtype in _EDGE_PARTS]
 
     def _writer(self, name: str, dtype: DTypeLike, width: int | None = None) -> ArrayWriter:
         writer = ArrayWriter(self._folder / name, dtype, width)
@@ -73,7 +153,7 @@ class EmbeddedDraft(Draft):
     def append_items(self, items: pa.RecordBatch) -> None:
         with disk(self._folder):
             self._items.append(items)
-        self._blocks.update(items)
+        self._tree.update(items)
         self._counted += items.num_rows
 
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
@@ -94,15 +174,16 @@ class EmbeddedDraft(Draft):
                 writer.append(array)
 
     def write_dropped(self, dropped: Int32) -> None:
-        self._write("dropped.npy", dropped)
+        self._write(DROPPED, dropped)
 
     def write_forest(self, forest: Edges) -> None:
         for part in ("source", "target", "similarity"):
             self._write(f"forest.{part}.npy", getattr(forest, part))
 
     def write_links(self, links: Links) -> None:
-        self._write("links.indptr.npy", links.indptr)
-        self._write("links.indices.npy", links.indices)
+        indptr, indices = LINKS
+        self._write(indptr, links.indptr)
+        self._write(indices, links.indices)
 
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         for name, array in arrays.items():
@@ -112,30 +193,10 @@ class EmbeddedDraft(Draft):
         with disk(self._folder):
             write_array(self._folder / name, array)
 
-    def publish(self, provenance: Provenance) -> Manifest:
-        if not self._open:
-            raise StoreError("this draft is already published or discarded")
-        generation = generation_id(provenance, self._blocks.blocks)
-        if generation in self._catalog.live(self._collection):
-            manifest = self._catalog.manifest(self._collection, generation)
-            with disk(self._folder):
-                self._catalog.make_current(self._collection, manifest)
-        else:
-            with disk(self._folder):
-                self._finish_files()
-                manifest = Manifest(
-                    **provenance.model_dump(),
-                    generation=generation,
-                    format=2,
-                    published_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                    files={path.name: sha256_at(path) for path in sorted(self._folder.iterdir())},
-                )
-                settle(self._folder, self._folder.parent / generation)
-                self._catalog.publish(self._collection, manifest)
-        self.discard()
-        return manifest
+    def _blocks(self, provenance: Provenance) -> Sequence[bytes]:  # noqa: ARG002
+        return self._tree.blocks
 
-    def _finish_files(self) -> None:
+    def _finish_files(self, provenance: Provenance) -> int:  # noqa: ARG002
         self._items.finish()
         if self._words is None:
             self.append_fingerprints(np.empty((self._counted, 0), np.uint64))
@@ -150,15 +211,4 @@ class EmbeddedDraft(Draft):
         self._write("indptr.npy", graph.indptr)
         self._write("indices.npy", graph.indices)
         self._write("similarity.npy", graph.similarity)
-
-    def discard(self) -> None:
-        if not self._open:
-            return
-        self._open = False
-        for close in self._closers:
-            with suppress(OSError):  # the disk may be full; what was buffered is thrown away anyway
-                close()
-        shutil.rmtree(self._folder, ignore_errors=True)
-        with suppress(OSError, StoreError):  # a failing disk may not tell what is published; the next draft sweeps
-            self._sweep()
-        self._lock.release()
+        return graph.edges

@@ -1,7 +1,8 @@
 """Reading one published generation of the embedded store."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +12,20 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Damage, StoreDamaged
 from graphkin.protocol.manifest import Manifest
-from graphkin.store import csr, traverse
-from graphkin.store.base import Field, Generation, Neighbors, Subgraph, rounded
-from graphkin.store.base import Path as GraphPath
-from graphkin.store.embedded.draft import INDEX
+from graphkin.store import csr
+from graphkin.store.base import Field
+from graphkin.store.embedded.fragment import FragmentFiles
+from graphkin.store.embedded.increment import IncrementFragment
 from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.embedded.items import ItemReader
 from graphkin.store.embedded.legacy import LegacyItems
-from graphkin.store.files import map_array
+from graphkin.store.embedded.whole import LINKS, WholeFragment
 from graphkin.store.identity import links_digest
+from graphkin.store.mapped import MappedGeneration
 from graphkin.store.records import Edges, Fingerprints, Graph, Int32, Links
 
-_GRAPH = ("indptr.npy", "indices.npy", "similarity.npy")
-_FINGERPRINTS = ("fingerprints.npy", "popcounts.npy")
-_FOREST = ("forest.source.npy", "forest.target.npy", "forest.similarity.npy")
-_DROPPED = "dropped.npy"
-_LINKS = ("links.indptr.npy", "links.indices.npy")
 
-
-class EmbeddedGeneration(Generation):
+class EmbeddedGeneration(MappedGeneration):
     """Memory-mapped arrays and a read-only SQLite file, all opened at once and each checked when it is first used.
 
     Sizes and types are checked at opening. What is then read of a file is what was published: `CheckedFiles` has
@@ -39,105 +35,63 @@ class EmbeddedGeneration(Generation):
     local = True
 
     def __init__(self, collection: str, manifest: Manifest, folder: Path) -> None:
+        """`folder`: that of the collection."""
         self.collection = collection
         self.manifest = manifest
         self._files = CheckedFiles(collection, manifest, folder)
         try:
-            self._arrays = {name: self._mapped(name) for name in self._files if name.endswith(".npy")}
-            self._items = self._item_reader(folder)
-            self._require_layout()
+            first, *later = (FragmentFiles(self._files, fragment, folder) for fragment in manifest.fragments)
+            self._whole = WholeFragment(first, manifest)
+            before = accumulate(fragment.items for fragment in manifest.fragments)
+            self._later = [
+                IncrementFragment(files, items, self._whole.width) for files, items in zip(later, before, strict=False)
+            ]
+            self._items = (
+                LegacyItems(first, manifest) if manifest.format == 1 else ItemReader(first, self._later, manifest)
+            )
+            first.require_names(self._items.files)
         except BaseException:
             self._files.close()
             raise
 
-    def _item_reader(self, folder: Path) -> ItemReader | LegacyItems:
-        if self.manifest.format == 1:
-            return LegacyItems(self._files, folder, self.manifest)
-        return ItemReader(self._files, self._arrays, self.manifest)
-
-    def _mapped(self, name: str) -> NDArray[Any]:
-        try:
-            return map_array(self._files[name])
-        except ValueError as error:
-            raise self._files.damaged(name, str(error)) from error
-
-    def _require_layout(self) -> None:
-        """Raises `StoreDamaged` unless all files are there and every array has its type and shape."""
-        links = () if self.manifest.links is None else _LINKS
-        for name in (*self._items.files, *_GRAPH, *_FINGERPRINTS, *_FOREST, *links):
-            if name not in self.manifest.files:
-                raise self._files.damaged(name, "the manifest does not name it")
-        for name, (dtype, *shape) in self._layout().items():
-            array = self._arrays.get(name)
-            if array is not None and (array.dtype != dtype or array.shape != tuple(shape)):
-                raise self._files.damaged(name, f"{array.dtype} {array.shape} does not fit the manifest")
-
-    def _layout(self) -> dict[str, tuple[Any, ...]]:
-        """Type and shape by file. Only forest and links tell how long they are, and the fingerprints how wide."""
-        items, ends = self.size, 2 * self.manifest.edges
-        words, joined = self._arrays["fingerprints.npy"], self._arrays["forest.source.npy"].size
-        indptr, indices = _LINKS
-        linked = self._arrays[indices].size if indices in self._arrays else 0
-        return {
-            "indptr.npy": (np.int64, items + 1),
-            "indices.npy": (np.int32, ends),
-            "similarity.npy": (np.float32, ends),
-            "fingerprints.npy": (np.uint64, items, words.shape[1] if words.ndim == 2 else 0),
-            "popcounts.npy": (np.int32, items),
-            "forest.source.npy": (np.int32, joined),
-            "forest.target.npy": (np.int32, joined),
-            "forest.similarity.npy": (np.float32, joined),
-            _DROPPED: (np.int32, items),
-            indptr: (np.int64, items + 1),
-            indices: (np.int32, linked),
-        }
-
-    def _checked(self, *names: str) -> list[NDArray[Any]]:
-        self._files.require(*names)
-        return [self._arrays[name] for name in names]
-
     @cached_property
     def _graph(self) -> Graph:
-        graph = Graph(*self._checked(*_GRAPH))
+        if not self._later:
+            return self._whole.graph
+        change = csr.in_turn([each.read.edges for each in self._later])
+        graph = csr.changed(self._whole.graph, self.size, change)
         flaw = csr.flaw(graph)
         if flaw is not None:
-            raise self._files.damaged(f"{flaw[0]}.npy", flaw[1])
+            raise self._later[-1].damaged(f"of the graph that comes of it, {flaw[0]}: {flaw[1]}")
         return graph
 
     @cached_property
-    def _fingerprints(self) -> Fingerprints:
-        return Fingerprints(*self._checked(*_FINGERPRINTS))
-
-    @cached_property
     def _forest(self) -> Edges:
-        forest = Edges(*self._checked(*_FOREST))
-        flaw = csr.forest_flaw(forest, self.size)
-        if flaw is not None:
-            raise self._files.damaged(f"forest.{flaw[0]}.npy", flaw[1])
-        return forest
+        if not self._later:
+            return self._whole.forest
+        change = csr.in_turn([each.read.forest for each in self._later])
+        return csr.most_similar_first(csr.left(self._whole.forest, change))
 
     @cached_property
     def _dropped(self) -> Int32 | None:
-        if _DROPPED not in self._arrays:
-            return None
-        (dropped,) = self._checked(_DROPPED)
-        if (dropped < 0).any():
-            raise self._files.damaged(_DROPPED, "it holds negative counts")
+        if not self._later or self._whole.dropped is None:
+            return self._whole.dropped
+        dropped = np.zeros(self.size, np.int32)
+        dropped[: len(self._whole.dropped)] = self._whole.dropped
+        for each in self._later:
+            dropped[each.read.ids] = each.read.dropped
         return dropped
 
     @cached_property
-    def _links(self) -> Links:
-        links = Links(*self._checked(*_LINKS))
-        flaw = csr.links_flaw(links)
-        if flaw is not None:
-            raise self._files.damaged(f"links.{flaw[0]}.npy", flaw[1])
-        return links
+    def _fingerprints(self) -> Fingerprints:
+        if not self._later:
+            return self._whole.fingerprints
+        words = np.concatenate([self._whole.fingerprints.words, *(each.read.words for each in self._later)])
+        return Fingerprints(words, np.bitwise_count(words).sum(axis=1, dtype=np.int32))
 
-    @cached_property
-    def _index(self) -> dict[str, NDArray[Any]]:
-        names = [name for name in self._arrays if name.startswith(INDEX)]
-        plain = (name.removeprefix(INDEX).removesuffix(".npy") for name in names)
-        return dict(zip(plain, self._checked(*names), strict=True))
+    @property
+    def file_bytes(self) -> int:
+        return self._files.bytes
 
     @property
     def damage(self) -> Damage | None:
@@ -175,44 +129,27 @@ class EmbeddedGeneration(Generation):
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
         return self._items.rejections(begin)
 
-    def neighbors(
-        self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None
-    ) -> Neighbors:
-        self._require(id)
-        return traverse.neighbors(self._graph, id, rounded(min_similarity), offset, limit)
-
-    def subgraph(
-        self, id: int, hops: int, max_items: int, max_edges: int, min_similarity: float | None = None
-    ) -> Subgraph:
-        self._require(id)
-        return traverse.subgraph(
-            partial(csr.rows, self._graph), id, hops, max_items, max_edges, rounded(min_similarity)
-        )
-
-    def path(self, source: int, target: int, max_hops: int, min_similarity: float | None = None) -> GraphPath | None:
-        self._require(source, target)
-        return traverse.path(self._graph, source, target, max_hops, rounded(min_similarity))
-
-    def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
-        if ids is None:
-            return csr.edge_blocks(self._graph, rounded(min_similarity))
-        self._require(*ids.tolist())
-        return iter([csr.edges_among(self._graph, ids, rounded(min_similarity))])
-
     def graph(self) -> Graph:
         return self._graph
 
     def forest(self) -> Edges:
         return self._forest
 
+    def dropped(self) -> Int32 | None:
+        return self._dropped
+
     def links(self) -> Links | None:
-        return None if self.manifest.links is None else self._links
+        return None if self.manifest.links is None else self._whole.links
 
     def fingerprints(self) -> Fingerprints:
         return self._fingerprints
 
     def index(self) -> dict[str, NDArray[Any]]:
-        return self._index
+        return self._whole.index
+
+    @property
+    def indexed(self) -> int:
+        return self.manifest.fragments[0].items
 
     def check(self) -> list[str]:
         problems = self._files.problems()
@@ -228,7 +165,7 @@ class EmbeddedGeneration(Generation):
         _ = self._graph, self._forest, self._dropped
         links = self.links()
         if links is not None and links_digest(links) != self.manifest.links:
-            return [f"{_LINKS[1]}: its digest differs from the manifest's"]
+            return [f"{LINKS[1]}: its digest differs from the manifest's"]
         if self.identity() != self.id:
             return [f"{self._items.files[0]}: the content hash of its items differs from the generation id"]
         return []

@@ -1,6 +1,7 @@
 """The files of one generation, each of them read whole and compared with the manifest before it is first used."""
 
 import errno
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +10,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from graphkin.protocol.errors import Damage, StoreDamaged, StoreError
-from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.manifest import Fragment, Manifest
 from graphkin.store.files import sha256
 
 _OURS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # what fails in this process, and says nothing about a file
@@ -20,19 +21,35 @@ class CheckedFiles:
 
     A file is read once, by whoever needs it first (`require`); others that need it meanwhile wait. What was found
     damaged stays so. `damage` is what was found first, None as long as nothing was.
+    A file is called by its name, and where a generation is read from several fragments by its folder too: `called`.
     Raises `StoreDamaged` for a file that is missing or cannot be read.
     """
 
     def __init__(self, collection: str, manifest: Manifest, folder: Path) -> None:
         self.damage: Damage | None = None
         self._collection = collection
-        self._manifest = manifest
-        self._folder = folder
-        self._reading = {name: threading.Lock() for name in manifest.files}
+        self._generation = manifest.generation
+        self._alone = len(manifest.fragments) == 1
+        self._paths: dict[str, Path] = {}
+        self._digests: dict[str, str] = {}
+        for fragment in manifest.fragments:
+            for name, digest in fragment.files.items():
+                self._paths[self.called(fragment, name)] = folder / fragment.folder / name
+                self._digests[self.called(fragment, name)] = digest
+        self._reading = {name: threading.Lock() for name in self._paths}
         self._problems: dict[str, str | None] = {}  # by file, of those that were read
         with ExitStack() as opened:
-            self._files = {name: opened.enter_context(self._opened(name)) for name in manifest.files}
+            self._files = {name: opened.enter_context(self._opened(name)) for name in self._paths}
             self.close = opened.pop_all().close
+
+    @property
+    def bytes(self) -> int:
+        """Size of all of them."""
+        return sum(os.fstat(file.fileno()).st_size for file in self._files.values())
+
+    def called(self, fragment: Fragment, name: str) -> str:
+        """What a file of a fragment is called here."""
+        return name if self._alone else f"{fragment.folder}/{name}"
 
     def __getitem__(self, name: str) -> BufferedReader:
         """An open file, to map."""
@@ -74,14 +91,14 @@ class CheckedFiles:
 
     def damaged(self, name: str, problem: str) -> StoreDamaged:
         """The error that says so. It is remembered."""
-        damage = Damage(name, problem, self._collection, self._manifest.generation)
+        damage = Damage(name, problem, self._collection, self._generation)
         self._problems[name] = problem
         self.damage = self.damage or damage
         return StoreDamaged(damage)
 
     def _opened(self, name: str) -> BufferedReader:
         try:
-            return (self._folder / name).open("rb")
+            return self._paths[name].open("rb")
         except FileNotFoundError as error:
             raise self.damaged(name, "it is missing") from error
         except OSError as error:
@@ -89,13 +106,13 @@ class CheckedFiles:
 
     def _compared(self, name: str) -> str | None:
         try:
-            differs = sha256(self._files[name]) != self._manifest.files[name]
+            differs = sha256(self._files[name]) != self._digests[name]
         except OSError as error:
             return _unreadable(error)
         return "its SHA-256 differs from the manifest's" if differs else None
 
     def _lost(self, name: str) -> str | None:
-        return None if (self._folder / name).is_file() else "it is missing"
+        return None if self._paths[name].is_file() else "it is missing"
 
 
 def _unreadable(error: OSError) -> str:

@@ -2,21 +2,22 @@
 by which items are found."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.store.base import Field
-from graphkin.store.columns import ID, ITEM_SCHEMA, item_schema
-from graphkin.store.embedded.integrity import CheckedFiles
-from graphkin.store.embedded.tables import TableWriter, map_table, narrowed
+from graphkin.store.columns import ID, ITEM_SCHEMA, item_schema, recast, titles
+from graphkin.store.embedded.fragment import FragmentFiles
+from graphkin.store.embedded.increment import IncrementFragment
+from graphkin.store.embedded.tables import TableWriter, narrowed, widened
 from graphkin.store.files import write_array
 from graphkin.store.records import REJECTION_SCHEMA, Int32
 
@@ -47,9 +48,7 @@ class ItemWriter:
         items = self._items.finish(ITEM_SCHEMA)
         self._rejections.finish(REJECTION_SCHEMA)
         for column, file in FOUND_BY.values():
-            texts = _texts(items, column)
-            order = pc.sort_indices(texts).to_numpy()[: len(texts) - texts.null_count]  # nulls are last
-            write_array(self._folder / file, order.astype(np.int32))
+            write_array(self._folder / file, _sorted_places(_texts(items, column)))
 
     def close(self) -> None:
         self._items.close()
@@ -57,22 +56,32 @@ class ItemWriter:
 
 
 class ItemReader:
-    """Reads them as they are mapped, each file checked when it is first used.
+    """Reads them as they are mapped, each file checked when it is first used. Of a generation that has grown, the table
+    is put together when it is first used, and so stays in memory.
 
     Raises `StoreDamaged` for one that is not what was written, or does not fit the manifest.
     """
 
     files = (ITEMS, REJECTIONS, *(file for _, file in FOUND_BY.values()))
 
-    def __init__(self, files: CheckedFiles, arrays: Mapping[str, NDArray[Any]], manifest: Manifest) -> None:
-        self._files = files
-        self._arrays = arrays
+    def __init__(self, first: FragmentFiles, later: Sequence[IncrementFragment], manifest: Manifest) -> None:
+        self._first = first
+        self._later = later
         self._manifest = manifest
-        self._orders: dict[Field, Int32] = {}
+        self._found_by: dict[Field, list[_Sorted]] = {}
+
+    @cached_property
+    def _first_items(self) -> pa.RecordBatch:
+        called = titles(self._first.fragment.properties).values()
+        return self._first.table(ITEMS, [*ITEM_SCHEMA.names, *called], self._first.fragment.items)
 
     @cached_property
     def _items(self) -> pa.RecordBatch:
-        return self._table(ITEMS, item_schema(self._manifest).names, self._manifest.counts.kept)
+        if not self._later:
+            return self._first_items
+        parts = [(self._first.fragment.properties, self._first_items)]
+        parts += [(each.fragment.properties, each.read.items) for each in self._later]
+        return grown(parts, [each.read.names for each in self._later], self._manifest)
 
     @cached_property
     def _columns(self) -> list[pa.Array]:
@@ -80,27 +89,8 @@ class ItemReader:
 
     @cached_property
     def _rejections(self) -> pa.RecordBatch:
-        return self._table(REJECTIONS, REJECTION_SCHEMA.names, self._manifest.counts.rejected)
-
-    def _table(self, name: str, columns: Sequence[str], rows: int) -> pa.RecordBatch:
-        self._files.require(name)
-        try:
-            table = map_table(self._files[name])
-        except ValueError as error:
-            raise self._files.damaged(name, str(error)) from error
-        if table.schema.names != list(columns) or table.num_rows != rows:
-            raise self._files.damaged(name, "its columns and rows are not those that the manifest says")
-        return table
-
-    def _order(self, field: Field) -> Int32:
-        if field not in self._orders:
-            column, name = FOUND_BY[field]
-            self._files.require(name)
-            order, places = self._arrays[name], len(_texts(self._items, column))
-            if order.dtype != np.int32 or not ((order >= 0) & (order < places)).all():
-                raise self._files.damaged(name, "it names texts that there are not")
-            self._orders[field] = order
-        return self._orders[field]
+        first = self._first.table(REJECTIONS, REJECTION_SCHEMA.names, self._first.fragment.rejected)
+        return pa.concat_batches([first, *(each.read.rejections for each in self._later)]) if self._later else first
 
     def columns(self, names: Sequence[str], ids: range) -> Iterator[pa.RecordBatch]:
         stored = self._stored(names)
@@ -121,15 +111,19 @@ class ItemReader:
         return self._items.select([name for name in names if name != ID.name])
 
     def find(self, field: Field, value: str, after: int, limit: int) -> list[int]:
-        column, _ = FOUND_BY[field]
-        order, texts = self._order(field), _texts(self._items, column)
-
-        def text(place: int) -> str:
-            return str(texts[int(place)].as_py())
-
-        places = order[bisect_left(order, value, key=text) : bisect_right(order, value, key=text)]
-        ids = _owners(self._items[column], places)
+        ids = np.unique(np.concatenate([texts.owners_of(value) for texts in self._sorted(field)]))
         return ids[ids > after][:limit].tolist()
+
+    def _sorted(self, field: Field) -> "list[_Sorted]":
+        """The texts of the first fragment, in the order that a file says, and all that came later."""
+        if field not in self._found_by:
+            column, name = FOUND_BY[field]
+            (order,), items = self._first.checked(name), self._first_items
+            if order.dtype != np.int32 or not ((order >= 0) & (order < len(_texts(items, column)))).all():
+                raise self._first.damaged(name, "it names texts that there are not")
+            later = [_Sorted.later(self._later, column)] if self._later else []
+            self._found_by[field] = [_Sorted(_texts(items, column), order, partial(_owners, items[column])), *later]
+        return self._found_by[field]
 
     def rejections(self, begin: int) -> Iterator[pa.RecordBatch]:
         for start in range(begin, self._rejections.num_rows, _PAGE):
@@ -137,6 +131,66 @@ class ItemReader:
 
     def close(self) -> None:
         """The files are the generation's."""
+
+
+def grown(
+    parts: Sequence[tuple[Sequence[str], pa.RecordBatch]], added_names: Sequence[pa.RecordBatch], provenance: Provenance
+) -> pa.RecordBatch:
+    """One item table of several, each with the properties that it has, one after the other; `added_names`
+    (`ADDED_NAMES`): those that came, in turn."""
+    schema = widened(item_schema(provenance))
+    items = pa.concat_batches([recast(part, own, provenance.properties, schema) for own, part in parts])
+    names, added = items["names"], pa.concat_batches(added_names)
+    lengths, owners = np.asarray(names.value_lengths()), _repeated(added)
+    ends, by_owner = np.cumsum(lengths), np.argsort(owners, kind="stable")
+    texts = pa.concat_arrays([names.flatten(), added["names"].flatten()])
+    order = np.insert(np.arange(ends[-1]), ends[owners[by_owner]], ends[-1] + by_owner)
+    offsets = np.append(0, np.cumsum(lengths + np.bincount(owners, minlength=len(lengths))))
+    longer = pa.LargeListArray.from_arrays(pa.array(offsets), texts.take(pa.array(order)))
+    place = schema.get_field_index("names")
+    return items.set_column(place, schema.field(place), longer)
+
+
+def _repeated(added: pa.RecordBatch) -> Int32:
+    """(names,) whose each of some added names is."""
+    return np.repeat(added["id"].to_numpy(), np.asarray(added["names"].value_lengths()))
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """Texts by which items are found. order: where each is, by text; owners: whose those at some places are."""
+
+    texts: pa.Array
+    order: Int32
+    owners: Callable[[Int32], Int32]
+
+    @classmethod
+    def later(cls, fragments: Sequence[IncrementFragment], column: str) -> Self:
+        """Of the fragments after the first."""
+        texts, owners = [], []
+        for each in fragments:
+            own = each.read.items[column]
+            texts.append(_texts(each.read.items, column))
+            owners.append(_owners(own, np.arange(len(texts[-1]), dtype=np.int32)) + np.int32(each.before))
+            if column == "names":
+                texts.append(each.read.names["names"].flatten())
+                owners.append(_repeated(each.read.names))
+        all_texts, all_owners = pa.concat_arrays(texts), np.concatenate(owners)
+        return cls(all_texts, _sorted_places(all_texts), all_owners.take)
+
+    def owners_of(self, value: str) -> Int32:
+        """The items with this text."""
+        first, last = (each(self.order, value, key=self._text) for each in (bisect_left, bisect_right))
+        return self.owners(self.order[first:last])
+
+    def _text(self, place: int) -> str:
+        return str(self.texts[int(place)].as_py())
+
+
+def _sorted_places(texts: pa.Array) -> Int32:
+    """Where each text is, by text; nulls are left out."""
+    order = pc.sort_indices(texts).to_numpy()[: len(texts) - texts.null_count]  # nulls are last
+    return order.astype(np.int32)
 
 
 def _with_ids(stored: pa.RecordBatch, names: Sequence[str], ids: Int32) -> pa.RecordBatch:

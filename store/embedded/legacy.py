@@ -4,7 +4,6 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Field
 from graphkin.store.columns import item_schema
 from graphkin.store.embedded.database import DATABASE_ERRORS, tells_damage
-from graphkin.store.embedded.integrity import CheckedFiles
+from graphkin.store.embedded.fragment import FragmentFiles
 from graphkin.store.legacy import LEGACY_SCHEMA, as_columns, legacy_id
 from graphkin.store.records import REJECTION_SCHEMA, Int32
 
@@ -33,8 +32,8 @@ class LegacyItems:
 
     files = (_ITEMS,)
 
-    def __init__(self, files: CheckedFiles, folder: Path, manifest: Manifest) -> None:
-        self._path = folder / _ITEMS
+    def __init__(self, files: FragmentFiles, manifest: Manifest) -> None:
+        self._path = files.folder / _ITEMS
         self._files = files
         self._manifest = manifest
         self._lock = threading.Lock()

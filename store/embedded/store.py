@@ -1,17 +1,18 @@
 """The embedded store: a folder that needs no server. Linux and macOS, local file systems."""
 
-import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from graphkin.protocol.errors import Damage, NotFound, StoreBusy, StoreDamaged, StoreError, StoreFormat
+from graphkin.protocol.errors import Conflict, Damage, NotFound, StoreBusy, StoreDamaged, StoreError, StoreFormat
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.values import Kind
-from graphkin.store.base import Collection, Draft, Generation, Store
+from graphkin.store.base import Collection, Draft, Generation, Growth, Store
 from graphkin.store.embedded.catalog import Catalog
-from graphkin.store.embedded.draft import COLLECTIONS, EmbeddedDraft
+from graphkin.store.embedded.draft import COLLECTIONS, EmbeddedDraft, sweep
 from graphkin.store.embedded.generation import EmbeddedGeneration
+from graphkin.store.embedded.growth import EmbeddedGrowth
 from graphkin.store.files import disk
 
 _CATALOG = "catalog.sqlite"
@@ -71,11 +72,14 @@ class EmbeddedStore(Store):
 
     def open(self, collection: str, generation: str | None = None) -> Generation:
         manifest = self.manifest(collection, generation)
-        try:
-            return EmbeddedGeneration(collection, manifest, self._collections / collection / manifest.generation)
-        except StoreError:
-            self._catalog.manifest(collection, manifest.generation)  # deleted meanwhile: says so
-            raise
+        while True:
+            try:
+                return EmbeddedGeneration(collection, manifest, self._collections / collection)
+            except StoreError:
+                now = self._catalog.manifest(collection, manifest.generation)  # deleted meanwhile: says so
+                if now == manifest:
+                    raise
+                manifest = now  # it is read from other fragments meanwhile
 
     def draft(self, collection: str, kind: Kind) -> Draft:
         self._require_writable(collection, kind)
@@ -86,6 +90,30 @@ class EmbeddedStore(Store):
             lock.release()
             raise
         return EmbeddedDraft(collection, self._folder, self._catalog, lock)
+
+    def growth(self, collection: str) -> Growth:
+        self.collection(collection)  # before a lock is made for what does not exist
+        lock = self._writer(collection)
+        try:
+            base = self.open(collection)
+            self._require_growing(base)
+        except BaseException:
+            lock.release()
+            raise
+        return EmbeddedGrowth(base, collection, self._folder, self._catalog, lock)
+
+    @staticmethod
+    def _require_growing(base: Generation) -> None:
+        """Raises `Conflict`, and lets go of it, unless a generation can be grown."""
+        manifest = base.manifest
+        if manifest.format == 1 or manifest.links is not None:
+            base.close()
+            raise Conflict(
+                "this generation cannot be grown",
+                given=f"format {manifest.format}" if manifest.links is None else "nodes of a big graph",
+                expected="items that do not depend on each other, in the format of today",
+                hint="ingest all files again",
+            )
 
     def _writer(self, collection: str) -> FileLock:
         lock = FileLock(self._locks / collection, timeout=0)
@@ -107,7 +135,8 @@ class EmbeddedStore(Store):
         lock = self._writer(collection)
         try:
             self._catalog.delete(collection, generation)
-            shutil.rmtree(self._collections / collection / generation, ignore_errors=True)
+            with suppress(OSError, StoreError):  # the row is gone: what is left behind the next writer sweeps
+                sweep(self._collections / collection, self._catalog)
         finally:
             lock.release()
 

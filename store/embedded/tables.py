@@ -29,9 +29,8 @@ class TableWriter:
         self.close()
         with pa.memory_map(str(self._spool)) as spool:
             table = pa.ipc.open_stream(spool).read_all()
-            wide = pa.schema([each.with_type(_widened(each.type)) for each in table.schema])
-            whole = pa.concat_batches(table.cast(wide).to_batches() or [pa.RecordBatch.from_pylist([], schema=wide)])
-        with self._path.open("wb") as file, pa.ipc.new_file(file, wide) as writer:
+            whole = one_batch(table)
+        with self._path.open("wb") as file, pa.ipc.new_file(file, whole.schema) as writer:
             writer.write_batch(whole)
         self._spool.unlink()
         return whole
@@ -56,6 +55,17 @@ def map_table(file: BufferedReader) -> pa.RecordBatch:
     return batch
 
 
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """All rows in one, texts with offsets of 64 bits: those of a whole column may have more than 2 GB."""
+    wide = widened(table.schema)
+    return pa.concat_batches(table.cast(wide).to_batches() or [pa.RecordBatch.from_pylist([], schema=wide)])
+
+
+def widened(schema: pa.Schema) -> pa.Schema:
+    """The columns of a table on the disk."""
+    return pa.schema([each.with_type(_widened(each.type)) for each in schema])
+
+
 def narrowed(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Some rows as they were appended, texts with offsets of 32 bits."""
     fields = [each.with_type(_narrowed(each.type)) for each in batch.schema]
@@ -65,7 +75,6 @@ def narrowed(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _widened(type: pa.DataType) -> pa.DataType:
-    """With offsets of 64 bits: the texts of a whole column may have more than 2 GB."""
     if pa.types.is_list(type):
         return pa.large_list(_widened(type.value_type))
     if pa.types.is_struct(type):

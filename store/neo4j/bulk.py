@@ -21,15 +21,15 @@ from graphkin.store.base import Generation
 from graphkin.store.columns import ITEM_SCHEMA, item_schema, numbers, texts
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.cypher import Label, digest
-from graphkin.store.neo4j.items import Keys
+from graphkin.store.neo4j.items import Keys, caption
 from graphkin.store.records import Edges, UInt64, shortest
-from graphkin.store.transfer import Stage, dropped_by_item, silent
+from graphkin.store.transfer import Stage, silent
 
 _STORE = "name,version:long,position:long"
 _COLLECTION = ":ID(Collection),name,kind,current"
-_GENERATION = ":ID(Generation),collection,generation,manifest,graph,position:long"
+_GENERATION = ":ID(Generation),collection,generation,manifest,graph,position:long,schema:long"
 _HAS = ":START_ID(Collection),:END_ID(Generation)"
-_ITEM = ":ID(Item),graph,id:long,smiles,structure,digest,inchikey,names:string[],dropped:long,fingerprint:long[]"
+_ITEM = ":ID(Item),graph,id:long,smiles,structure,digest,inchikey,names:string[],name,dropped:long,fingerprint:long[]"
 _NAME = "graph,digest,id:long"
 _REJECTION = "graph,n:long,source,line:long,input,reason"
 _EDGE = ":START_ID(Item),:END_ID(Item),similarity:double"
@@ -131,19 +131,20 @@ def _unused(generation: Generation) -> str:
 
 
 def _write_catalogue(generation: Generation, files: _Files, token: str) -> None:
-    manifest = generation.manifest.model_copy(update={"files": {}})
+    manifest = generation.manifest.model_copy(update={"fragments": []})
     with files.nodes(Label.STORE, _STORE) as write:
         write([["schema"], [cypher.SCHEMA_VERSION], [1]])
     with files.nodes(Label.COLLECTION, _COLLECTION) as write:
         write([[0], [generation.collection], [manifest.kind], [generation.id]])
     with files.nodes(Label.GENERATION, _GENERATION) as write:
-        write([[0], [generation.collection], [generation.id], [manifest.model_dump_json()], [token], [1]])
+        row = [0, generation.collection, generation.id, manifest.model_dump_json(), token, 1, cypher.SCHEMA_VERSION]
+        write([[value] for value in row])
     with files.relationships("HAS", _HAS) as write:
         write([[0], [0]])
 
 
 def _write_items(generation: Generation, files: _Files, token: str, delimiter: str, stage: Stage) -> None:
-    words, dropped = generation.fingerprints().words, dropped_by_item(generation)
+    words, dropped = generation.fingerprints().words, generation.dropped()
     schema = item_schema(generation.manifest)
     own = [name for name in schema.names if name not in ITEM_SCHEMA.names]
     header = _property_header(schema, own)
@@ -158,7 +159,8 @@ def _write_items(generation: Generation, files: _Files, token: str, delimiter: s
             write_item(
                 [
                     *(ids, pa.repeat(token, len(ids)), ids, batch["smiles"], batch["structure"]),
-                    *(_digests(batch["smiles"]), batch["inchikey"], _joined_names(batch, delimiter)),
+                    *(_digests(batch["smiles"]), batch["inchikey"]),
+                    *(_joined_names(batch, delimiter), _shown(batch, generation.manifest.structure)),
                     pa.nulls(len(ids), pa.int64()) if dropped is None else dropped[rows],
                     _joined_words(words[rows], delimiter),
                     *(held for name in own for held in _held(batch[name])),
@@ -211,6 +213,10 @@ def _joined_names(batch: pa.RecordBatch, delimiter: str) -> pa.StringArray:
             hint="`graphkin load` can",
         )
     return joined
+
+
+def _shown(batch: pa.RecordBatch, structure: str) -> list[str]:
+    return list(map(caption, batch["names"].to_pylist(), batch[structure].to_pylist()))
 
 
 def _joined_words(words: UInt64, delimiter: str) -> pa.StringArray:

@@ -37,6 +37,7 @@ class Connection:
 
     def __init__(self, url: str) -> None:
         self.where = url.partition("://")[2].rpartition("@")[2]
+        self._database: str | None = None  # the user's own, whichever that is
         user, password = os.environ.get(USER), os.environ.get(PASSWORD)
         if not user or not password or "@" in url:
             raise InvalidInput(
@@ -73,6 +74,10 @@ class Connection:
         except (Neo4jError, DriverError) as error:
             raise StoreError(f"Neo4j says: {_said(error)}", given=self.where) from error
 
+    def stay(self, database: str) -> None:
+        """Ask for this database by its name from now on, so that the server need not look up whose home it is."""
+        self._database = database
+
     def read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
         """The rows of one statement, read in a transaction that is tried again for a few seconds."""
         (rows,) = self.read_all([statement], **parameters)
@@ -98,7 +103,7 @@ class Connection:
         self, work: Callable[[neo4j.ManagedTransaction], Result], patience: Patience, mode: Literal["READ", "WRITE"]
     ) -> Result:
         end = time.monotonic() + _PATIENCE[patience]
-        with self._server(), self._drivers[patience].session() as session:
+        with self._server(), self._drivers[patience].session(database=self._database) as session:
             execute = session.execute_read if mode == "READ" else session.execute_write
             while True:
                 try:

@@ -11,9 +11,10 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import Kind
 from graphkin.store.identity import content_digest
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 OLDEST_VERSION = 3
-"""Read as it is, and of the newer version once it is written to."""
+"""Read as it is, and of the newer version once it is written to. A generation says in which it was written: `schema`,
+since 5."""
 
 
 class Label(StrEnum):
@@ -78,6 +79,7 @@ def created(statement: str) -> str:
 PRESENT = "SHOW INDEXES YIELD name RETURN collect(name) AS names"
 AWAIT_INDEXES = "UNWIND $names AS name CALL db.awaitIndex(name, 300)"
 
+DATABASE = "CALL db.info() YIELD name RETURN name"
 VERSION = f"OPTIONAL MATCH (s:{Label.STORE} {{name: 'schema'}}) RETURN s.version AS version"
 SET_VERSION = f"MERGE (s:{Label.STORE} {{name: 'schema'}}) ON CREATE SET s.position = 0 SET s.version = $version"
 
@@ -91,7 +93,7 @@ RETURN c.name AS name, c.kind AS kind, c.current AS current, collect(g.generatio
 """
 GENERATION = f"""
 MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}})
-RETURN g.manifest AS manifest, g.graph AS graph, g.deleted_at AS deleted_at
+RETURN g.manifest AS manifest, g.graph AS graph, g.deleted_at AS deleted_at, g.schema AS schema
 """
 
 # Writing a draft
@@ -148,7 +150,7 @@ MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}})
 MATCH (s:{Label.STORE} {{name: 'schema'}})
 SET s.position = s.position + 1
 MERGE (g:{Label.GENERATION} {{collection: $collection, generation: $generation}})
-SET g.manifest = $manifest, g.graph = $graph, g.position = s.position, g.deleted_at = null
+SET g.manifest = $manifest, g.graph = $graph, g.position = s.position, g.deleted_at = null, g.schema = $schema
 MERGE (c:{Label.COLLECTION} {{name: $collection}})
 ON CREATE SET c.kind = $kind
 SET c.current = $generation
@@ -196,7 +198,8 @@ BELONGINGS: dict[str, str] = {Label.NAME: "digest", Label.REJECTION: "n", Label.
 
 # Reading a generation
 
-LIVING = f"RETURN EXISTS {{ (g:{Label.GENERATION}) WHERE g.graph = $graph AND g.deleted_at IS NULL }} AS living"
+_LIVING = f"EXISTS {{ (g:{Label.GENERATION}) WHERE g.graph = $graph AND g.deleted_at IS NULL }} AS living"
+LIVING = f"RETURN {_LIVING}"
 ITEMS = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids
 RETURN i.id AS id, [key IN $keys | i[key]] AS row, COUNT {{ (i)-[:SIMILAR]-() }} AS degree, i.dropped AS dropped
@@ -220,11 +223,21 @@ MATCH (n:{Label.NAME}) WHERE n.graph = $graph AND n.digest = $digest AND n.id > 
 MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id = n.id AND $value IN i.names
 RETURN i.id AS id ORDER BY id LIMIT $limit
 """
+FIND_NAME_IN_ANY_CASE = """
+MATCH (i:{label}) WHERE i.graph = $graph AND i.id > $after AND any(n IN i.names WHERE toLower(n) = toLower($value))
+RETURN i.id AS id ORDER BY id LIMIT $limit
+"""
+NAMES_ABOUT = """
+MATCH (i:{label}) WHERE i.graph = $graph UNWIND i.names AS name
+WITH name, toLower(name) AS lower WHERE lower STARTS WITH $beginning OR lower ENDS WITH $ending
+RETURN name LIMIT $limit
+"""
 NEIGHBORS = """
 MATCH (:{label} {{graph: $graph, id: $id}})-[r:SIMILAR]-(b) WHERE r.similarity >= $threshold
 WITH b.id AS id, r.similarity AS similarity ORDER BY similarity DESC, id
-RETURN collect(id)[$offset..$stop] AS ids, collect(similarity)[$offset..$stop] AS similarity, count(*) AS total
-"""
+WITH collect(id) AS ids, collect(similarity) AS similarity
+RETURN ids[$offset..$stop] AS ids, similarity[$offset..$stop] AS similarity, size(ids) AS total, LIVING
+""".replace("LIVING", _LIVING.replace("{", "{{").replace("}", "}}"))  # told last, so that nothing was read after it
 ROWS = """
 MATCH (a:{label})-[r:SIMILAR]-(b) WHERE a.graph = $graph AND a.id IN $ids AND r.similarity >= $threshold
 RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity

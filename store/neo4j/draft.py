@@ -22,7 +22,7 @@ from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
-from graphkin.store.neo4j.items import Keys
+from graphkin.store.neo4j.items import Keys, caption
 from graphkin.store.neo4j.removal import remove
 from graphkin.store.records import Edges, Int32, Int64, Links, UInt64, shortest
 
@@ -53,6 +53,7 @@ class Neo4jDraft(Draft):
         for id, properties in enumerate(Keys(items.schema).nodes(items), self._items):
             if "smiles" in properties:
                 properties["digest"] = digest(properties["smiles"])
+            properties["name"] = caption(properties["names"], properties.get("smiles") or properties["structure"])
             rows.append({"id": id, "properties": properties})
         names = [{"digest": digest(name), "id": row["id"]} for row in rows for name in row["properties"]["names"]]
         for part in _parts(rows):
@@ -152,7 +153,11 @@ class Neo4jDraft(Draft):
             published_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
         written = self._connection.run(
-            cypher.PUBLISH, **where, kind=provenance.kind, manifest=manifest.model_dump_json()
+            cypher.PUBLISH,
+            **where,
+            kind=provenance.kind,
+            manifest=manifest.model_dump_json(),
+            schema=cypher.SCHEMA_VERSION,
         )
         self._lease.release()
         if not written and not self._is_published(generation):

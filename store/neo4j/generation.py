@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Deleted
 from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr, traverse
-from graphkin.store.base import Field, Neighbors, Path, Subgraph, rounded
+from graphkin.store.base import CONSIDERED, Field, Neighbors, Path, Subgraph, rounded
 from graphkin.store.columns import item_schema
 from graphkin.store.identity import links_digest
 from graphkin.store.legacy import LEGACY_SCHEMA, as_columns, legacy_id
@@ -46,13 +46,13 @@ class Neo4jGeneration(Projectable):
     A read raises `Deleted` if the generation has been deleted before the read ended: it never answers half.
     """
 
-    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: str) -> None:
+    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: str, version: int) -> None:
         self.collection = collection
         self.manifest = manifest
         self._connection = connection
         self._label = cypher.item_label(manifest.kind)
         self._token = graph
-        self._keys = Keys(item_schema(manifest))
+        self._keys = Keys(item_schema(manifest), version)
         self._lock = threading.RLock()
         self._graph: Graph | None = None
         self._fingerprints: Fingerprints | None = None
@@ -61,10 +61,13 @@ class Neo4jGeneration(Projectable):
 
     def _read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
         statements = (statement.format(label=self._label), cypher.LIVING)
-        rows, (living,) = self._connection.read_all(statements, graph=self._token, **parameters)
-        if not living["living"]:
-            raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
+        rows, (last,) = self._connection.read_all(statements, graph=self._token, **parameters)
+        self._require_living(last)
         return rows
+
+    def _require_living(self, row: neo4j.Record) -> None:
+        if not row["living"]:
+            raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
         found = {row["id"]: row for row in self._read(cypher.ITEMS, ids=ids, keys=self._stored(None))}
@@ -113,6 +116,14 @@ class Neo4jGeneration(Projectable):
         rows = self._read(statement, value=value, digest=digest(value), after=after, limit=limit)
         return [row["id"] for row in rows]
 
+    def _named_in_any_case(self, name: str, after: int, limit: int) -> list[int]:
+        rows = self._read(cypher.FIND_NAME_IN_ANY_CASE, value=name, after=after, limit=limit)
+        return [row["id"] for row in rows]
+
+    def _names_about(self, beginning: str, ending: str) -> list[str]:
+        rows = self._read(cypher.NAMES_ABOUT, beginning=beginning, ending=ending, limit=CONSIDERED)
+        return [row["name"] for row in rows]
+
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
         for start in range(begin, self.manifest.counts.rejected, _PAGE):
             rows = self._read(cypher.REJECTIONS, start=start, stop=start + _PAGE)
@@ -124,7 +135,15 @@ class Neo4jGeneration(Projectable):
         self._require(id)
         stop = self.size if limit is None else offset + limit
         threshold = _threshold(rounded(min_similarity))
-        (row,) = self._read(cypher.NEIGHBORS, id=id, threshold=threshold, offset=offset, stop=stop)
+        (row,) = self._connection.read(
+            cypher.NEIGHBORS.format(label=self._label),
+            graph=self._token,
+            id=id,
+            threshold=threshold,
+            offset=offset,
+            stop=stop,
+        )
+        self._require_living(row)
         return Neighbors(np.array(row["ids"], np.int32), np.array(row["similarity"], np.float32), row["total"])
 
     def subgraph(

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import neo4j
+
 from graphkin.protocol.errors import Deleted, NotFound
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.values import Kind
@@ -23,6 +25,8 @@ class Neo4jStore(Store):
     def __init__(self, url: str, *, create: bool = False) -> None:
         self._connection = Connection(url)
         try:
+            (row,) = self._connection.read(cypher.DATABASE)
+            self._connection.stay(row["name"])
             self._check_version(create)
         except BaseException:
             self._connection.close()
@@ -59,10 +63,11 @@ class Neo4jStore(Store):
     def open(self, collection: str, generation: str | None = None) -> Generation:
         if generation is None:
             generation = self.collection(collection).current
-        manifest, graph = self._published(collection, generation)
-        return Neo4jGeneration(self._connection, collection, manifest, graph)
+        manifest, row = self._published(collection, generation)
+        version = row["schema"] or cypher.OLDEST_VERSION
+        return Neo4jGeneration(self._connection, collection, manifest, row["graph"], version)
 
-    def _published(self, collection: str, generation: str) -> tuple[Manifest, str]:
+    def _published(self, collection: str, generation: str) -> tuple[Manifest, neo4j.Record]:
         found = self._connection.read(cypher.GENERATION, collection=collection, generation=generation)
         if not found:
             raise NotFound(f"collection {collection!r} has no such generation", given=generation)
@@ -70,7 +75,7 @@ class Neo4jStore(Store):
             raise Deleted(
                 f"this generation of {collection!r} was deleted at {found[0]['deleted_at']}", given=generation
             )
-        return Manifest.model_validate_json(found[0]["manifest"]), found[0]["graph"]
+        return Manifest.model_validate_json(found[0]["manifest"]), found[0]
 
     def draft(self, collection: str, kind: Kind) -> Draft:
         self._require_writable(collection, kind)

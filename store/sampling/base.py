@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.errors import NotFound
 from graphkin.protocol.policy import Policy
-from graphkin.store.records import Int32
+from graphkin.store.records import Int32, Int64
 
 Engine = Literal["snapshot", "gds"]
 """What draws: `snapshot` in this process, `gds` on the Neo4j server."""
@@ -95,7 +95,7 @@ class Sampler(ABC):
         """
 
 
-def require_ids(ids: Int32, size: int) -> Int32:
+def require_ids(ids: Int32 | Int64, size: int) -> Int32:
     """The ids as int32. Raises `NotFound` naming one that none of `size` items has."""
     strangers = ids[(ids < 0) | (ids >= size)]
     if len(strangers):

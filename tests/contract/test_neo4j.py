@@ -3,8 +3,10 @@ from typing import Any
 
 import pytest
 
+from graphkin.protocol.errors import Conflict
 from graphkin.store.base import Store
 from graphkin.store.contract import StoreContract
+from graphkin.store.contract.hierarchies import MOLECULES
 from graphkin.store.contract.places import StoreFactory
 from graphkin.store.neo4j.store import Neo4jStore
 
@@ -28,3 +30,9 @@ class TestNeo4jStore(StoreContract):
         yield open_at
         for store in opened:
             store.close()
+
+    def test_it_says_how_to_grow(self, store: Store) -> None:
+        MOLECULES.publish(store, "molecules")
+        with pytest.raises(Conflict, match="does not grow") as error:
+            store.growth("molecules")
+        assert "graphkin load" in str(error.value.hint)

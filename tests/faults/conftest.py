@@ -125,7 +125,8 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class State:
-    """Everything a store publishes: generations, oldest first, the current one, and all that readers see of them."""
+    """Everything a store publishes: generations, oldest first, the current one, and all that readers see of them; of
+    how many fragments each is read, too."""
 
     generations: tuple[str, ...]
     current: str
@@ -152,7 +153,8 @@ def _contents(generation: Generation) -> tuple[bytes, ...]:
         assert generation.check() == []
         graph, forest = generation.graph(), generation.forest()
         arrays = (graph.indptr, graph.indices, graph.similarity, generation.fingerprints().words, forest.source)
-        return (json.dumps(generation.items(range(generation.size))).encode(), *(array.tobytes() for array in arrays))
+        items, fragments = generation.items(range(generation.size)), len(generation.manifest.fragments)
+        return (json.dumps([items, fragments]).encode(), *(array.tobytes() for array in arrays))
 
 
 @pytest.fixture(scope="session")
@@ -161,7 +163,8 @@ def leftovers() -> Callable[[Path], set[str]]:
 
     def find(folder: Path) -> set[str]:
         with open_store(folder) as store:
-            published = {id for collection in store.collections() for id in collection.generations}
+            ids = [(each.name, id) for each in store.collections() for id in each.generations]
+            published = {fragment.folder for name, id in ids for fragment in store.manifest(name, id).fragments}
         return {path.name for path in folder.glob("collections/*/*")} - published
 
     return find
@@ -194,6 +197,10 @@ class Command:
     def ingesting(self, file: Path | str, store: Path) -> tuple[str | Path, ...]:
         place = ("--store", store, "--collection", "nci")
         return ("ingest", "molecules", file, "--format", "smi", *place, "--workers", "2")
+
+    def appending(self, file: Path | str, store: Path) -> tuple[str | Path, ...]:
+        _, _, *rest = self.ingesting(file, store)
+        return ("append", *rest)
 
     def started(self, *arguments: str | Path) -> subprocess.Popen[bytes]:
         """The command while it runs; what it says is not kept."""

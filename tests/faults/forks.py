@@ -14,16 +14,17 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin import cli
-from graphkin.ingest import pipeline
+from graphkin.ingest import append, pipeline
 from graphkin.protocol.errors import GraphkinError
 from graphkin.protocol.manifest import Counts, Histogram, Provenance
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.columns import ITEM_SCHEMA
-from graphkin.store.records import REJECTION_SCHEMA, Edges
+from graphkin.store.records import ADDED_NAMES, REJECTION_SCHEMA, Edges
+from graphkin.store.transfer import write_generation
 
 COLLECTION = "molecules"
-IMPORTED = pipeline, resolve  # what `graphkin ingest molecules` would else import in every fork
+IMPORTED = append, pipeline, resolve  # what `graphkin ingest molecules` and `append` would else import in every fork
 
 
 def create(store):
@@ -67,6 +68,37 @@ def _provenance(size, edges):
     )
 
 
+def grow(store):
+    """Append twenty longer alkanes, which are like the longest of those before, and one edge of these goes."""
+    with open_store(store) as opened, opened.growth(COLLECTION) as draft:
+        size = draft.base.size
+        smiles = ["C" * length for length in range(size + 1, size + 21)]
+        none = [None] * len(smiles)
+        draft.append_items(pa.record_batch([smiles, none, none, [[text] for text in smiles]], schema=ITEM_SCHEMA))
+        draft.append_names(pa.record_batch([pa.array([0], pa.int32()), [["methane"]]], schema=ADDED_NAMES))
+        draft.append_fingerprints(np.random.default_rng(0).integers(0, 2**63, (len(smiles), 32), np.uint64))
+        (gone, *_) = draft.base.edges()
+        source = np.arange(size - 1, size + 19, dtype=np.int32)
+        come = Edges(source, source + np.int32(1), np.full(len(source), 0.9, np.float32))
+        draft.remove_edges(gone.take(slice(1)))
+        draft.append_edges(come)
+        draft.write_dropped(np.ones(size + len(smiles), np.int32))
+        draft.write_forest(come)
+        provenance = _provenance(size + len(smiles), draft.base.manifest.edges + len(come) - 1)
+        return draft.publish(provenance).generation
+
+
+def compact(store):
+    """Copy the current generation into one fragment."""
+    with (
+        open_store(store) as opened,
+        opened.open(COLLECTION) as generation,
+        opened.draft(COLLECTION, "molecule") as draft,
+    ):
+        write_generation(generation, draft)
+        return draft.publish(generation.manifest.provenance).generation
+
+
 def delete(store):
     """Delete the current generation."""
     with open_store(store) as opened:
@@ -78,7 +110,7 @@ def command(*arguments):
     return cli.run([*arguments])
 
 
-OPERATIONS = {operation.__name__: operation for operation in (create, publish, delete, command)}
+OPERATIONS = {operation.__name__: operation for operation in (create, publish, grow, compact, delete, command)}
 
 
 def run(answers, operation, arguments, sabotage):
@@ -98,6 +130,8 @@ answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
 os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what commands print is no answer
 with tempfile.TemporaryDirectory() as folder:  # so that forks need neither import nor compile anything
     publish(folder, 1)
+    grow(folder)
+    compact(folder)
 for line in sys.stdin:
     fork = os.fork()
     if not fork:

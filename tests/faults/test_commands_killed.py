@@ -1,4 +1,4 @@
-"""`graphkin ingest molecules` and `graphkin delete` killed at the n-th file operation below the store."""
+"""`graphkin ingest molecules`, `append` and `delete` killed at the n-th file operation below the store."""
 
 import shutil
 import signal
@@ -24,6 +24,33 @@ def test_ingest_killed(stratum, undisturbed, graphkin, forks, molecules, saboteu
     assert read_back(store) in (undisturbed.first, undisturbed.second), plan.operations()[-1]
     graphkin.here(*graphkin.ingesting(molecules[1], store)).check_returncode()
     assert read_back(store) == undisturbed.second
+    assert not leftovers(store)
+
+
+@pytest.fixture(scope="module")
+def grown(undisturbed, graphkin, forks, molecules, saboteur, tmp_path_factory, read_back):
+    """What an append publishes that goes as it should, and its operations."""
+    store = tmp_path_factory.mktemp("grown") / "store"
+    shutil.copytree(undisturbed.store, store)
+    plan = saboteur.plan(store)
+    assert forks("command", *graphkin.appending(molecules[1], store), plan=plan).said == {"result": 0}
+    return read_back(store), plan.operations()
+
+
+@pytest.mark.parametrize(
+    "stratum",
+    [pytest.param(n, marks=[] if n in (STRATA // 2, STRATA - 1) else pytest.mark.long) for n in range(STRATA)],
+)
+def test_append_killed(
+    stratum, undisturbed, grown, graphkin, forks, molecules, saboteur, tmp_path, read_back, leftovers
+):
+    store, (after, operations) = tmp_path / "store", grown
+    shutil.copytree(undisturbed.store, store)
+    plan = saboteur.plan(store, at=1 + stratum * (len(operations) - 1) // (STRATA - 1))
+    assert forks("command", *graphkin.appending(molecules[1], store), plan=plan).status == -signal.SIGKILL
+    assert read_back(store) in (undisturbed.first, after), plan.operations()[-1]
+    graphkin.here(*graphkin.appending(molecules[1], store)).check_returncode()
+    assert read_back(store) == after
     assert not leftovers(store)
 
 

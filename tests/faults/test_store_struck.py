@@ -13,6 +13,9 @@ SCENARIOS = {  # name -> (how many generations are published, operation, which b
     "publish the first": (0, "publish", 1),
     "publish another": (1, "publish", 2),
     "publish an old one again": (2, "publish", 1),
+    "grow": (1, "grow"),
+    "compact": ("grown", "compact"),
+    "delete what grew": ("grown", "delete"),
     "delete the current one": (2, "delete"),
     "delete the only one": (1, "delete"),
 }
@@ -25,6 +28,8 @@ def stores(memory, forks):
     for batch in (1, 2):
         shutil.copytree(memory / f"{batch - 1}", memory / f"{batch}")
         assert "result" in forks("publish", memory / f"{batch}", batch).said
+    shutil.copytree(memory / "1", memory / "grown")
+    assert "result" in forks("grow", memory / "grown").said
     return memory
 
 
@@ -58,9 +63,9 @@ class Scenario:
             yield f"{kind} {at}: {plan.operations()[-1]}", ended
 
 
+LONG = ("publish the first", "compact", "delete what grew", "delete the only one")
 AT_EVERY_OPERATION = [  # CI strikes these where there is most to lose
-    pytest.param(name, marks=[pytest.mark.long] * (name in ("publish the first", "delete the only one")))
-    for name in SCENARIOS
+    pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in SCENARIOS
 ]
 
 

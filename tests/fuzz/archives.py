@@ -1,11 +1,15 @@
 """Archives and folders in TUDataset's layout, and compressed files: sound, damaged, and made to do harm."""
 
+import bz2
 import gzip
 import io
+import lzma
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
+
+import pyarrow as pa
 
 Content = bytes | dict[str, bytes] | Callable[[], bytes]
 """Of a file; of a folder that of its files; or how it is made, where that takes a while."""
@@ -82,8 +86,26 @@ def archives() -> Iterator[Made]:
 
 
 def compressed() -> Iterator[Made]:
-    """Gzipped files that are damaged, or much larger than they look."""
+    """Compressed files that are damaged, or much larger than they look."""
     lines = b"CCO a\nCC b\n" * 300
+    for name, compress in (("bz2", bz2.compress), ("xz", lzma.compress), ("zst", _zstandard)):
+        content = compress(lines)
+        for number in range(6):
+            yield f"{name}/cut-{number}", f"cut-{number}.smi.{name}", content[: 1 + len(content) * number // 6]
+            yield (
+                f"{name}/flipped-{number}",
+                f"flipped-{number}.smi.{name}",
+                flipped(content, Random(f"{name} {number}")),
+            )
+        yield f"{name}/twice", f"twice.smi.{name}", content + content
+        yield f"{name}/then-garbage", f"garbage.smi.{name}", content + b"garbage"
+        yield f"{name}/of-nothing", f"of-nothing.smi.{name}", compress(b"")
+        yield f"bomb/{name}-64-MB-graphml", f"spaces.graphml.{name}", partial(compress, b" " * (64 * _MEGABYTE))
+    yield (
+        "xz/much-memory",
+        "memory.smi.xz",
+        lzma.compress(lines, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 2**30}]),
+    )
     whole = gzip.compress(lines, mtime=0)
     for number in range(6):
         yield f"gzip/cut-{number}", f"cut-{number}.smi.gz", whole[: 1 + len(whole) * number // 6]
@@ -115,6 +137,10 @@ def flipped(data: bytes, random: Random) -> bytes:
     for _ in range(random.randint(1, 8)):
         changed[random.randrange(len(data))] = random.randrange(256)
     return bytes(changed)
+
+
+def _zstandard(data: bytes) -> bytes:
+    return bytes(pa.compress(data, codec="zstd", asbytes=True))
 
 
 def _named(parts: dict[str, bytes]) -> dict[str, bytes]:

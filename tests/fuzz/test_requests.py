@@ -123,9 +123,10 @@ def _lags(server: Server) -> tuple[float, float]:
 def _documented(case: Request) -> set[int]:
     """The statuses that this request may be answered with."""
     path = case.target.partition("?")[0]
+    method = "get" if case.method == "HEAD" else case.method.lower()
     for pattern, operations in _templates().items():
-        if re.fullmatch(pattern, path) and case.method.lower() in operations:
-            return UNDOCUMENTED | {int(status) for status in operations[case.method.lower()]["responses"]} - {500}
+        if re.fullmatch(pattern, path) and method in operations:
+            return UNDOCUMENTED | {int(status) for status in operations[method]["responses"]} - {500}
     return UNDOCUMENTED
 
 

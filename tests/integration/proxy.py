@@ -1,5 +1,6 @@
 """A proxy before the API that cuts connections, holds replies and can vanish."""
 
+import re
 import socket
 import threading
 import time
@@ -7,9 +8,12 @@ from collections.abc import Callable
 
 from tests.relay import Link, Relay
 
+_CODINGS = re.compile(rb"accept-encoding: [^\r]*", re.IGNORECASE)
+
 
 class Proxy(Relay):
-    """Passes everything between clients and the server at `beyond`, but for what it is told.
+    """Passes everything between clients and the server at `beyond`, but for what it is told. Replies come uncompressed,
+    so that their bytes can be counted and rewritten.
 
     requests  (when it came, by the monotonic clock; its first line) of every request.
     rewrite   what becomes of a piece of a request, or of a reply; by default nothing.
@@ -88,7 +92,7 @@ class _Link(Link):
 
     def passes_request(self, piece: bytes, server: socket.socket) -> bool:
         self.server.note(piece)
-        server.sendall(self.server.rewrite(piece))
+        server.sendall(self.server.rewrite(_CODINGS.sub(b"Accept-Encoding: identity", piece)))
         return True
 
     def passes_reply(self, piece: bytes, client: socket.socket) -> bool:

@@ -5,6 +5,7 @@ import io
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -111,6 +112,21 @@ def test_its_hierarchy_is_that_of_brute_force(folder: Path) -> None:
         assert generation.items([8])[0]["names"] == ["w8", "again"]
         counts = generation.manifest.counts
         assert (counts.read, counts.kept, counts.duplicates, counts.rejected) == (13, 11, 1, 1)
+
+
+def test_it_grows(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "more.csv").write_text("id,word\nw11,insight\nw12,night\nw13,graphic\n")
+    (tmp_path / "at_once.py").write_text(INGEST.replace('"words", ["words.csv"]', '"once", ["words.csv", "more.csv"]'))
+    said, _, compacted = graphkin(tmp_path, "append more.csv", "verify", "compact")
+    run(tmp_path, sys.executable, "at_once.py")
+    assert said.startswith("2 new items, 1 older ones with more names\n")
+    assert "2 fragments are one" in compacted
+    with open_store(tmp_path / "store") as store:
+        assert store.collection("words").current == store.collection("once").current
+        with store.open("words") as grown, store.open("once") as once:
+            for name, array in vars(once.graph()).items():
+                assert array.tobytes() == getattr(grown.graph(), name).tobytes()
 
 
 def test_commands_search_check_and_export_it(folder: Path) -> None:

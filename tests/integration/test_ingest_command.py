@@ -210,3 +210,18 @@ def test_standardised_duplicates_collapse(
     found = json.loads(graphkin("search", *where, "[K+].CC(=O)[O-]", "--json").out)
     assert found["query"] == {"smiles": "CC(=O)O", "id": 0}
     assert found["hits"][0]["similarity"] == 1.0
+
+
+def test_items_without_names_are_told_and_where_names_may_be(ingest: Callable[..., Any]) -> None:
+    outcome = ingest("smiles;Catalog Number;logP\nCCO;a1;1.5\nCCC;a2;2\n", name="m.csv")
+    assert outcome.code == 0
+    assert "no item has a name" in outcome.err
+    assert "--name-column, such as 'Catalog Number'" in outcome.err
+    named = ingest("smiles;Catalog Number;logP\nCCO;a1;1.5\n", "--name-column", "catalog number", name="m.csv")
+    assert (named.code, "no item has a name" in named.err) == (0, False)
+
+
+def test_a_delimiter_can_be_told(ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path) -> None:
+    assert ingest("smiles|Compound ID\nCCO|x, y\n", "--delimiter", "pipe", name="m.csv").code == 0
+    found = graphkin("neighbors", "--store", tmp_path / "store", "--collection", "c", "--name", "x, y", "--json")
+    assert json.loads(found.out)["item"]["names"] == ["x, y"]

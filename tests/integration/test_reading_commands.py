@@ -62,6 +62,16 @@ def test_a_shared_name_lists_the_ids(graphkin: Callable[..., Any], where: tuple[
     assert f"[0, {ethanol}]" in outcome.err
 
 
+def test_a_name_is_found_in_any_case_or_another_is_suggested(graphkin: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "named.csv").write_text("smiles,Compound ID\nCCO,Ethanol\nCCCO,1-Propanol\nCCC,Propane\n")
+    where = ("--store", tmp_path / "s", "--collection", "c")
+    assert graphkin("ingest", "molecules", tmp_path / "named.csv", *where).code == 0
+    assert json.loads(graphkin("neighbors", *where, "--name", "ETHANOL", "--json").out)["item"]["smiles"] == "CCO"
+    outcome = graphkin("neighbors", *where, "--name", "1-propanl")
+    assert (outcome.code, "did you mean '1-Propanol'?" in outcome.err) == (3, True)
+    assert "did you mean" not in graphkin("neighbors", *where, "--name", "xyz").err
+
+
 @pytest.mark.parametrize(
     ("asked", "code"),
     [
@@ -219,3 +229,48 @@ def test_delete_then_gone(ingest: Callable[..., Any], graphkin: Callable[..., An
     gone = graphkin("neighbors", *where, "--generation", second, "--id", 0)
     assert gone.code == 3
     assert "was deleted" in gone.err
+
+
+def test_store_and_collection_come_from_the_environment(
+    graphkin: Callable[..., Any], where: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = ("search", "CCO", "--limit", 3)
+    said = graphkin(*asked, *where)
+    assert (said.code, graphkin(*asked).code) == (0, 2)
+    monkeypatch.setenv("GRAPHKIN_STORE", where[1])
+    monkeypatch.setenv("GRAPHKIN_COLLECTION", where[3])
+    assert graphkin(*asked).out == said.out
+    assert graphkin("info").out.startswith("nci (molecule)")
+    assert graphkin("verify").out.startswith("nci ")
+    assert graphkin(*asked, "--store", tmp_path / "none").code == 3
+    assert "GRAPHKIN_STORE" in graphkin("search", "--help").out
+
+
+def test_a_generation_is_named_by_how_it_begins(
+    graphkin: Callable[..., Any], tmp_path: Path, serve: Callable[..., Any]
+) -> None:
+    from graphkin.client import Graphkin as Client
+    from graphkin.protocol.errors import InvalidInput, NotFound
+
+    (tmp_path / "a.smi").write_text("CCO a\nCCCO b\n")
+    where, ids = ("--store", tmp_path / "s", "--collection", "c"), list[str]()
+    while len({id[0] for id in ids}) == len(ids):  # until two begin alike
+        threshold = str(0.2 + len(ids) / 100)
+        made = graphkin("ingest", "molecules", tmp_path / "a.smi", *where, "--threshold", threshold, "--json")
+        ids.append(json.loads(made.out)["generation"])
+    first, last = (next(id for id in ids if id[0] == ids[-1][0]), ids[-1])
+    for command in (("info",), ("search", "CCO"), ("neighbors", "--id", 0), ("verify",)):
+        assert graphkin(*command, *where, "--generation", first[:20]).code == 0
+        outcome = graphkin(*command, *where, "--generation", first[0])
+        assert (outcome.code, "several generations begin so" in outcome.err) == (2, True)
+    assert (
+        json.loads(graphkin("search", "CCO", *where, "--generation", first[:20], "--json").out)["generation"] == first
+    )
+    assert graphkin("search", "CCO", *where, "--generation", "xyz").code == 3
+    with serve(tmp_path / "s") as url, Client(url) as server:
+        assert server.collection("c").generation == last
+        assert server.collection("c", first[:20]).generation == first
+        with pytest.raises(InvalidInput, match="several generations begin so"):
+            server.collection("c", first[0])
+        with pytest.raises(NotFound):
+            server.collection("c", "xyz")

@@ -4,7 +4,7 @@ What a package of somebody else would bring. Its folder holds the entry point th
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -75,6 +75,13 @@ class WordDescriptors(Descriptors):
     def index(self) -> Mapping[str, np.ndarray]:
         return {}
 
+    def similarities(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        pairs = zip(left.tolist(), right.tolist(), strict=True)
+        return np.array([similarity(self._trigrams[a], self._trigrams[b]) for a, b in pairs])
+
+    def followed_by(self, newer: Self) -> Self:
+        return type(self)([*self._texts, *newer._texts], self._recipe, np.concatenate([self.tie, newer.tie]))
+
     def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         for left in range(begin, len(self)):
             found = [
@@ -121,9 +128,11 @@ class Words(Kind[WordRecipe]):
         tie = tie_of(fixed_width(items["digest"], "<u8"))
         return WordDescriptors(items["structure"].to_pylist(), recipe, tie)
 
-    def descriptors_of(self, generation: Generation, recipe: WordRecipe) -> WordDescriptors:
-        words = list(generation.structures())
-        return WordDescriptors(words, recipe, tie_of(b"".join(content_digest(each, recipe.tie_seed) for each in words)))
+    def digests(self, generation: Generation, recipe: WordRecipe) -> bytes:
+        return b"".join(content_digest(word, recipe.tie_seed) for word in generation.structures())
+
+    def descriptors_of(self, generation: Generation, recipe: WordRecipe, digests: bytes) -> WordDescriptors:
+        return WordDescriptors(list(generation.structures()), recipe, tie_of(digests))
 
     def specimen(self, recipe: WordRecipe) -> WordDescriptors:
         return WordDescriptors(["one", "two"], recipe, np.arange(2, dtype=np.uint64))

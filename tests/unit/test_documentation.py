@@ -1,6 +1,7 @@
 """The documentation tells the truth about commands, targets, settings, files and packages."""
 
 import importlib
+import os
 import re
 import resource
 import runpy
@@ -76,3 +77,18 @@ def test_help_takes_less_than_half_a_second() -> None:
     subprocess.run(command, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_commands_as_it_is_told(shell: str) -> None:
+    """By what the page says to run, and by what that then asks."""
+    told = f"_GRAPHKIN_COMPLETE={shell}_source"
+    assert told in (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    command = [str(Path(sys.executable).with_name("graphkin"))]
+
+    def said(**environment: str) -> str:
+        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}).stdout
+
+    assert "_GRAPHKIN_COMPLETE" in said(_GRAPHKIN_COMPLETE=f"{shell}_source")
+    current = "neigh" if shell == "fish" else "1"
+    assert "neighbors" in said(_GRAPHKIN_COMPLETE=f"{shell}_complete", COMP_WORDS="graphkin neigh", COMP_CWORD=current)

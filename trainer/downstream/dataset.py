@@ -1,12 +1,9 @@
 """Labelled molecules from a CSV file: MoleculeNet's, or one's own (method.md E1)."""
 
-import csv
-import gzip
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TextIO
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -14,13 +11,13 @@ import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.labelled import Labelled
+from graphkin.trainer.downstream.molecules import MoleculeFile, Rejection, read_molecules
 from graphkin.trainer.downstream.roc import roc_auc, scorable
 from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.features.featurize import featurize_readable
 
 MISSING = -1
 
@@ -35,16 +32,7 @@ MOLECULENET: Mapping[str, tuple[str, ...] | None] = {
 }
 """The target columns of the sets that the paper fine-tunes on; None: every column of labels."""
 
-_SMILES_COLUMNS = ("smiles", "mol")
 _LABELS = {"": MISSING, "nan": MISSING, "0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
-
-
-class Rejection(NamedTuple):
-    """A record that is no molecule. `line` counts from 1, the header's."""
-
-    line: int
-    smiles: str
-    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,19 +137,12 @@ def read_csv(
     Raises `NotFound`; `InvalidInput` for a column that is not there, a target that is no label, no molecule at all, or
     no task with both classes; and `Damaged` for what is no text or no gzip.
     """
-    header, records, rejected = _read(path)
-    smiles_at = _place(header, smiles_column or _smiles_column(header))
-    smiles = [fields[smiles_at] for _, fields in records]
-    corpus, rows = featurize_readable(smiles, _digest(path), workers)
-    readable = set(rows.tolist())
-    rejected += [
-        Rejection(records[row][0], smiles[row], "no molecule with atoms that RDKit reads")
-        for row in range(len(records))
-        if row not in readable
-    ]
-    if not readable:
-        raise InvalidInput("no molecule can be read", given=str(path), expected=f"SMILES in column {header[smiles_at]}")
-    labels = _labels(header, [records[row] for row in rows], smiles_at, targets)
+    return labelled(read_molecules(path, smiles_column, workers), targets)
+
+
+def labelled(file: MoleculeFile, targets: Sequence[str] | None = None) -> Dataset:
+    """The same of a file that has been read."""
+    labels = _labels(file, targets)
     tasks = [name for name, column in labels.items() if {0, 1} <= set(column.tolist())]
     if not tasks:
         raise InvalidInput(
@@ -170,78 +151,34 @@ def read_csv(
             expected="a column with 0 and 1",
         )
     return Dataset(
-        corpus,
-        tuple(smiles[row] for row in rows),
+        file.corpus,
+        file.smiles,
         tuple(tasks),
         np.stack([labels[name] for name in tasks], axis=1),
         tuple(name for name in labels if name not in tasks),
-        tuple(sorted(rejected)),
+        file.rejected,
     )
 
 
-_Record = tuple[int, list[str]]  # line and fields
+def holds_labels(file: MoleculeFile, name: str) -> bool:
+    """Whether a column holds labels, or nothing, and nothing else."""
+    return bool((_column(file.cells(name)) >= MISSING).all())
 
 
-def _read(path: Path) -> tuple[list[str], list[_Record], list[Rejection]]:
-    try:
-        with _open(path) as file:
-            reader = csv.reader(file)
-            header = next(reader, [])
-            records = [(reader.line_num, fields) for fields in reader if fields]
-    except FileNotFoundError as error:
-        raise NotFound("there is no such file", given=str(path)) from error
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
-        raise Damaged(f"the file cannot be read: {error}", given=str(path), expected="CSV in UTF-8") from error
-    ragged = [
-        Rejection(line, "", f"{len(fields)} fields where the header has {len(header)}")
-        for line, fields in records
-        if len(fields) != len(header)
-    ]
-    return header, [record for record in records if len(record[1]) == len(header)], ragged
-
-
-def _open(path: Path) -> TextIO:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _smiles_column(header: Sequence[str]) -> str:
-    found = (name for usual in _SMILES_COLUMNS for name in header if name.lower() == usual)
-    return next(found, _SMILES_COLUMNS[0])
-
-
-def _place(header: Sequence[str], name: str) -> int:
-    if name not in header:
-        raise InvalidInput(f"there is no column {name}", given=name, expected=f"one of {', '.join(header)}")
-    return header.index(name)
-
-
-def _labels(
-    header: Sequence[str], records: Sequence[_Record], smiles_at: int, targets: Sequence[str] | None
-) -> dict[str, NDArray[np.int8]]:
-    if targets is None:
-        columns = ((name, _column(records, at)) for at, name in enumerate(header) if at != smiles_at)
-        return {name: column for name, column in columns if (column >= MISSING).all()}
-    labels = {name: _column(records, _place(header, name)) for name in targets}
+def _labels(file: MoleculeFile, targets: Sequence[str] | None) -> dict[str, NDArray[np.int8]]:
+    wanted = [name for name in file.others if holds_labels(file, name)] if targets is None else targets
+    labels = {name: _column(file.cells(name)) for name in wanted}
     for name, column in labels.items():
         if len(wrong := np.flatnonzero(column < MISSING)):
-            line, fields = records[wrong[0]]
             raise InvalidInput(
                 f"column {name} does not hold labels",
-                given=f"{fields[header.index(name)]!r} in line {line}",
+                given=f"{file.cells(name)[wrong[0]]!r} in line {file.line(wrong[0])}",
                 expected="0, 1, true, false, or nothing where the label is missing",
             )
     return labels
 
 
-def _column(records: Sequence[_Record], place: int) -> NDArray[np.int8]:
+def _column(cells: Sequence[str]) -> NDArray[np.int8]:
     """(N,) labels, or -2 for what is none."""
-    cells = [fields[place] for _, fields in records]
     meanings = {cell: _LABELS.get(cell.strip().lower(), MISSING - 1) for cell in set(cells)}
     return np.array([meanings[cell] for cell in cells], np.int8)

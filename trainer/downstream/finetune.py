@@ -121,15 +121,17 @@ class Classifier(nn.Module):
 
 @dataclass(frozen=True)
 class Curve:
-    """A score after every epoch, on test, and on validation where there is one."""
+    """A score after every epoch, on test, and on validation where there is one; errors are better where lower."""
 
     valid: list[float]
     test: list[float]
+    lower_is_better: bool = False
 
     @property
     def best_epoch(self) -> int:
         """From 1: the first of those that are best on validation; without one, the last."""
-        return 1 + int(np.argmax(self.valid)) if self.valid else len(self.test)
+        best = np.argmin if self.lower_is_better else np.argmax
+        return 1 + int(best(self.valid)) if self.valid else len(self.test)
 
     @property
     def best_valid(self) -> float | None:
@@ -179,7 +181,7 @@ def finetune(
     data.require_scorable(split)
     begun = perf_counter()
     loss = []
-    curves = {metric: Curve([], []) for metric in data.metrics}
+    curves = {metric: Curve([], [], data.lower_is_better) for metric in data.metrics}
     finetuner, reported = _Finetuner(start, data, options, seed, device), None
     for epoch in range(options.epochs):
         loss.append(finetuner.epoch(epoch, split.train))

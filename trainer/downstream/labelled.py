@@ -19,12 +19,14 @@ class Labelled(ABC):
 
     corpus   their features; its identity is the SHA-256 of what they were read from.
     noun     what they are called, in the plural.
-    metrics  the names of their scores, of which higher is better. The first chooses where a choice must be made.
+    metrics  the names of their scores. The first chooses where a choice must be made.
+    lower_is_better  whether scores are errors.
     """
 
     corpus: Corpus
     noun: ClassVar[str]
     metrics: ClassVar[tuple[str, ...]]
+    lower_is_better: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -25,7 +25,7 @@ from graphkin.trainer.downstream.tuning import SPACE, Values, tune
 from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint
 
 _FORMAT = 2
-_TITLES = {"auc": "ROC-AUC", "accuracy": "accuracy", "rc_f1": "rc_f1"}
+_TITLES = {"auc": "ROC-AUC", "accuracy": "accuracy", "rc_f1": "rc_f1", "rmse": "RMSE", "mae": "MAE"}
 
 Document = dict[str, Any]
 Stage = Callable[[str, int, str], AbstractContextManager[Callable[[int], object]]]
@@ -191,15 +191,19 @@ class Study:
 
         def objective(values: Values) -> float:
             if known:
-                return float(known.pop(0))
+                return self._worth(float(known.pop(0)))
             reached = score(replace(self.options, **values))
             assert reached is not None, "there is validation"
             document["tuning"].append({"values": dict(values), score_name: reached})
             _write(document, path)
-            return reached
+            return self._worth(reached)
 
         begin = {name: getattr(self.options, name) for name in SPACE}
         return replace(self.options, **tune(objective, begin, self.trials, seed).values)
+
+    def _worth(self, score: float) -> float:
+        """A score as `tune` compares them."""
+        return 1 / (1 + score) if self.data.lower_is_better else score
 
 
 def _digest(start: Start) -> str | None:

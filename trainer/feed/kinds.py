@@ -2,14 +2,29 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from graphkin.client import Collection
 from graphkin.protocol.errors import Conflict
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.features.graphs import featurize_graphs
 from graphkin.trainer.features.nodes import featurize_nodes
+
+
+class Collection(Protocol):
+    """What is featurised: the client's, or one that is opened without a server."""
+
+    name: str
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def generation(self) -> str:
+        """The id of the generation that is read."""
+
+    def column(self, name: str) -> Iterable[Sequence[str]]:
+        """One column of all items in id order, in blocks."""
 
 
 def features(collection: Collection, workers: int = 1) -> Corpus:

@@ -251,11 +251,11 @@ def test_a_charset_does_no_harm(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("DELETE", f"{URL}/export", "GET, POST"),
-        ("PUT", f"{URL}/items/5", "GET"),
+        ("DELETE", f"{URL}/export", "GET, HEAD, POST"),
+        ("PUT", f"{URL}/items/5", "GET, HEAD"),
         ("GET", f"{URL}/search", "POST"),
-        ("POST", "/v1/collections", "GET"),
-        ("TRACE", f"{URL}/items", "GET"),
+        ("POST", "/v1/collections", "GET, HEAD"),
+        ("TRACE", f"{URL}/items", "GET, HEAD"),
         ("OPTIONS", f"{URL}/positives/batch", "POST"),
     ],
 )
@@ -263,6 +263,17 @@ def test_methods_that_a_path_does_not_have(client: httpx.Client, method: str, pa
     reply = client.request(method, path)
     assert reply.headers["Allow"] == allowed
     assert require_problem(reply, 405)["expected"] == allowed
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [(f"{URL}/search", 405), (f"{URL}/items/1000000", 404), (f"{URL}/negatives?count=4096", 422), ("/nowhere", 404)],
+)
+def test_head_is_refused_as_get_is(client: httpx.Client, path: str, status: int) -> None:
+    assert client.get(path).status_code == status
+    head = client.head(path)
+    assert (head.status_code, head.content) == (status, b"")
+    assert head.headers["content-type"] == "application/problem+json"
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "AAAA", "é", "A" * 59, "A" * 60, "A" * 10_000, "%00"])

@@ -1,5 +1,7 @@
 import httpx
 import pytest
+import requests
+from cachecontrol import CacheControl
 
 URL = "/v1/collections/nci"
 
@@ -23,14 +25,15 @@ READS = [
 
 @pytest.mark.parametrize("read", READS)
 def test_who_has_a_reply_is_told_so(client: httpx.Client, read: str) -> None:
-    first = client.get(read)
+    plain = {"Accept-Encoding": "identity"}
+    first = client.get(read, headers=plain)
     tag = first.headers["ETag"]
-    assert first.headers["Vary"] == "Accept"
-    for known in (tag, f'"other", {tag}', f"W/{tag}"):
-        again = client.get(read, headers={"If-None-Match": known})
+    assert first.headers["Vary"] == "Accept, Accept-Encoding"
+    for known, told in ((tag, tag), (f'"other", {tag}', tag), (f"W/{tag}", f"W/{tag}")):
+        again = client.get(read, headers={**plain, "If-None-Match": known})
         assert (again.status_code, again.content) == (304, b"")
-        assert (again.headers["ETag"], again.headers["Vary"]) == (tag, "Accept")
-    other = client.get(read, headers={"If-None-Match": '"other"'})
+        assert (again.headers["ETag"], again.headers["Vary"]) == (told, "Accept, Accept-Encoding")
+    other = client.get(read, headers={**plain, "If-None-Match": '"other"'})
     assert (other.status_code, other.content) == (200, first.content)
 
 
@@ -101,3 +104,52 @@ def test_what_is_not_offered_is_refused_naming_what_is(client: httpx.Client, rea
 def test_other_origins_are_not_let_in(client: httpx.Client) -> None:
     reply = client.get(f"{URL}/items/5", headers={"Origin": "https://example.org"})
     assert not [name for name in reply.headers if name.startswith("access-control")]
+
+
+def pinned(client: httpx.Client, read: str, collection: str = "nci") -> str:
+    generation = client.get(f"/v1/collections/{collection}").json()["generation"]
+    return f"{read}{'&' if '?' in read else '?'}generation={generation}"
+
+
+@pytest.mark.parametrize("read", READS[2:])
+def test_what_names_its_generation_need_not_be_asked_for_again(client: httpx.Client, read: str) -> None:
+    assert client.get(read).headers["Cache-Control"] == "no-cache"
+    url = pinned(client, read)
+    reply = client.get(url)
+    again = client.get(url, headers={"If-None-Match": reply.headers["ETag"]})
+    assert (reply.status_code, again.status_code) == (200, 304)
+    for each in (reply, again):
+        assert each.headers["Cache-Control"] == "max-age=31536000, immutable"
+
+
+@pytest.mark.parametrize(
+    "read", [URL, f"{URL}/reports", f"{URL}/items/5/depiction.svg?highlight=6", f"{URL}/reports/hops.svg"]
+)
+def test_what_may_change_all_the_same_is_asked_for_again(client: httpx.Client, read: str) -> None:
+    reply = client.get(pinned(client, read))
+    assert (reply.status_code, reply.headers["Cache-Control"]) == (200, "no-cache")
+
+
+@pytest.mark.parametrize(
+    ("read", "status"),
+    [(f"{URL}/items/1000000", 404), (f"{URL}/items?limit=0", 422), (f"{URL}/items/5/neighbors?cursor=x", 400)],
+)
+def test_no_error_is_kept(client: httpx.Client, read: str, status: int) -> None:
+    reply = client.get(pinned(client, read))
+    assert (reply.status_code, reply.headers["Cache-Control"]) == (status, "no-store")
+
+
+def test_a_cache_of_somebody_elses_asks_once(client: httpx.Client) -> None:
+    def asked() -> float:
+        text = client.get("/metrics").text
+        return float(text.split('{method="GET",route="/v1/collections/{c}/items/{id}",status="200"} ')[1].split()[0])
+
+    with CacheControl(requests.Session()) as session:
+        url = str(client.base_url) + pinned(client, f"{URL}/items/5")
+        first = session.get(url)
+        before = asked()
+        assert [session.get(url).content for _ in range(3)] == [first.content] * 3
+        assert asked() == before
+        session.get(f"{client.base_url}{URL}/items/5")
+        session.get(f"{client.base_url}{URL}/items/5")
+        assert asked() == before + 1  # and the second was told that it has it

@@ -145,7 +145,7 @@ def test_graphml_holds_a_query_that_is_not_stored(
     ids = np.argsort(-to_aspirin)[:100].tolist()
     body = {"ids": ids, "what": "edges", "format": "graphml", "query_smiles": ASPIRIN, "min_similarity": threshold}
     graph = nx.parse_graphml(client.post(f"{URL}/export", json=body).text)
-    assert graph.nodes["query"] == {"smiles": Chem.CanonSmiles(ASPIRIN)}
+    assert graph.nodes["query"] == dict.fromkeys(("label", "smiles"), Chem.CanonSmiles(ASPIRIN))
     near = {f"n{id}": to_aspirin[id] for id in ids if to_aspirin[id] >= np.float32(threshold or 0.4)}
     assert near
     joined = {node: np.float32(each["similarity"]) for node, each in graph.adj["query"].items()}

@@ -69,6 +69,19 @@ def test_no_match_is_an_empty_list(client: httpx.Client, query: dict) -> None:
     assert (reply.json()["items"], reply.json()["next_cursor"]) == ([], None)
 
 
+def test_a_name_is_found_in_any_case(own_folder: Path, serve: Callable, publish: Callable) -> None:
+    publish(own_folder, "cases", ["C Methane", "CC ethane", "CCC ETHANE", "CCCC Ethane"])
+    with serve(own_folder) as client:
+
+        def found(name: str) -> list[int]:
+            reply = client.get("/v1/collections/cases/items", params={"name": name}).json()
+            return [item["id"] for item in reply["items"]]
+
+        assert [found(name) for name in ("methane", "METHANE", "ethane", "eThane", "thane")] == [
+            [0], [0], [1], [1, 2, 3], [],
+        ]  # fmt: skip
+
+
 def test_a_shared_name_is_paged_too(own_folder: Path, serve: Callable, publish: Callable) -> None:
     publish(own_folder, "twins", ["C twin", "CC twin", "CCC other", "CCCC twin"])
     with serve(own_folder) as client:

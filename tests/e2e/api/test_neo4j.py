@@ -219,7 +219,7 @@ def require_same(one: httpx.Client, other: httpx.Client, requests: Sequence[Requ
         assert [reply.status_code for reply in replies] == [status, status], request
         told, others = (OWN.sub(b"", reply.content) for reply in replies)
         assert told == others, request
-        own = {"date", *(("etag", "content-length") if told != replies[0].content else ())}
+        own = {"date", "x-request-id", *(("etag", "content-length") if told != replies[0].content else ())}
         headers = [{name: value for name, value in reply.headers.items() if name not in own} for reply in replies]
         assert headers[0] == headers[1], request
         if cursor := replies[0].headers["content-type"] == "application/json" and replies[0].json().get("next_cursor"):
@@ -300,3 +300,16 @@ def test_a_signal_ends_the_command_when_its_replies_have_ended(server: str, tmp_
             received += sum(map(len, chunks))
         assert received > 15_000_000
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize(("path", "settled"), [("positives?policy=first_order&", False), ("neighbors?", True)])
+def test_only_what_the_server_draws_itself_is_asked_for_again(
+    client: httpx.Client, over_gds: httpx.Client, path: str, settled: bool
+) -> None:
+    """It may draw otherwise once it has projected anew."""
+    generation = client.get("/v1/collections/nci").json()["generation"]
+    url = f"/v1/collections/nci/items/5/{path}generation={generation}"
+    assert "immutable" in client.get(url).headers["Cache-Control"]
+    told = over_gds.get(url).headers["Cache-Control"]
+    assert ("immutable" in told) is settled
+    assert (told == "no-cache") is not settled

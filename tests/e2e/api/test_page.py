@@ -18,7 +18,8 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where the page is looked for; it holds one that was built, and something beside it."""
     dist = tmp_path / "dist"
     (dist / "assets").mkdir(parents=True)
-    (dist / "index.html").write_text("<!doctype html><title>built</title>")
+    for name in ("index.html", "docs.html"):
+        (dist / name).write_text(f"<!doctype html><title>{name}</title>")
     (dist / "assets" / "main-0a1b2c.js").write_bytes(MAIN)
     (dist / "assets" / "page-0a1b2c.css").write_text("body {}")
     (dist / "sources.sha256").write_text("0")
@@ -37,7 +38,7 @@ def browser(store_folder: Path, serve: Callable) -> Iterator[httpx.Client]:
 
 
 def test_the_page_may_do_nothing_but_ask_this_server(built: Path, browser: httpx.Client) -> None:
-    for path in ("/", "/assets/main-0a1b2c.js"):
+    for path in ("/", "/docs", "/assets/main-0a1b2c.js"):
         headers = browser.get(path).headers
         policy = dict(each.split(" ", 1) for each in headers["Content-Security-Policy"].split("; "))
         assert policy["default-src"] == "'none'"
@@ -50,8 +51,9 @@ def test_the_page_may_do_nothing_but_ask_this_server(built: Path, browser: httpx
     ("path", "media_type", "caching"),
     [
         ("/", "text/html", "no-cache"),
-        ("/assets/main-0a1b2c.js", "text/javascript", "public, max-age=31536000, immutable"),
-        ("/assets/page-0a1b2c.css", "text/css", "public, max-age=31536000, immutable"),
+        ("/docs", "text/html", "no-cache"),
+        ("/assets/main-0a1b2c.js", "text/javascript", "max-age=31536000, immutable"),
+        ("/assets/page-0a1b2c.css", "text/css", "max-age=31536000, immutable"),
     ],
 )
 def test_types_and_caching(built: Path, browser: httpx.Client, path: str, media_type: str, caching: str) -> None:
@@ -86,15 +88,18 @@ def test_nothing_else_is_served(built: Path, browser: httpx.Client, name: str) -
 
 
 def test_a_page_that_was_not_built_says_so(built: Path, browser: httpx.Client) -> None:
-    (built / "index.html").unlink()
-    reply = browser.get("/")
-    assert reply.status_code == 200
-    assert "The page was not built" in reply.text
-    assert "no-store" in reply.headers["Cache-Control"]
+    for name in ("index.html", "docs.html"):
+        (built / name).unlink()
+    for path in ("/", "/docs"):
+        reply = browser.get(path)
+        assert reply.status_code == 200
+        assert "The page was not built" in reply.text
+        assert "no-store" in reply.headers["Cache-Control"]
 
 
-def test_the_real_page_is_whole(browser: httpx.Client) -> None:
-    reply = browser.get("/")
+@pytest.mark.parametrize("path", ["/", "/docs"])
+def test_the_real_page_is_whole(browser: httpx.Client, path: str) -> None:
+    reply = browser.get(path)
     assert reply.status_code == 200
     assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
     for asset in re.findall(r'"(/assets/[^"]+)"', reply.text):
@@ -102,4 +107,4 @@ def test_the_real_page_is_whole(browser: httpx.Client) -> None:
 
 
 def test_the_documentation_of_the_api_does_not_name_it(browser: httpx.Client) -> None:
-    assert not {"/", "/assets/{name}"} & set(browser.get("/openapi.json").json()["paths"])
+    assert not {"/", "/docs", "/assets/{name}"} & set(browser.get("/openapi.json").json()["paths"])

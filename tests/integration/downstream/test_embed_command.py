@@ -1,7 +1,9 @@
 """`graphkin embed` as it is typed."""
 
+import bz2
 import csv
 import gzip
+import io
 import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -14,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from networkx.readwrite.graphml import GraphMLWriter
 from numpy.typing import NDArray
+from rdkit import Chem
 
 from benchmarks.memory import MemorySource
 from graphkin.trainer.downstream.embed import embed as embeddings
@@ -89,6 +92,28 @@ def test_parquet_has_the_molecules_with_their_rows(embed: Any, tmp_path: Path, e
     assert found["smiles"].to_pylist() == [*MOLECULES]
     np.testing.assert_allclose(np.stack(found["embedding"].to_numpy()), expected, atol=1e-6)
     assert [each["line"] for each in rejections(tmp_path / "out.rejections.csv")] == ["4", "5"]
+
+
+@pytest.mark.parametrize("name", ["molecules.sdf", "molecules.sd.bz2"])
+def test_sd_files_that_rdkit_writes(
+    embed: Any, tmp_path: Path, checkpoint: Path, nci_smiles: list[str], name: str
+) -> None:
+    molecules = [molecule for smiles in nci_smiles[:40] if (molecule := Chem.MolFromSmiles(smiles)) is not None]
+    text = io.StringIO()
+    with Chem.SDWriter(text) as writer:
+        for molecule in molecules:
+            writer.write(molecule)
+    content = text.getvalue() + "broken\n\n\nno molblock\n$$$$\n"
+    ended = embed(bz2.compress(content.encode()) if name.endswith("bz2") else content, "out.parquet", name=name)
+    assert ended.code == 0
+    found = pq.read_table(tmp_path / "out.parquet")
+    expected = [Chem.MolToSmiles(molecule) for molecule in molecules]
+    assert found["smiles"].to_pylist() == expected
+    vectors = embeddings(load_encoder(checkpoint).encoder, featurize(expected, ""))
+    np.testing.assert_allclose(np.stack(found["embedding"].to_numpy()), vectors, atol=1e-6)
+    [rejected] = rejections(tmp_path / "out.rejections.csv")
+    assert rejected["row"] == str(len(molecules))
+    assert rejected["input"].startswith("broken")
 
 
 def test_standard_input(graphkin: Any, checkpoint: Path, tmp_path: Path, expected: NDArray[np.float32]) -> None:
@@ -192,7 +217,7 @@ def test_nothing_rejected_is_said_too(embed: Any, tmp_path: Path) -> None:
         ("", "out.npy", (), "molecules.smi", 2, "is empty"),
         ("a,b\nC,D\n", "out.npy", (), "molecules.csv", 2, "no column 'smiles'"),
         ("C\n", "out.npy", (), "molecules.xyz", 2, "does not tell its format"),
-        ("\n\n\n\nM  END\n$$$$\n", "out.npy", (), "molecules.sdf", 2, "made from SMILES"),
+        ("\n\n\n\nM  END\n$$$$\n", "out.npy", (), "molecules.sdf", 2, "none of 1 records is a molecule"),
         ("C\n", "nowhere/out.npy", (), "molecules.smi", 2, "cannot write the file"),
         ("C\n", "out.npy", ("--checkpoint", "nowhere"), "molecules.smi", 3, "no training run there"),
         ("C\n", "out.npy", ("--device", "abacus"), "molecules.smi", 2, "'abacus' is not one of"),

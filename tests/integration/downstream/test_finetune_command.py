@@ -1,5 +1,6 @@
 """`graphkin finetune` as it is typed."""
 
+import csv
 import json
 import shutil
 import subprocess
@@ -12,6 +13,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from rdkit import Chem
+from rdkit.Chem.Descriptors import MolWt
+from rdkit.Chem.rdMolDescriptors import CalcCrippenDescriptors
 
 from benchmarks.memory import MemorySource
 from graphkin.protocol.errors import InvalidInput
@@ -43,6 +47,67 @@ def checkpoint(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) 
     nothing = Epoch(np.empty((corpus.size, 0), np.int32), np.empty((0, 0), np.int32))
     pretrain(config, MemorySource(corpus, config.draws, [nothing]), folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def esol(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file laid out as MoleculeNet's ESOL is, of other molecules and with RDKit's logP for solubility."""
+    file = tmp_path_factory.mktemp("measured") / "delaney-processed.csv"
+    target = "measured log solubility in mols per litre"
+    with file.open("w", newline="") as text:
+        writer = csv.writer(text)
+        writer.writerow(["Compound ID", "Minimum Degree", "Molecular Weight", target, "smiles"])
+        for number, smiles in enumerate(nci_smiles[:120]):
+            molecule = Chem.MolFromSmiles(smiles)
+            if molecule is not None:
+                writer.writerow([f"Name, {number}", 1, MolWt(molecule), -CalcCrippenDescriptors(molecule)[0], smiles])
+    return file
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("--dataset", "esol"),
+        ("--targets", "measured log solubility in mols per litre"),
+        ("--task", "regression", "--targets", "measured log solubility in mols per litre"),
+    ],
+)
+def test_measured_values_are_predicted(
+    graphkin: Any, esol: Path, checkpoint: Path, tmp_path: Path, said: tuple[str, ...]
+) -> None:
+    output = tmp_path / "result.json"
+    ended = graphkin(
+        "finetune", "--csv", esol, *said, "--checkpoint", checkpoint, "--seeds", 0, "--epochs", 3, "--output", output
+    )
+    assert ended.code == 0
+    document = json.loads(output.read_text())
+    assert document["setting"]["tasks"] == ["measured log solubility in mols per litre"]
+    assert document["setting"]["metrics"] == ["rmse", "mae"]
+    (run,) = document["runs"]
+    rmse = run["scores"]["rmse"]
+    assert rmse["best_epoch"] == 1 + rmse["valid"].index(min(rmse["valid"]))
+    assert document["summary"]["rmse"]["mean"] == rmse["test_at_best"] > document["summary"]["mae"]["mean"] > 0
+    assert "| RMSE | MAE |" in ended.out
+    assert "Mean and standard deviation in train" in ended.out
+
+
+def test_values_are_tuned_towards_less_error(graphkin: Any, esol: Path, tmp_path: Path) -> None:
+    output = tmp_path / "result.json"
+    how = ("--checkpoint", "none", "--seeds", 0, "--epochs", 2, "--tune", 3, "--output", output)
+    assert graphkin("finetune", "--csv", esol, "--dataset", "esol", *how).code == 0
+    document = json.loads(output.read_text())
+    best = min(document["tuning"], key=lambda trial: trial["valid_rmse"])
+    assert {name: document["options"][name] for name in best["values"]} == best["values"]
+
+
+def test_numbers_are_no_labels_unless_asked_for(graphkin: Any, esol: Path, tmp_path: Path) -> None:
+    how = ("--checkpoint", "none", "--output", tmp_path / "result.json")
+    for targets, said in (
+        (("--targets", "Compound ID"), "does not hold labels"),
+        (("--task", "regression", "--targets", "Compound ID"), "does not hold numbers"),
+    ):
+        outcome = graphkin("finetune", "--csv", esol, *targets, *how)
+        assert (outcome.code, said in outcome.err) == (2, True)
 
 
 def test_from_a_checkpoint(graphkin: Any, file: Path, checkpoint: Path, tmp_path: Path) -> None:

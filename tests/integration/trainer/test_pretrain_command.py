@@ -20,6 +20,7 @@ import torch
 from graphkin.progress import training_progress
 from graphkin.store import open_store
 from graphkin.trainer.feed.offline import OfflineSource
+from graphkin.trainer.model.device import computes_bf16
 from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint, read_model, read_run
 from graphkin.trainer.pretraining.metrics_log import Report
 from graphkin.trainer.pretraining.pretrained import load_encoder
@@ -80,7 +81,9 @@ def test_every_strategy(pretrain: Any, tmp_path: Path, strategy: Strategy) -> No
 
 def test_options_arrive(pretrain: Any, tmp_path: Path) -> None:
     given = ("--strategy", "hgc-ho", "--encoder", "sage", "--batch-size", 10, "--limit", 20, "--epochs", 2)
-    assert pretrain(*given, "--mask-neighbors", "--bf16", "--preset", "paper", "--seed", 5).code == 0
+    ended = pretrain(*given, "--mask-neighbors", "--bf16", "--preset", "paper", "--seed", 5)
+    assert ended.code == 0
+    assert ("has no bf16 arithmetic" in ended.err) is not computes_bf16(torch.device("cpu"))
     config = load_encoder(tmp_path / "run").config
     assert config is not None
     assert (config.model.encoder, config.draws.batch_size, config.limit, config.epochs) == ("sage", 10, 20, 2)

@@ -1,9 +1,11 @@
-"""Exported edges, read back by the csv module, pyarrow and networkx."""
+"""Exported edges, read back by the csv module, pyarrow, networkx and igraph."""
 
 import io
 import itertools
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import igraph
 import networkx as nx
 import numpy as np
 import pyarrow as pa
@@ -60,6 +62,7 @@ def test_graphml_opens_in_networkx(generation: Generation, items: list[dict], ed
     assert list(graph) == ["n0", "n1", "n2", "n3", "n4"]
     assert [graph.nodes[node]["smiles"] for node in graph] == [item["smiles"] for item in items]
     assert graph.nodes["n0"] == {
+        "label": "ethanol",
         "smiles": "CCO",
         "names": 'ethanol; the "spirit"',
         "property.id": 5.0,
@@ -75,6 +78,27 @@ def test_graphml_opens_in_networkx(generation: Generation, items: list[dict], ed
     found = {(int(a[1:]), int(b[1:])): similarity for a, b, similarity in graph.edges(data="similarity")}
     assert {tuple(sorted(pair)) for pair in found} == {edge[:2] for edge in edges}
     assert found[0, 1] == 0.7
+
+
+def test_graphml_opens_in_igraph_with_labels_and_weights(
+    generation: Generation, items: list[dict], edges: list[tuple], tmp_path: Path
+) -> None:
+    file = tmp_path / "edges.graphml"
+    file.write_bytes(b"".join(export_edges(generation, "graphml")))
+    graph = igraph.Graph.Read_GraphML(str(file))
+    names = [item.get("names") for item in items]
+    assert graph.vs["label"] == [own[0] if own else item["smiles"] for own, item in zip(names, items, strict=True)]
+    assert {edge.tuple: np.float32(edge["weight"]) for edge in graph.es} == {
+        edge[:2]: np.float32(edge[2]) for edge in edges
+    }
+    closest = graph.distances(0, 4, weights=[1 - weight for weight in graph.es["weight"]])
+    assert closest == [[0.0]]  # what `weight` is for: 0 and 4 are alike
+
+
+def test_a_property_called_label_is_another(make: Callable[..., Generation]) -> None:
+    named = make([{"smiles": "C", "names": ["methane"], "properties": {"label": "mine"}}], [])
+    graph = read_graphml(export_edges(named, "graphml"))
+    assert graph.nodes["n0"] == {"label": "methane", "smiles": "C", "names": "methane", "property.label": "mine"}
 
 
 @pytest.mark.parametrize("threshold", [0.05, 1 / 3, 0.7, 0.71, 1.0])
@@ -135,7 +159,7 @@ def test_the_query_is_a_node_joined_to_what_is_similar(
     ids = None if chosen is None else np.array(chosen, np.int32)
     comparison = Comparison("C<C", stored, SIMILARITY.__getitem__)
     compared = read_graphml(export_edges(generation, "graphml", threshold, ids, comparison))
-    assert compared.nodes["query"] == {"smiles": "C<C"}
+    assert compared.nodes["query"] == {"label": "C<C", "smiles": "C<C"}
     assert {node: each["similarity"] for node, each in compared.adj["query"].items()} == {
         f"n{id}": float(str(SIMILARITY[id])) for id in joined
     }

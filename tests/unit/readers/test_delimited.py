@@ -4,11 +4,13 @@ import csv
 import io
 from collections.abc import Callable
 
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphkin.ingest.readers import MAX_RECORD, ReadOptions, open_source
+from graphkin.ingest.readers.columns import likely_names
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.molecules.kind import MoleculeKind
 
@@ -184,3 +186,76 @@ def test_a_header_of_very_many_columns(read: Callable) -> None:
         with pytest.raises(InvalidInput, match=said) as failure:
             read("a.csv", f"{header}\n".encode())
         assert len(str(failure.value)) < 1500
+
+
+FRAME = pd.DataFrame(
+    {
+        "SMILES": ["CCO", "c1ccccc1"],
+        "Compound ID": ["m 1", "m2"],
+        "note": ["a, b; c|d\te", 'said "no"'],
+        "logP": [1.5, 2],
+    }
+)
+CHARACTERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
+
+
+@pytest.mark.parametrize("delimiter", CHARACTERS)
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+def test_what_pandas_writes_is_read_whatever_separates_it(read: Callable, delimiter: str, quoting: int) -> None:
+    content = FRAME.to_csv(index=False, sep=CHARACTERS[delimiter], quoting=quoting).encode()
+    found = read("a.csv", content)
+    assert [row["text"] for row in found] == FRAME["SMILES"].tolist()
+    assert [row["name"] for row in found] == FRAME["Compound ID"].tolist()
+    assert [row["properties"] for row in found] == [
+        {"note": note, "logP": str(number)} for note, number in zip(FRAME["note"], FRAME["logP"], strict=True)
+    ]
+    assert read("b.csv", content, delimiter=delimiter) == found
+
+
+def test_a_comma_is_no_delimiter_where_the_header_says_another(read: Callable) -> None:
+    [row] = read("a.csv", b"smiles;name, as printed;note\nCC;x, y;1,5\n")
+    assert row["properties"] == {"name, as printed": "x, y", "note": "1,5"}
+
+
+def test_an_explicit_delimiter_wins(read: Callable) -> None:
+    assert read("a.csv", b"smiles,a|x\nC,1|2\n")[0]["properties"] == {"a|x": "1|2"}
+    [row] = read("a.csv", b"smiles,a|x\nC,1|2\n", delimiter="pipe", structure_column="smiles,a")
+    assert (row["text"], row["properties"]) == ("C,1", {"x": "2"})
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("structure;note", r"(?s)one of structure, note \(cells are separated by a semicolon\).*--smiles-column"),
+        ("structure", r"one of structure \(cells are separated by a comma\)"),
+        ("x\tCanonical SMILES", r"(?s)separated by a tab\).*is it --smiles-column 'Canonical SMILES'\?"),
+        ("a b", "separated by a space"),
+    ],
+)
+def test_the_delimiter_is_named_where_no_column_holds_smiles(read: Callable, header: str, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        read("a.csv", f"{header}\nC;1\n".encode())
+
+
+@pytest.mark.parametrize(
+    ("header", "column"),
+    [
+        ("smiles,note,Compound ID", "Compound ID"),
+        ("smiles,molecule_chembl_id,pref_name", "molecule_chembl_id"),
+        ("smiles,NAME,zinc_id", "zinc_id"),
+        ("smiles,name,ID", "ID"),
+        ("smiles,Molecule Name,x", "Molecule Name"),
+        ("smiles,x,y", None),
+        ("smiles,hybrid,valid", None),
+    ],
+)
+def test_names_are_where_other_programs_put_them(read: Callable, header: str, column: str | None) -> None:
+    cells = {title: f"cell of {title}" for title in header.split(",")} | {"smiles": "CC"}
+    [row] = read("a.csv", f"{header}\n{','.join(cells.values())}\n".encode())
+    assert row["name"] == (None if column is None else cells[column])
+    assert set(row["properties"]) == set(cells) - {"smiles", column}
+
+
+def test_columns_that_may_hold_names_are_told_by_what_they_are_called() -> None:
+    columns = ["Catalog Number", "logP", "hybrid_share", "SampleID", "batch_code", "valid", "known", "Common names"]
+    assert likely_names(columns) == ["Catalog Number", "SampleID", "batch_code", "Common names"]

@@ -114,7 +114,7 @@ def test_what_cannot_be_opened(
     tmp_path: Any,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
-    options: dict[str, str],
+    options: dict[str, Any],
     reason: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)

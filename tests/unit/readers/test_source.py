@@ -1,8 +1,10 @@
 """Sources: formats, compression, checksums, bounds, and the errors of files that cannot be read."""
 
+import bz2
 import gzip
 import hashlib
 import io
+import lzma
 import os
 import threading
 import tracemalloc
@@ -25,6 +27,21 @@ MOLBLOCK = b"\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n    0.0       0.0   
 CONTENT = {"smi": b"C 1\nCC 2\n", "csv": b"smiles,id\nC,1\n", "tsv": b"smiles\tid\nC\t1\n", "sdf": MOLBLOCK}
 
 
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda data: pa.compress(data, codec="zstd", asbytes=True),
+}
+
+
+GREEDY = (
+    "fd377a585a000004e6d6b44602002101240000005e1fc7f901000543434f20780a0000009085aff15dd32b1800011e06c12f"
+    "a41d1fb6f37d010000000004595a"
+)
+"""`CCO x`, packed by xz with a dictionary of a gigabyte."""
+
+
 @pytest.fixture(params=[*CONTENT, "parquet"])
 def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A small file of each format, larger than one read."""
@@ -39,15 +56,15 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("extension", [each for each, format in EXTENSIONS.items() if format in MoleculeKind.files])
-@pytest.mark.parametrize("zipped", [False, True])
-def test_extension_tells_the_format(tmp_path: Path, extension: str, zipped: bool) -> None:
-    path = tmp_path / f"some.name{extension.upper()}{'.gz' if zipped else ''}"
+@pytest.mark.parametrize("compressed", ["", *COMPRESS])
+def test_extension_tells_the_format(tmp_path: Path, extension: str, compressed: str) -> None:
+    path = tmp_path / f"some.name{extension.upper()}{compressed}"
     if extension == ".parquet":
         pq.write_table(pa.table({"smiles": ["C"]}), path)
     else:
         path.write_bytes(CONTENT[EXTENSIONS[extension]])
-    if zipped:
-        path.write_bytes(gzip.compress(path.read_bytes()))
+    if compressed:
+        path.write_bytes(COMPRESS[compressed](path.read_bytes()))
     source = open_source(str(path), MoleculeKind.files, ReadOptions())
     assert source.writing == ("molblock" if extension in (".sdf", ".sd") else "smiles")
     assert source.name == str(path)
@@ -59,6 +76,58 @@ def test_gzip_is_recognised_by_its_bytes(read: Callable) -> None:
     assert read("b.smi", gzip.compress(CONTENT["smi"])) == plain
     assert read("c.smi.gz", CONTENT["smi"]) == plain
     assert read("d.smi.gz", gzip.compress(b"\xef\xbb\xbfC 1\n") + gzip.compress(b"CC 2\n")) == plain
+
+
+@pytest.mark.parametrize("extension", COMPRESS)
+@pytest.mark.parametrize("format", [*CONTENT, "parquet"])
+def test_any_compression_is_recognised_by_its_bytes(read: Callable, extension: str, format: str) -> None:
+    compress, content = COMPRESS[extension], io.BytesIO(CONTENT.get(format, b""))
+    if format == "parquet":
+        pq.write_table(pa.table({"smiles": ["C", "CC"]}), content)
+    plain = read(f"a.{format}", content.getvalue())
+    assert read(f"b.{format}", compress(content.getvalue())) == plain
+    assert read(f"c.{format}{extension}", content.getvalue()) == plain
+
+
+@pytest.mark.parametrize("extension", COMPRESS)
+def test_compressed_files_one_after_the_other_are_one(read: Callable, extension: str) -> None:
+    compress = COMPRESS[extension]
+    parts = compress(b"\xef\xbb\xbfC 1\n") + compress(b"") + compress(b"CC 2\n")
+    assert read("d.smi", parts) == read("e.smi", b"C 1\nCC 2\n")
+
+
+@pytest.mark.parametrize("extension", COMPRESS)
+@pytest.mark.parametrize(
+    "harm", [lambda data: data[:-9], lambda data: data[: len(data) // 2], lambda data: data + b"C"]
+)
+def test_a_damaged_compressed_file_is_told(read: Callable, extension: str, harm: Callable) -> None:
+    content = COMPRESS[extension](b"CCO ethanol\n" * 9000)
+    with pytest.raises(InvalidInput, match="is damaged or cannot be read"):
+        read(f"a.smi{extension}", harm(content))
+
+
+@pytest.mark.parametrize("extension", COMPRESS)
+def test_what_must_be_held_whole_is_bounded_however_it_is_compressed(write: Callable, extension: str) -> None:
+    path = write(f"a.graphml{extension}", COMPRESS[extension](b"<graphml>" + b" " * 12_000_000))
+    with pytest.raises(InvalidInput, match="unpacks to more than 50 times its size"):
+        list(open_source(path, GraphKind.files, ReadOptions()))
+
+
+@pytest.mark.parametrize("extension", COMPRESS)
+def test_memory_is_bounded_while_a_compressed_file_is_read(write: Callable, extension: str) -> None:
+    """A single line of 12 MB, which is more than any record may be, and then one that is kept."""
+    path = write(f"a.smi{extension}", COMPRESS[extension](b"C" * 12_000_000 + b"\nCCO x\n"))
+    tracemalloc.start()
+    [*batches] = open_source(path, MoleculeKind.files, ReadOptions())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [row["text"] for batch in batches for row in batch.to_pylist()][1:] == ["CCO"]
+    assert peak < 20_000_000
+
+
+def test_an_xz_file_may_not_ask_for_much_memory(read: Callable) -> None:
+    with pytest.raises(InvalidInput, match="Memory usage limit"):
+        read("a.smi.xz", bytes.fromhex(GREEDY))
 
 
 def test_digest_and_progress(file: Path) -> None:

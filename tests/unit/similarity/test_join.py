@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rdkit import Chem, DataStructs
 
-from graphkin.similarity.join import JoinPlan, Pairs, similar_pairs
+from graphkin.similarity.join import JoinPlan, NewerPlan, Pairs, similar_pairs
 from graphkin.similarity.planes import BitLists, BitPlanes
 from graphkin.similarity.popcount import minimum_common
 from graphkin.similarity.tiles import similar_in_tiles
@@ -164,6 +164,46 @@ def test_new_rows_against_old_ones() -> None:
     near = np.nonzero(_similarity(_bits_of(new), _bits_of(old)) >= 0.3)
     assert found == {*zip(*(ends.tolist() for ends in near), strict=True)}
     assert np.array_equal(shared, np.bitwise_count(new[left] & old[right]).sum(axis=1))
+
+
+def _those_with_newer(pairs: Pairs, older: int) -> set[tuple[int, int, float]]:
+    chosen = pairs.take(pairs.right >= older)
+    return {*zip(chosen.left.tolist(), chosen.right.tolist(), chosen.similarity.tolist(), strict=True)}
+
+
+@pytest.mark.parametrize("older", [0, 1, 600, 16_900, 17_000])
+def test_pairs_with_a_newer_item_are_those_of_all(many: np.ndarray, older: int) -> None:
+    plan = NewerPlan(many, older, 0.6)
+    found = Pairs.concatenate(list(plan.pairs(threads=2)))
+    assert len(found) == len(_those_with_newer(found, older))
+    assert (found.left < found.right).all()
+    assert _those_with_newer(found, older) == _those_with_newer(
+        Pairs.concatenate(list(similar_pairs(many, 0.6, 2))), older
+    )
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.7, 1.0])
+def test_newer_real_fingerprints(words: np.ndarray, threshold: float) -> None:
+    older = len(words) - 70
+    found = Pairs.concatenate(list(NewerPlan(words, older, threshold).pairs()))
+    assert len(found) == len(_those_with_newer(found, older)) > 0
+    assert _those_with_newer(found, older) == _those_with_newer(_join(words, threshold), older)
+
+
+def test_newer_pairs_from_any_task_on(many: np.ndarray) -> None:
+    plan = NewerPlan(many, 16_500, 0.6)
+    blocks = list(plan.pairs())
+    assert len(blocks) == plan.tasks > 3
+    for first in range(plan.tasks + 1):
+        done: list[int] = []
+        tail = list(NewerPlan(many, 16_500, 0.6).pairs(first, 2, done.append))
+        assert all(_same(a, b) for a, b in zip(tail, blocks[first:], strict=True))
+        assert plan.done(first) + sum(done) == len(many)
+
+
+def test_newer_items_without_a_bit_are_similar_to_none() -> None:
+    words = np.array([[0], [1], [0], [0]], np.uint64)
+    assert len(Pairs.concatenate(list(NewerPlan(words, 2, 0.5).pairs()))) == 0
 
 
 def _brute(rows: list[int], threshold: float) -> dict[tuple[int, int], float]:

@@ -32,7 +32,8 @@ def test_publication_leaves_one_folder_with_exactly_the_files_of_the_manifest(
 ) -> None:
     manifest = publish(store)
     assert _entries(folder) == {manifest.generation}
-    assert {path.name for path in (folder / "collections/c" / manifest.generation).iterdir()} == set(manifest.files)
+    (whole,) = manifest.fragments
+    assert {path.name for path in (folder / "collections/c" / whole.folder).iterdir()} == set(whole.files)
 
 
 def test_discarded_draft_leaves_nothing(store: Store, folder: Path, write: Callable[..., Any]) -> None:

@@ -1,4 +1,4 @@
-"""Where the neo4j extra is not installed."""
+"""Where an extra is not installed."""
 
 import sys
 
@@ -8,8 +8,11 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.store import open_store
 
 
-def test_without_the_driver_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "graphkin.store.neo4j.store", None)  # as what cannot be imported is marked
-    with pytest.raises(InvalidInput, match="need the neo4j extra") as refused:
-        open_store("neo4j://nowhere")
-    assert refused.value.hint == "pip install 'graphkin[neo4j]', or '.[neo4j]' in a clone"
+@pytest.mark.parametrize(
+    ("extra", "url"), [("neo4j", "neo4j://nowhere"), ("lake", "s3://nowhere/lake"), ("lake", "memory://lake")]
+)
+def test_without_it_one_is_told_what_to_install(extra: str, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, f"graphkin.store.{extra}.store", None)  # as what cannot be imported is marked
+    with pytest.raises(InvalidInput, match=f"need the {extra} extra") as refused:
+        open_store(url)
+    assert refused.value.hint == f"pip install 'graphkin[{extra}]', or '.[{extra}]' in a clone"

@@ -14,6 +14,7 @@ from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.verify import verify
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
+from graphkin.store.embedded.catalog import SCHEMA_VERSION
 from graphkin.store.transfer import copy_generation
 
 OLDER = Path(__file__).parents[2] / "stores" / "version-3"
@@ -101,7 +102,7 @@ def test_it_is_written_to_beside_what_it_holds(older: Store, folder: Path, tmp_p
                 assert copy.items(range(copy.size)) == source.items(range(source.size))
                 assert copy.check() == []
                 assert copy_generation(copy, older).generation == copied.generation
-    assert version(folder) == 4
+    assert version(folder) == SCHEMA_VERSION
     assert [len(each.generations) for each in older.collections()] == [2, 2]
     for each in older.collections():
         for generation in each.generations:

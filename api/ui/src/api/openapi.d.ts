@@ -17,7 +17,7 @@ export interface paths {
          *
          *     `capped` says if the cap dropped some of this item's pairs; search is uncapped.
          */
-        get: operations["neighbors_v1_collections__c__items__id__neighbors_get"];
+        get: operations["neighbors"];
         put?: never;
         post?: never;
         delete?: never;
@@ -37,7 +37,7 @@ export interface paths {
          * Positives
          * @description The positives of one anchor, each with the reason why it is one.
          */
-        get: operations["positives_v1_collections__c__items__id__positives_get"];
+        get: operations["positives"];
         put?: never;
         post?: never;
         delete?: never;
@@ -56,10 +56,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Batch
+         * Positives Batch
          * @description The positives of many anchors, in the order asked for: the same draws as one by one.
          */
-        post: operations["batch_v1_collections__c__positives_batch_post"];
+        post: operations["positives_batch"];
         delete?: never;
         options?: never;
         head?: never;
@@ -77,7 +77,7 @@ export interface paths {
          * Item
          * @description One item.
          */
-        get: operations["item_v1_collections__c__items__id__get"];
+        get: operations["item"];
         put?: never;
         post?: never;
         delete?: never;
@@ -97,7 +97,7 @@ export interface paths {
          * Items
          * @description All items, or those with one SMILES, name or InChIKey, by id. No match is an empty list.
          */
-        get: operations["items_v1_collections__c__items_get"];
+        get: operations["items"];
         put?: never;
         post?: never;
         delete?: never;
@@ -122,7 +122,7 @@ export interface paths {
          *     By the collection's own measure or by another. The first search by counts describes all molecules, which takes a
          *     while; what it needs is kept on this machine.
          */
-        post: operations["search_v1_collections__c__search_post"];
+        post: operations["search"];
         delete?: never;
         options?: never;
         head?: never;
@@ -140,7 +140,7 @@ export interface paths {
          * Collections
          * @description Every collection with its current generation, by name.
          */
-        get: operations["collections_v1_collections_get"];
+        get: operations["collections"];
         put?: never;
         post?: never;
         delete?: never;
@@ -160,7 +160,7 @@ export interface paths {
          * Collection
          * @description One generation's provenance, and the ids of all generations, oldest first.
          */
-        get: operations["collection_v1_collections__c__get"];
+        get: operations["collection"];
         put?: never;
         post?: never;
         delete?: never;
@@ -177,13 +177,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Epoch
+         * Positives Epoch
          * @description The positives of all anchors, ascending, from the positive-set cache; 503 while they are being drawn.
          *
          *     A reply is whole only with its end: the Arrow end of stream, or the line `{"complete":true,"rows":n}`. After a
          *     cut connection continue with `start` = the last anchor + 1.
          */
-        get: operations["epoch_v1_collections__c__positives_epochs__e__get"];
+        get: operations["positives_epoch"];
         put?: never;
         post?: never;
         delete?: never;
@@ -203,7 +203,7 @@ export interface paths {
          * Negatives
          * @description Distinct within a batch, drawn with probability proportional to degree^0.75; items without neighbours never.
          */
-        get: operations["negatives_v1_collections__c__negatives_get"];
+        get: operations["negatives"];
         put?: never;
         post?: never;
         delete?: never;
@@ -223,7 +223,7 @@ export interface paths {
          * Subgraph
          * @description What lies around an item: nodes by hop, similarity, id; edges among them, most similar first.
          */
-        get: operations["subgraph_v1_collections__c__items__id__subgraph_get"];
+        get: operations["subgraph"];
         put?: never;
         post?: never;
         delete?: never;
@@ -243,7 +243,7 @@ export interface paths {
          * Hops
          * @description How similar items are that lie so many edges apart: random targets, each with at most 50 items of every hop.
          */
-        get: operations["hops_v1_collections__c__hops_get"];
+        get: operations["hops"];
         put?: never;
         post?: never;
         delete?: never;
@@ -263,7 +263,7 @@ export interface paths {
          * Path
          * @description The path between two items: fewest edges, then the largest minimum similarity. Null if they are farther apart.
          */
-        get: operations["path_v1_collections__c__paths_get"];
+        get: operations["path"];
         put?: never;
         post?: never;
         delete?: never;
@@ -286,7 +286,7 @@ export interface paths {
          *     The medoid is the member with the largest sum of stored similarities inside the component. `named` are the lowest
          *     members and the medoids, by id.
          */
-        get: operations["components_v1_collections__c__components_get"];
+        get: operations["components"];
         put?: never;
         post?: never;
         delete?: never;
@@ -307,7 +307,7 @@ export interface paths {
          * @description One component: its members by id, and what it falls into when the threshold rises above its own similarity: the
          *     1,000 largest parts. `named` are the lowest members and the medoids of it and its 10 largest parts, by id.
          */
-        get: operations["component_v1_collections__c__components__id__get"];
+        get: operations["component"];
         put?: never;
         post?: never;
         delete?: never;
@@ -330,7 +330,7 @@ export interface paths {
          *     `highlight` and `highlight_smiles`, for molecules: the largest substructure shared with that one, looked for during
          *     2 s.
          */
-        get: operations["depiction_v1_collections__c__items__id__depiction_svg_get"];
+        get: operations["depiction"];
         put?: never;
         post?: never;
         delete?: never;
@@ -350,7 +350,7 @@ export interface paths {
          * Structure Depiction
          * @description A structure as the collection understands it, drawn.
          */
-        get: operations["structure_depiction_v1_collections__c__structure_svg_get"];
+        get: operations["structure_depiction"];
         put?: never;
         post?: never;
         delete?: never;
@@ -370,7 +370,7 @@ export interface paths {
          * Structure
          * @description Canonical SMILES after the collection's own standardisation, and the id of the item if it is stored.
          */
-        get: operations["structure_v1_collections__c__structure_get"];
+        get: operations["structure"];
         put?: never;
         post?: never;
         delete?: never;
@@ -390,8 +390,10 @@ export interface paths {
          * Export
          * @description All items, edges, links or fingerprints, or a range of them; of items some columns, of edges those similar
          *     enough.
+         *
+         *     It is sent as it is made. Who asks for a Range of its bytes has the whole made first, and kept for the next parts.
          */
-        get: operations["export_v1_collections__c__export_get"];
+        get: operations["export"];
         put?: never;
         /**
          * Export Selection
@@ -399,7 +401,7 @@ export interface paths {
          *
          *     With `query_smiles` each item has its exact similarity to that molecule, and GraphML has the molecule itself.
          */
-        post: operations["export_selection_v1_collections__c__export_post"];
+        post: operations["export_selection"];
         delete?: never;
         options?: never;
         head?: never;
@@ -417,7 +419,7 @@ export interface paths {
          * Rejections
          * @description Records that were not kept, in input order: where each stood, its text (at most 4,096 characters), and why.
          */
-        get: operations["rejections_v1_collections__c__rejections_get"];
+        get: operations["rejections"];
         put?: never;
         post?: never;
         delete?: never;
@@ -437,7 +439,7 @@ export interface paths {
          * Reports
          * @description Those in the folder that the server shows, by name; none where it shows no folder.
          */
-        get: operations["reports_v1_collections__c__reports_get"];
+        get: operations["reports"];
         put?: never;
         post?: never;
         delete?: never;
@@ -454,10 +456,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Picture
+         * Report Charts
          * @description A report's charts.
          */
-        get: operations["picture_v1_collections__c__reports__report__svg_get"];
+        get: operations["report_charts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -477,7 +479,7 @@ export interface paths {
          * Livez
          * @description The process answers.
          */
-        get: operations["livez_livez_get"];
+        get: operations["livez"];
         put?: never;
         post?: never;
         delete?: never;
@@ -498,7 +500,7 @@ export interface paths {
          * @description Requests will be answered: the store can be read, no current generation is known to be damaged, kernels are
          *     compiled, and the sampler has its graph.
          */
-        get: operations["readyz_readyz_get"];
+        get: operations["readyz"];
         put?: never;
         post?: never;
         delete?: never;
@@ -518,7 +520,7 @@ export interface paths {
          * Metrics
          * @description Request counts and latencies, in Prometheus' text format.
          */
-        get: operations["metrics_metrics_get"];
+        get: operations["metrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -689,6 +691,27 @@ export interface components {
             target: number;
             /** Similarity */
             similarity: number;
+        };
+        /**
+         * Fragment
+         * @description Files from which a generation is read: the next `items` rows of its item table, with these properties, and the
+         *     next `rejected` records; `edges` that come with them. `folder` is where they lie, `files` their SHA-256 by name.
+         */
+        Fragment: {
+            /** Folder */
+            folder: string;
+            /** Items */
+            items: number;
+            /** Rejected */
+            rejected: number;
+            /** Edges */
+            edges: number;
+            /** Properties */
+            properties: string[];
+            /** Files */
+            files: {
+                [key: string]: string;
+            };
         };
         /** Health */
         Health: {
@@ -869,12 +892,10 @@ export interface components {
             /** Published At */
             published_at: string;
             /**
-             * Files
-             * @default {}
+             * Fragments
+             * @default []
              */
-            files?: {
-                [key: string]: string;
-            };
+            fragments?: components["schemas"]["Fragment"][];
         };
         /**
          * NeighborsPage
@@ -1382,7 +1403,7 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    neighbors_v1_collections__c__items__id__neighbors_get: {
+    neighbors: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -1478,7 +1499,7 @@ export interface operations {
             };
         };
     };
-    positives_v1_collections__c__items__id__positives_get: {
+    positives: {
         parameters: {
             query: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -1583,7 +1604,7 @@ export interface operations {
             };
         };
     };
-    batch_v1_collections__c__positives_batch_post: {
+    positives_batch: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -1718,7 +1739,7 @@ export interface operations {
             };
         };
     };
-    item_v1_collections__c__items__id__get: {
+    item: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -1818,7 +1839,7 @@ export interface operations {
             };
         };
     };
-    items_v1_collections__c__items_get: {
+    items: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -1827,7 +1848,7 @@ export interface operations {
                 cursor?: string | null;
                 /** @description Read as the recipe says; a space reads as `+`, but for that before an extension `|…|`. */
                 smiles?: string | null;
-                /** @description A name as the source had it. */
+                /** @description A name, or where no item has it exactly so, one that differs in case. */
                 name?: string | null;
                 /** @description InChIKey, where the recipe asked for them. */
                 inchikey?: string | null;
@@ -1925,7 +1946,7 @@ export interface operations {
             };
         };
     };
-    search_v1_collections__c__search_post: {
+    search: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2045,7 +2066,7 @@ export interface operations {
             };
         };
     };
-    collections_v1_collections_get: {
+    collections: {
         parameters: {
             query?: never;
             header?: never;
@@ -2110,7 +2131,7 @@ export interface operations {
             };
         };
     };
-    collection_v1_collections__c__get: {
+    collection: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2199,7 +2220,7 @@ export interface operations {
             };
         };
     };
-    epoch_v1_collections__c__positives_epochs__e__get: {
+    positives_epoch: {
         parameters: {
             query: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2330,7 +2351,7 @@ export interface operations {
             };
         };
     };
-    negatives_v1_collections__c__negatives_get: {
+    negatives: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2439,7 +2460,7 @@ export interface operations {
             };
         };
     };
-    subgraph_v1_collections__c__items__id__subgraph_get: {
+    subgraph: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2535,7 +2556,7 @@ export interface operations {
             };
         };
     };
-    hops_v1_collections__c__hops_get: {
+    hops: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2639,7 +2660,7 @@ export interface operations {
             };
         };
     };
-    path_v1_collections__c__paths_get: {
+    path: {
         parameters: {
             query: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2733,7 +2754,7 @@ export interface operations {
             };
         };
     };
-    components_v1_collections__c__components_get: {
+    components: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2829,7 +2850,7 @@ export interface operations {
             };
         };
     };
-    component_v1_collections__c__components__id__get: {
+    component: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -2925,7 +2946,7 @@ export interface operations {
             };
         };
     };
-    depiction_v1_collections__c__items__id__depiction_svg_get: {
+    depiction: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3031,7 +3052,7 @@ export interface operations {
             };
         };
     };
-    structure_depiction_v1_collections__c__structure_svg_get: {
+    structure_depiction: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3135,7 +3156,7 @@ export interface operations {
             };
         };
     };
-    structure_v1_collections__c__structure_get: {
+    structure: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3237,7 +3258,7 @@ export interface operations {
             };
         };
     };
-    export_v1_collections__c__export_get: {
+    export: {
         parameters: {
             query: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3264,6 +3285,21 @@ export interface operations {
         responses: {
             /** @description Successful reply. */
             200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/graphml+xml": string;
+                    "application/octet-stream": string;
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "chemical/x-mdl-sdfile": string;
+                    "text/csv; charset=utf-8": string;
+                    "text/plain; charset=utf-8": string;
+                };
+            };
+            /** @description The part that Range asks for; several are multipart/byteranges. */
+            206: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3322,6 +3358,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description No part of the file lies in this Range. */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description An invalid value, or one over its cap. */
             422: {
                 headers: {
@@ -3351,7 +3396,7 @@ export interface operations {
             };
         };
     };
-    export_selection_v1_collections__c__export_post: {
+    export_selection: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3477,7 +3522,7 @@ export interface operations {
             };
         };
     };
-    rejections_v1_collections__c__rejections_get: {
+    rejections: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3569,7 +3614,7 @@ export interface operations {
             };
         };
     };
-    reports_v1_collections__c__reports_get: {
+    reports: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3658,7 +3703,7 @@ export interface operations {
             };
         };
     };
-    picture_v1_collections__c__reports__report__svg_get: {
+    report_charts: {
         parameters: {
             query?: {
                 /** @description Generation id; by default the current one, or the cursor's. */
@@ -3749,7 +3794,7 @@ export interface operations {
             };
         };
     };
-    livez_livez_get: {
+    livez: {
         parameters: {
             query?: never;
             header?: never;
@@ -3769,7 +3814,7 @@ export interface operations {
             };
         };
     };
-    readyz_readyz_get: {
+    readyz: {
         parameters: {
             query?: never;
             header?: never;
@@ -3798,7 +3843,7 @@ export interface operations {
             };
         };
     };
-    metrics_metrics_get: {
+    metrics: {
         parameters: {
             query?: never;
             header?: never;

@@ -62,3 +62,15 @@ def test_damage_on_the_server_is_told(graphkin: Callable[..., Any], empty_server
         outcome = graphkin("verify", *where, "--sample", 1_000_000)
         assert outcome.code == 1
         assert told in outcome.out
+
+
+def test_a_lake_is_loaded_as_a_folder_is(graphkin: Callable[..., Any], empty_server: Any, source: Path) -> None:
+    where = ("--store", "folder", "--collection", "nci")
+    assert graphkin("ingest", "molecules", source, *where).code == 0
+    assert graphkin("export", "lake", *where, "--output", "lake").code == 0
+    assert graphkin("load", "--lake", "lake", "--to", empty_server.url).code == 0
+    for what in ("items", "edges"):
+        command = ("export", what, "--collection", "nci", "--format", "csv", "--output", "-")
+        outputs = [graphkin(*command, "--store", place).out for place in ("folder", empty_server.url)]
+        assert outputs[0] == outputs[1]
+        assert len(outputs[0]) > 1000

@@ -1,5 +1,5 @@
-"""A database with a store of schema version 2, whose labels were `:Collection`, `:Molecule` and the like, or of version
-3, whose items had their properties as JSON."""
+"""A database with a store of schema version 2, whose labels were `:Collection`, `:Molecule` and the like, of version 3,
+whose items had their properties as JSON, or of version 4, whose items had no `name` of ours."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +11,7 @@ import pytest
 from graphkin.protocol.errors import StoreFormat
 from graphkin.store import open_store
 from graphkin.store.neo4j import cypher
+from graphkin.store.transfer import copy_generation
 
 STORES = Path(__file__).parents[3] / "stores"
 THEIRS = """
@@ -46,7 +47,7 @@ def everything(server: Any) -> list[list[dict[str, Any]]]:
 def test_it_is_refused_and_left_as_it_is(older: Any, create: bool) -> None:
     before = everything(older)
     with pytest.raises(
-        StoreFormat, match=r"an older graphkin\n.*schema version 2\n.*3 to 4\n.*once the older store is removed"
+        StoreFormat, match=r"an older graphkin\n.*schema version 2\n.*3 to 5\n.*once the older store is removed"
     ):
         open_store(older.url, create=create)
     assert everything(older) == before
@@ -102,3 +103,35 @@ def test_version_3_is_read_and_written_to(bare_server: Any, assert_same: Callabl
         for generation in alcohols.generations:
             with store.open("alcohols", generation) as opened:
                 assert opened.check() == []
+
+
+def test_version_4_is_read_and_written_to(
+    bare_server: Any, assert_same: Callable[..., None], molecules: Any, tmp_path: Path
+) -> None:
+    """Where the source had a property `name`, that is what it was called; loaded anew it makes room for ours."""
+    _write(bare_server, "version_4.cypher")
+    before = everything(bare_server)
+    with open_store(tmp_path / "store", create=True) as folder, open_store(bare_server.url) as store:
+        with store.open("alcohols") as older:
+            assert [item["properties"].get("name") for item in older.items([0, 3])] == ["ethanol", None]
+            copy_generation(older, folder)
+            with folder.open("alcohols") as copied:
+                assert_same(copied, older)
+        assert everything(bare_server) == before
+        molecules.publish(store, "others")
+        with store.open("alcohols") as older:
+            assert older.check() == []
+            store.delete("alcohols", older.id)
+        with folder.open("alcohols") as copied:
+            copy_generation(copied, store)
+            with store.open("alcohols") as loaded:
+                assert_same(copied, loaded)
+    items = "MATCH (i:GraphkinMolecule {graph: $graph}) RETURN i.name AS name, i.`property.name` AS own ORDER BY i.id"
+    (generation,) = bare_server.ask("MATCH (g:GraphkinGeneration {collection: 'alcohols'}) RETURN g.graph AS graph")
+    assert [(row["name"], row["own"]) for row in bare_server.ask(items, graph=generation["graph"])] == [
+        ("alcohol", "ethanol"),
+        ("CCCO", "propanol"),
+        ("butan-1-ol", "butanol"),
+        ("CC(C)O", None),
+        ("benzene", "benzene"),
+    ]

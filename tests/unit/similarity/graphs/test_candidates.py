@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
+from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.recipe import GraphRecipe, resolve_graphs
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
+from graphkin.similarity.join import Pairs
 from graphkin.store.identity import content_digest
 
 Size = tuple[int, int]
@@ -205,6 +207,28 @@ def test_tasks_can_be_taken_up_where_they_were_left(crowd: list[Structure]) -> N
     assert [len(block) for block in rest] == [len(block) for block in whole[1:]]
     assert np.array_equal(rest[-1].left, whole[-1].left)
     assert list(descriptors.pairs(3, 2, _ignored)) == []
+
+
+@pytest.mark.parametrize("candidates", ["exact", "window"])
+@pytest.mark.parametrize("older", [0, 1, 590])
+def test_pairs_with_a_newer_graph_are_those_of_all(crowd: list[Structure], candidates: Any, older: int) -> None:
+    recipe = resolve_graphs(candidates=candidates, threshold=0.3)
+    descriptors = _of(crowd[:older], recipe).followed_by(_of(crowd[older:], recipe)) if older else _of(crowd, recipe)
+    done: list[int] = []
+    found = Pairs.concatenate(list(descriptors.newer_pairs(older, 0, 2, done.append)))
+    every = Pairs.concatenate(list(_of(crowd, recipe).pairs(0, 2, _ignored)))
+    expected = every.take(every.right >= older)
+    for name in ("left", "right", "similarity"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name))
+    assert np.array_equal(descriptors.similarities(found.left, found.right), found.similarity)
+    assert sum(done) == 600
+
+
+def test_an_index_holds_the_features_that_it_is_of(crowd: list[Structure]) -> None:
+    features = _of(crowd, resolve_graphs()).features
+    back = SubtreeIndex.of(features).features
+    for name in ("indptr", "subtree", "count"):
+        assert np.array_equal(getattr(back, name), getattr(features, name))
 
 
 @pytest.mark.parametrize("candidates", ["exact", "window"])

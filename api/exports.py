@@ -1,0 +1,134 @@
+"""Exports: streamed as they are made, or whole files for whoever wants parts of one."""
+
+import asyncio
+import json
+import weakref
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from cachetools import LRUCache
+from filelock import FileLock, Timeout
+
+from graphkin.api.work.pool import Ended, Failed, Pool
+from graphkin.protocol.errors import InvalidInput, StoreError
+from graphkin.store.base import Generation
+from graphkin.store.files import sweep, whole
+
+
+@dataclass(frozen=True, eq=False)
+class File:
+    """A whole export on the disk, for as long as somebody holds this object."""
+
+    path: Path
+    bytes: int
+
+    def __post_init__(self) -> None:
+        weakref.finalize(self, self.path.unlink, missing_ok=True)
+
+
+class Exports:
+    """What a server exports. A generation never changes, so a file that was made for one request is kept for others.
+
+    Files lie in `folder`, in one of its folders that no other server has, and go with this server. They take at most
+    `max_bytes`: half of that those that are kept, of which the one not used for longest goes first, and half the one
+    that is being made. `setting` is what users call `max_bytes`.
+    """
+
+    def __init__(self, exporters: Pool, location: str, folder: Path, max_bytes: int, setting: str) -> None:
+        self._exporters = exporters
+        self._location = location
+        self._most = max_bytes // 2
+        self._setting = setting
+        self._turn = asyncio.Lock()
+        self._numbers = count()
+        self._kept: LRUCache[str, File] = LRUCache(self._most, getsizeof=lambda file: file.bytes)
+        self._held = ExitStack()
+        self._folder = self._own(folder)
+
+    def _own(self, folder: Path) -> Path:
+        """A folder that this server alone has, empty. Raises `StoreError` where there can be none."""
+        try:
+            for number in count():
+                own = folder / str(number)
+                own.mkdir(parents=True, exist_ok=True)
+                try:
+                    self._held.enter_context(FileLock(own / ".lock").acquire(blocking=False))
+                except Timeout:
+                    continue
+                sweep(own)
+                for left in own.glob("export-*"):
+                    left.unlink()
+                return own
+        except OSError as error:
+            raise self._unwritable(error) from error
+        raise AssertionError("numbers have no end")
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files that are kept."""
+        return int(self._kept.currsize)
+
+    def close(self) -> None:
+        """Let go of all files; those that are being sent stay until they are."""
+        self._kept.clear()
+        self._held.close()
+
+    async def stream(self, generation: Generation, **choice: Any) -> AsyncGenerator[bytes]:
+        """The bytes of a file, made in a process of its own: RDKit, which draws molecules for SD files, holds the
+        interpreter. Raises as `api.work.exporting.export` does, and `StoreError` where the process ends."""
+        made_of = {"store": self._location, "collection": generation.collection, "generation": generation.id}
+        try:
+            async with self._exporters.worker() as exporter:
+                async for piece in exporter.stream("export", **made_of, **choice):
+                    yield piece
+        except (Ended, Failed) as error:
+            raise StoreError(f"the export broke off: {error.detail}") from error
+
+    def at_hand(self, generation: Generation, **choice: Any) -> File | None:
+        """The file, if it was made already."""
+        return self._kept.get(_key(generation, choice))
+
+    async def file(self, generation: Generation, **choice: Any) -> File:
+        """The file, made first where need be. Raises as `stream` does, and `InvalidInput` for one that is too large."""
+        key = _key(generation, choice)
+        async with self._turn:
+            file = self._kept.get(key)
+            if file is None:
+                file = self._kept[key] = await self._make(generation, choice)
+            return file
+
+    async def _make(self, generation: Generation, choice: dict[str, Any]) -> File:
+        path, size = self._folder / f"export-{next(self._numbers)}", 0
+        try:
+            with whole(path) as beside, beside.open("wb") as writing:
+                async for piece in self.stream(generation, **choice):
+                    size += len(piece)
+                    self._require_room(size)
+                    await asyncio.to_thread(writing.write, piece)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        return File(path, size)
+
+    def _require_room(self, size: int) -> None:
+        if size > self._most:
+            raise InvalidInput(
+                "this export is too large to send parts of",
+                given=f"more than {self._most} bytes",
+                expected="a request without Range, which is answered as the export is made",
+                hint=f"or ask for fewer items by start and stop, or raise {self._setting}, half of which one may take",
+            )
+
+    def _unwritable(self, error: OSError) -> StoreError:
+        return StoreError(
+            f"cannot write the folder of exports: {error}",
+            expected="a writable folder with free space",
+            hint=f"free space or fix the permissions; {self._setting} bounds the folder's size",
+        )
+
+
+def _key(generation: Generation, choice: dict[str, Any]) -> str:
+    return json.dumps([generation.collection, generation.id, choice], sort_keys=True)

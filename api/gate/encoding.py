@@ -1,0 +1,109 @@
+"""Replies compressed for whoever takes them so: zstd or gzip, by Accept-Encoding."""
+
+import asyncio
+from functools import lru_cache
+
+import zstandard
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipResponder, IdentityResponder
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from graphkin.api.gate.reply import ARROW
+
+_VARIES = b"Accept-Encoding"
+_SMALLEST = 500  # bytes of a body that is worth it
+_LARGE = 128 * 1024  # bytes of a piece that is compressed elsewhere than in the event loop
+_LEVELS = {"zstd": 3, "gzip": 4}  # of gzip the one beyond which JSON gets hardly smaller, and slower
+_DENSE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, ARROW, "application/vnd.apache.parquet")
+"""Media types whose bytes are compressed already, or are numbers that nothing makes much smaller."""
+
+
+class _ZstdResponder(IdentityResponder):
+    """As Starlette's `GZipResponder`. `compressor` is for what is small and whole, so it is never in use twice: to make
+    one takes longer than to use it."""
+
+    content_encoding = "zstd"
+
+    def __init__(self, app: ASGIApp, compressor: zstandard.ZstdCompressor) -> None:
+        super().__init__(app, _SMALLEST, exclude_content_types=_DENSE)
+        self._compressor = compressor
+        self._begun: zstandard.ZstdCompressionObj | None = None
+
+    async def apply_compression(self, body: bytes, *, more_body: bool) -> bytes:
+        if len(body) >= _LARGE:
+            return await asyncio.to_thread(self._piece, body, more_body)
+        if self._begun is None and not more_body:
+            return self._compressor.compress(body)
+        return self._piece(body, more_body)
+
+    def _piece(self, body: bytes, more_body: bool) -> bytes:
+        if self._begun is None:
+            self._begun = zstandard.ZstdCompressor(_LEVELS["zstd"]).compressobj()
+        end = zstandard.COMPRESSOBJ_FLUSH_BLOCK if more_body else zstandard.COMPRESSOBJ_FLUSH_FINISH
+        return self._begun.compress(body) + self._begun.flush(end)
+
+
+class Encoding:
+    """ASGI middleware. An entity tag is of the bytes before they are compressed, so it is a weak one afterwards.
+
+    What HEAD says is of the plain reply, whose length and tag are those that parts of a file go by.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._compressor = zstandard.ZstdCompressor(_LEVELS["zstd"])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        accepted = known = b""
+        for name, value in scope["headers"]:
+            if name == b"accept-encoding":
+                accepted = value
+            elif name == b"if-none-match":
+                known = value
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = _telling(message["headers"], known)
+            await send(message)
+
+        coding = None if scope["method"] == "HEAD" else chosen(accepted.decode("latin-1"))
+        await self._encoding(coding)(scope, receive, told)
+
+    def _encoding(self, coding: str | None) -> ASGIApp:
+        if coding == "zstd":
+            return _ZstdResponder(self._app, self._compressor)
+        if coding == "gzip":
+            return GZipResponder(self._app, _SMALLEST, _LEVELS["gzip"], exclude_content_types=_DENSE)
+        return self._app
+
+
+def _telling(headers: list[tuple[bytes, bytes]], known: bytes) -> list[tuple[bytes, bytes]]:
+    """That it depends on Accept-Encoding, compressed or not; and the tag of what is compressed, or of what the client
+    has so."""
+    said = dict(headers)
+    varies, tag = said.get(b"vary"), said.get(b"etag")
+    told = {}
+    if varies is None or _VARIES not in varies:
+        told[b"vary"] = _VARIES if varies is None else b"%b, %b" % (varies, _VARIES)
+    if tag is not None and (b"content-encoding" in said or (known and b"W/" + tag in known)):
+        told[b"etag"] = b"W/" + tag
+    return [*(each for each in headers if each[0] not in told), *told.items()]
+
+
+@lru_cache(maxsize=256)
+def chosen(accepted: str) -> str | None:
+    """The coding that an Accept-Encoding header wants most of those there are; zstd among equals, None for none."""
+    weights = dict(map(_weighed, accepted.split(",")))
+    best = max(_LEVELS, key=lambda coding: weights.get(coding, weights.get("*", 0.0)))
+    return best if weights.get(best, weights.get("*", 0.0)) > 0 else None
+
+
+def _weighed(each: str) -> tuple[str, float]:
+    coding, _, weight = each.partition(";")
+    name, _, value = weight.partition("=")
+    try:
+        return coding.strip().lower(), float(value) if name.strip().lower() == "q" else 1.0
+    except ValueError:
+        return coding.strip().lower(), 0.0

@@ -1,0 +1,77 @@
+"""One request and its reply, as they are counted and logged; each has an id."""
+
+import re
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_ID = b"x-request-id"
+_USABLE = re.compile(rb"[\w.:/+=~-]{1,128}")  # of an id that a client gives: what no log needs to escape
+
+_SHOWN = 100  # characters of a collection's name, which may be made up
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """route: its template, or `none`; seconds: from the request's headers to the end of the reply; bytes: of its body
+    as it was sent; collection: which the path names, whether there is one or not."""
+
+    id: str
+    method: str
+    route: str
+    status: int
+    seconds: float
+    bytes: int
+    collection: str | None
+
+
+class Witness:
+    """ASGI middleware that tells `told` of every exchange, refused and failed ones too. Outermost.
+
+    A request keeps the X-Request-ID that it comes with, and gets one otherwise; its reply has it.
+    """
+
+    def __init__(self, app: ASGIApp, told: Sequence[Callable[[Exchange], None]]) -> None:
+        self._app = app
+        self._told = told
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begin = perf_counter()
+        id = _id(scope)
+        status, size = 500, 0
+
+        async def watched(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (_ID, id)]
+            else:
+                size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            collection = scope.get("path_params", {}).get("c")
+            exchange = Exchange(
+                id=id.decode(),
+                method=scope["method"],
+                route=getattr(scope.get("route"), "path", "none"),
+                status=status,
+                seconds=perf_counter() - begin,
+                bytes=0 if scope["method"] == "HEAD" else size,
+                collection=None if collection is None else collection[:_SHOWN],
+            )
+            for tell in self._told:
+                tell(exchange)
+
+
+def _id(scope: Scope) -> bytes:
+    given = next((value for name, value in scope["headers"] if name == _ID), b"")
+    return given if _USABLE.fullmatch(given) else uuid.uuid4().hex.encode()

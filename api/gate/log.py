@@ -1,0 +1,41 @@
+"""The access log: one JSON object a line. It holds no query, no body and no header, so no structure and no secret."""
+
+import logging
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from logging.handlers import WatchedFileHandler
+from pathlib import Path
+
+from pydantic_core import to_json
+
+from graphkin.api.gate.exchange import Exchange
+from graphkin.protocol.errors import InvalidInput
+
+
+class AccessLog:
+    """In a file, which may be renamed by whoever rotates it; `-` is standard output.
+
+    Raises `InvalidInput` for a file that cannot be written.
+    """
+
+    def __init__(self, place: Path) -> None:
+        try:
+            self._handler = logging.StreamHandler(sys.stdout) if str(place) == "-" else WatchedFileHandler(place)
+        except OSError as error:
+            raise InvalidInput(
+                f"cannot write the access log: {error.strerror}",
+                given=str(place),
+                expected="a file, or - for standard output",
+                hint="GRAPHKIN_ACCESS_LOG says where it is",
+            ) from error
+
+    def write(self, exchange: Exchange) -> None:
+        """A line of when it ended, and what `Exchange` holds."""
+        said = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **asdict(exchange)}
+        line = to_json({**said, "seconds": round(exchange.seconds, 6)}).decode()
+        self._handler.emit(logging.LogRecord("graphkin.access", logging.INFO, "", 0, line, None, None))
+
+    def close(self) -> None:
+        if isinstance(self._handler, WatchedFileHandler):
+            self._handler.close()

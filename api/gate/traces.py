@@ -1,0 +1,46 @@
+"""Traces by OpenTelemetry, if a setting asks for them: a span for each request, sent where OTEL_… variables say."""
+
+from typing import Any
+
+from starlette.middleware import Middleware
+
+from graphkin.protocol.errors import InvalidInput
+
+_QUERY = "url.query"
+
+
+class Traces:
+    """The spans of one application. The last of them are sent when it closes.
+
+    Raises `InvalidInput` where the extra `telemetry` is not installed.
+    """
+
+    def __init__(self) -> None:
+        try:
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+            from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
+            from opentelemetry.sdk.trace import Span, SpanProcessor, TracerProvider
+            from opentelemetry.sdk.trace.export import BatchSpanProcessor
+            from starlette.middleware.opentelemetry import OpenTelemetryMiddleware
+        except ImportError as error:
+            raise InvalidInput(
+                "traces need packages that are not installed",
+                given=error.name,
+                hint="pip install 'graphkin[telemetry]', or unset GRAPHKIN_TELEMETRY",
+            ) from error
+
+        class Discreet(SpanProcessor):
+            """Queries hold structures."""
+
+            def on_start(self, span: Span, parent_context: Any = None) -> None:  # noqa: ARG002 - its signature
+                if span.attributes and _QUERY in span.attributes:
+                    span.set_attribute(_QUERY, "REDACTED")
+
+        named = Resource({SERVICE_NAME: "graphkin"}).merge(OTELResourceDetector().detect())
+        self._provider = TracerProvider(resource=named)
+        self._provider.add_span_processor(Discreet())
+        self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        self.middleware = Middleware(OpenTelemetryMiddleware, tracer_provider=self._provider)
+
+    def close(self) -> None:
+        self._provider.shutdown()

@@ -1,0 +1,6 @@
+/** The API's documentation: Swagger UI over /openapi.json, all of it from this server. */
+
+import SwaggerUI from "swagger-ui-dist/swagger-ui-es-bundle.js";
+import "swagger-ui-dist/swagger-ui.css";
+
+SwaggerUI({ url: "/openapi.json", dom_id: "#docs", deepLinking: true, validatorUrl: null });

@@ -1,0 +1,63 @@
+"""`graphkin append`: let a collection grow."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from graphkin import options
+
+
+@click.command()
+@options.running
+@click.option(
+    "--max-size",
+    type=click.IntRange(1, 100_000),
+    help="Larger items, in atoms or nodes, are rejected.  [default: as the ingest of such items]",
+)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "tu", "graphml", "jsonl", "fps", "npy"]),
+    help='Format of the input; needed for standard input ("-").  [default: by file name]',
+)
+@options.table
+def append(
+    max_size: int | None,
+    format: str | None,
+    table: dict[str, Any],
+    running: dict[str, Any],
+) -> None:
+    """Add the items of FILE... to a collection and publish the generation that one ingest of the older files and these
+    would give, the same id included.
+
+    The recipe is the collection's. Only what is new is compared, and the new generation shares the files of the one
+    before, so both the time and the room are about those of what is added. Items that are there already get the names
+    that are new. Collections by the window rule, and of nodes, do not grow; nor do Neo4j stores.
+    """
+    from graphkin.ingest.append import append as run
+    from graphkin.ingest.options import IngestOptions
+    from graphkin.ingest.readers import ReadOptions
+    from graphkin.output import published
+    from graphkin.progress import terminal_progress
+    from graphkin.store import open_store
+
+    collection, workers = running["collection"], running["workers"]
+    how = IngestOptions(
+        read=ReadOptions(format=format, **table),
+        max_size=max_size,
+        max_rejected=running["max_rejected"],
+        rejections_file=running["rejections_file"] or Path(f"{collection}.rejections.csv"),
+        **({"workers": workers} if workers else {}),
+    )
+    with open_store(running["store_location"]) as store:
+        appended = run(store, collection, running["files"], how, terminal_progress())
+    if running["as_json"]:
+        told = appended.manifest.model_dump(mode="json", exclude={"fragments"})
+        click.echo(json.dumps({**told, "appended": {"items": appended.items, "named": appended.named}}))
+    elif appended.items or appended.named:
+        click.echo(f"{appended.items:,} new items, {appended.named:,} older ones with more names")
+        click.echo(published(collection, appended.manifest))
+    else:
+        click.echo(f"nothing new: {collection} stays at generation {appended.manifest.generation}")

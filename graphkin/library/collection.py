@@ -1,0 +1,300 @@
+"""What is asked of a collection, wherever it lies: the port that `stored.py` and `served.py` implement."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from html import escape
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.answers import refusing
+from graphkin.library.table import Table
+from graphkin.protocol.errors import InvalidInput, require
+from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.requests import SearchBody
+from graphkin.protocol.values import PolicyName
+from graphkin.store.records import Float32, Int32, Int64
+
+if TYPE_CHECKING:
+    from graphkin.client.options import PolicyOptions
+    from graphkin.trainer.features.corpus import Corpus
+    from graphkin.trainer.geometric import Drawn, PositivesFeed
+
+_FIXED = ("id", "smiles", "structure", "names", "inchikey")
+
+
+class Found(NamedTuple):
+    """Items (n,) int32 and their similarity (n,) float32 to what was asked about, most similar first."""
+
+    ids: Int32
+    similarity: Float32
+
+
+class Collection(ABC):
+    """One generation of a collection, also after another was published.
+
+    Answers are `Table`s. Those about items have the columns id, similarity, smiles (of graphs: structure, as JSON),
+    names and properties. `min_similarity` of stored edges is from the stored threshold, the default, to 1; of a search
+    it is above 0. Errors are those of `graphkin.protocol.errors`: `InvalidInput`, `NotFound`, `Deleted` and others,
+    which say what was given, what was expected and what to do.
+
+    name, kind  kind is `molecule`, `graph` or `node`.      generation  its id.
+    size        items; their ids are 0 to size - 1.         manifest    recipe, versions, inputs, counts.
+    """
+
+    def __init__(self, name: str, manifest: Manifest) -> None:
+        self.name = name
+        self.manifest = manifest
+        self._corpus: Corpus | None = None
+
+    @property
+    def kind(self) -> str:
+        return self.manifest.kind
+
+    @property
+    def generation(self) -> str:
+        return self.manifest.generation
+
+    @property
+    def size(self) -> int:
+        return self.manifest.counts.kept
+
+    def __len__(self) -> int:
+        return self.size
+
+    def search(
+        self,
+        structure: str | None = None,
+        *,
+        smiles: str | None = None,
+        inchi: str | None = None,
+        molblock: str | None = None,
+        graph: Mapping[str, Any] | None = None,
+        min_similarity: float | None = None,
+        limit: int = 10,
+    ) -> Table:
+        """The items most similar to a structure, given in exactly one way: the whole collection, exactly, uncapped.
+
+        structure is a SMILES, and in collections of graphs a graph as JSON; graph is that JSON as a mapping.
+        limit is at most 1,000.
+        """
+        written = {"structure": structure, "smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph}
+        given = {**written, "min_similarity": min_similarity, "limit": limit}
+        said = {name: value for name, value in given.items() if value is not None}
+        with refusing():
+            asked = SearchBody.model_validate_json(json.dumps(said))
+        return self._beside(self._search(asked))
+
+    def neighbors(
+        self,
+        id: int | None = None,
+        *,
+        smiles: str | None = None,
+        name: str | None = None,
+        min_similarity: float | None = None,
+        limit: int | None = None,
+    ) -> Table:
+        """The stored neighbours of one item, similarity descending, then id; at most `limit`, by default all.
+
+        The item is told in one way: by id, structure or name. Raises `NotFound`, and `InvalidInput` naming the ids
+        where several items share a name.
+        """
+        require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
+        return self._beside(self._neighbors(self._the_item(id, smiles, name), min_similarity, limit))
+
+    @abstractmethod
+    def positives(
+        self,
+        ids: Sequence[int] | Int32,
+        policy: PolicyName = "first_order",
+        *,
+        seed: int = 0,
+        epoch: int = 0,
+        **parameters: "Unpack[PolicyOptions]",
+    ) -> Table:
+        """The positive sets of these anchors, in this order, one row each: anchor int32; count uint16; isolated bool;
+        positives, k int32 each, -1 in the rows of isolated anchors; visits, k uint16 each.
+
+        The same seed, epoch, policy and generation give the same positives, wherever they are asked for. parameters
+        are those of `graphkin.protocol.policy.Policy`.
+        """
+
+    def edges(self, *, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> Table:
+        """The stored edges by source, then target: source < target int32; similarity float32.
+
+        Those with start ≤ source < stop, by default all.
+        """
+        return Table(self._edges(min_similarity, start, stop))
+
+    def items(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        ids: Sequence[int] | Int32 | None = None,
+        start: int = 0,
+        stop: int | None = None,
+    ) -> Table:
+        """Items with a column for each property: all of them, `start` to `stop` - 1, or those with these ids.
+
+        columns are id, smiles or structure, names, inchikey where there are any, and the properties; with `columns`, id
+        and these in this order. Raises `InvalidInput` naming the columns for another.
+        """
+        wanted = None if columns is None else [*dict.fromkeys(["id", *columns])]
+        found = self._range(wanted, start, stop) if ids is None else self._rows(np.asarray(ids, np.int64))
+        return Table(found) if wanted is None else Table(found).select(wanted)
+
+    def column(self, name: str) -> Iterator[list[Any]]:
+        """One column of all items in id order, a block of them at a time."""
+        for batch in self.items(columns=[name]).arrow.to_batches():
+            yield batch[name].to_pylist()
+
+    def to_pyg(self, *, workers: int = 1) -> list[Any]:
+        """Every item as a `torch_geometric.data.Data`, in id order, with the features that the trainer learns from;
+        `graphkin.trainer.geometric.graphs` says which. Needs the extra `trainer`.
+
+        workers: processes that read SMILES; more than one only under `if __name__ == "__main__":`.
+        """
+        with _needing_torch():
+            from graphkin.trainer.geometric import graphs
+
+            return graphs(self._features(workers))
+
+    def feed(
+        self,
+        policy: PolicyName = "first_order",
+        *,
+        batch_size: int = 256,
+        seed: int = 0,
+        workers: int = 1,
+        **parameters: "Unpack[PolicyOptions]",
+    ) -> "PositivesFeed":
+        """Batches of anchors and of their positives, epoch by epoch, for `DataLoader(feed, batch_size=None)`.
+
+        Drawn as `positives` draws them, of features as `to_pyg` has them. Needs the extra `trainer`.
+        """
+        with _needing_torch():
+            from graphkin.trainer.geometric import Drawn, PositivesFeed
+
+            def draw(anchors: Int32, epoch: int) -> "Drawn":
+                drawn = self.positives(anchors, policy, seed=seed, epoch=epoch, **parameters).arrow.combine_chunks()
+                positives = drawn["positives"].combine_chunks().flatten().to_numpy()
+                return Drawn(drawn["anchor"].to_numpy(), positives.reshape(len(anchors), -1))
+
+            return PositivesFeed(self._features(workers), draw, batch_size, seed)
+
+    def _features(self, workers: int) -> "Corpus":
+        if self._corpus is None:
+            from graphkin.trainer.feed.kinds import features
+
+            self._corpus = features(self, workers)
+        return self._corpus
+
+    @abstractmethod
+    def _search(self, asked: SearchBody) -> Found: ...
+
+    @abstractmethod
+    def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
+        """The id of the item that is asked about, in one way."""
+
+    @abstractmethod
+    def _neighbors(self, id: int, min_similarity: float | None, limit: int | None) -> Found: ...
+
+    @abstractmethod
+    def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table: ...
+
+    @abstractmethod
+    def _range(self, columns: Sequence[str] | None, start: int, stop: int | None) -> pa.Table:
+        """Some columns, by default all, of a range of items, in the order that items have them."""
+
+    @abstractmethod
+    def _rows(self, ids: Int32 | Int64) -> pa.Table:
+        """All columns of some items, in the order of `ids`."""
+
+    def _beside(self, found: Found) -> Table:
+        items = self._rows(found.ids)
+        properties = [name for name in items.column_names if name not in _FIXED]
+        columns = {
+            "id": items["id"],
+            "similarity": pa.array(found.similarity),
+            self.manifest.structure: items[self.manifest.structure],
+            "names": items["names"],
+            "properties": items.select(properties).to_struct_array(),
+        }
+        return Table(pa.table(columns))
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files or connections; garbage collection does so too."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        described = f"{self.size:,} items ({self.kind}), generation {self.generation[:12]}"
+        return f"{type(self).__name__}({self.name!r}, {described})"
+
+    def _repr_html_(self) -> str:
+        manifest = self.manifest
+        facts = {
+            "items": f"{self.size:,} ({self.kind})",
+            "edges": f"{manifest.edges:,} with similarity ≥ {manifest.threshold:g}",
+            "rejected": f"{manifest.counts.rejected:,} of {manifest.counts.read:,} records",
+            "generation": self.generation,
+        }
+        rows = "".join(f"<tr><th>{name}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
+        return f"<table><caption>{escape(self.name)}</caption>{rows}</table>"
+
+
+@contextmanager
+def _needing_torch() -> Iterator[None]:
+    """A missing package is an `InvalidInput` that says which extra brings it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        hint = "pip install 'graphkin[trainer]', or '.[trainer]' in a clone"
+        raise InvalidInput(f"graphs of PyTorch Geometric need {error.name}", hint=hint) from error
+
+
+class Collections(ABC):
+    """The collections of a store or a server, by name: `graphkin.open("store")["mine"]`."""
+
+    @abstractmethod
+    def collection(self, name: str, generation: str | None = None) -> Collection:
+        """One generation of a collection, by default the one that is current now; also by how its id begins.
+
+        Raises `NotFound` naming the collections there are, `Deleted` for a generation that was deleted, and
+        `InvalidInput` where several begin so.
+        """
+
+    def __getitem__(self, name: str) -> Collection:
+        return self.collection(name)
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[str]:
+        """The names, in order."""
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return any(each == name for each in self)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files or connections, of the collections too; garbage collection does so as well."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self)})"

@@ -1,0 +1,92 @@
+"""Collections of a server, asked over HTTP."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Unpack
+from weakref import finalize
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.answers import require_one_way, the_one
+from graphkin.client import Collection as Asked
+from graphkin.client import Graphkin
+from graphkin.library.collection import Collection, Collections, Found
+from graphkin.library.table import Table
+from graphkin.protocol.replies import SimilarItem
+from graphkin.protocol.requests import SearchBody
+from graphkin.protocol.values import PolicyName
+from graphkin.store.records import Int32, Int64
+
+if TYPE_CHECKING:
+    from graphkin.client.options import PolicyOptions
+
+
+class ServedCollections(Collections):
+    """Those of the server at `url`."""
+
+    def __init__(self, url: str) -> None:
+        self._server = Graphkin(url)
+        self._closing = finalize(self, self._server.close)
+        self._server.livez()  # so that a wrong URL is told here
+
+    def collection(self, name: str, generation: str | None = None) -> "ServedCollection":
+        return ServedCollection(self, self._server.collection(name, generation))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([found.name for found in self._server.collections()])
+
+    def close(self) -> None:
+        self._closing()
+
+
+class ServedCollection(Collection):
+    """A generation that a server reads."""
+
+    def __init__(self, among: ServedCollections, asked: Asked) -> None:
+        super().__init__(asked.name, asked.manifest)
+        self._among = among  # so that its connection stays open
+        self._asked = asked
+
+    def positives(
+        self,
+        ids: Sequence[int] | Int32,
+        policy: PolicyName = "first_order",
+        *,
+        seed: int = 0,
+        epoch: int = 0,
+        **parameters: "Unpack[PolicyOptions]",
+    ) -> Table:
+        anchors = np.asarray(ids, np.int64).tolist()
+        return Table(self._asked.positives_batch(anchors, policy, seed=seed, epoch=epoch, **parameters))
+
+    def _search(self, asked: SearchBody) -> Found:
+        return _found(self._asked.search(**asked.model_dump(exclude_none=True)).hits)
+
+    def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
+        require_one_way(id, smiles, name)
+        if id is not None:
+            return id
+        if smiles is not None:
+            stored = self._asked.structure(smiles=smiles).id
+            return the_one([] if stored is None else [stored], self.name, smiles=smiles)
+        return the_one([item.id for item in self._asked.items(name=name)], self.name, name=name)
+
+    def _neighbors(self, id: int, min_similarity: float | None, limit: int | None) -> Found:
+        return _found(self._asked.neighbors(id, min_similarity=min_similarity, limit=limit))
+
+    def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:
+        return self._asked.edges(min_similarity=min_similarity, start=start, stop=stop)
+
+    def _range(self, columns: Sequence[str] | None, start: int, stop: int | None) -> pa.Table:
+        return self._asked.table(columns, start=start, stop=stop)
+
+    def _rows(self, ids: Int32 | Int64) -> pa.Table:
+        return self._asked.table_of(ids.tolist())
+
+    def close(self) -> None:
+        """The connection is the server's, which other collections share."""
+
+
+def _found(items: Sequence[SimilarItem]) -> Found:
+    ids = np.array([each.item.id for each in items], np.int32)
+    return Found(ids, np.array([each.similarity for each in items], np.float32))

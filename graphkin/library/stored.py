@@ -1,0 +1,102 @@
+"""Collections of a store that is opened here: a folder or Neo4j, without a server of graphkin's."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Unpack
+from weakref import finalize
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.answers import item_of, policy_of
+from graphkin.export import read_edges, read_items
+from graphkin.library.collection import Collection, Collections, Found
+from graphkin.library.table import Table
+from graphkin.protocol.requests import SearchBody
+from graphkin.protocol.values import PolicyName
+from graphkin.similarity.kind import Search
+from graphkin.similarity.kinds import kind_of, recipe_of
+from graphkin.similarity.query import read_asked
+from graphkin.store.base import Generation, Store, require_stored_threshold
+from graphkin.store.records import Int32, Int64
+from graphkin.store.sampling.base import Sampler, require_ids
+from graphkin.store.sampling.rows import positives_provenance, positives_rows, told
+
+if TYPE_CHECKING:
+    from graphkin.client.options import PolicyOptions
+
+
+class StoredCollections(Collections):
+    """Those of a store, which is closed with them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._closing = finalize(self, store.close)
+
+    def collection(self, name: str, generation: str | None = None) -> "StoredCollection":
+        return StoredCollection(self, self._store.open(name, self._store.full_id(name, generation)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([found.name for found in self._store.collections()])
+
+    def close(self) -> None:
+        self._closing()
+
+
+class StoredCollection(Collection):
+    """A generation that is read here. Safe to share between threads."""
+
+    def __init__(self, among: StoredCollections, opened: Generation) -> None:
+        super().__init__(opened.collection, opened.manifest)
+        self._among = among  # so that the store stays open as long as its generation is read
+        self._opened = opened
+        self._closing = finalize(self, opened.close)
+
+    def positives(
+        self,
+        ids: Sequence[int] | Int32,
+        policy: PolicyName = "first_order",
+        *,
+        seed: int = 0,
+        epoch: int = 0,
+        **parameters: "Unpack[PolicyOptions]",
+    ) -> Table:
+        resolved = policy_of(policy, **parameters)
+        anchors = require_ids(np.asarray(ids, np.int64), self.size)
+        rows = positives_rows(self._sampler.positives(anchors, resolved, seed, epoch))
+        provenance = told(positives_provenance(self.generation, resolved, seed, epoch))
+        return Table(pa.Table.from_batches([rows]).replace_schema_metadata(provenance))
+
+    def _search(self, asked: SearchBody) -> Found:
+        query = read_asked(recipe_of(self._opened), asked)
+        hits = self._index.search(query, asked.min_similarity, asked.limit)
+        return Found(hits.ids, hits.similarity)
+
+    def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
+        return item_of(self._opened, id, smiles, name)
+
+    def _neighbors(self, id: int, min_similarity: float | None, limit: int | None) -> Found:
+        require_stored_threshold(self._opened, min_similarity)
+        found = self._opened.neighbors(id, min_similarity, limit=limit)
+        return Found(found.ids, found.similarity)
+
+    def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:
+        require_stored_threshold(self._opened, min_similarity)
+        return read_edges(self._opened, min_similarity, start, stop)
+
+    def _range(self, columns: Sequence[str] | None, start: int, stop: int | None) -> pa.Table:
+        return read_items(self._opened, columns=columns, start=start, stop=stop)
+
+    def _rows(self, ids: Int32 | Int64) -> pa.Table:
+        return read_items(self._opened, require_ids(ids, self.size))
+
+    @cached_property
+    def _index(self) -> Search:
+        return kind_of(self._opened).search(self._opened)
+
+    @cached_property
+    def _sampler(self) -> Sampler:
+        return self._opened.sampler()
+
+    def close(self) -> None:
+        self._closing()

@@ -1,0 +1,105 @@
+"""Answers: Arrow tables that pandas, Polars and DuckDB take as they are, with pictures in a notebook."""
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from graphkin.protocol.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SHOWN = 24  # rows of a picture
+_CHARACTERS = 120  # of a cell
+_DRAWN = 300  # characters of a SMILES: RDKit takes seconds for the largest molecules
+_WIDTH, _HEIGHT = 160, 110  # pixels
+
+
+class Table:
+    """Rows in columns. `arrow` is the `pyarrow.Table`; whatever reads Arrow by its C interface reads this object:
+    `polars.from_arrow(table)`, `duckdb.from_arrow(table.arrow)`, `pyarrow.table(table)`.
+
+    A notebook shows the first rows, and molecules as pictures.
+    """
+
+    def __init__(self, arrow: pa.Table) -> None:
+        self.arrow = arrow
+
+    def __len__(self) -> int:
+        return int(self.arrow.num_rows)
+
+    def __getitem__(self, column: str) -> pa.ChunkedArray:
+        """One column. Raises `InvalidInput` naming the columns for another."""
+        return self.select([column]).arrow[column]
+
+    def select(self, columns: Sequence[str]) -> "Table":
+        """Some columns, in this order. Raises `InvalidInput` naming the columns for another."""
+        for name in columns:
+            if name not in self.columns:
+                raise InvalidInput("there is no such column", given=name, expected=f"one of {', '.join(self.columns)}")
+        return Table(self.arrow.select(list(columns)))
+
+    @property
+    def columns(self) -> list[str]:
+        """What its columns are called, in order."""
+        return list(self.arrow.column_names)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """As a data frame. Raises `InvalidInput` where pandas is not installed."""
+        try:
+            return self.arrow.to_pandas()
+        except ModuleNotFoundError as error:
+            raise InvalidInput("data frames need pandas", hint="pip install pandas") from error
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """As one mapping a row."""
+        return list(self.arrow.to_pylist())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.arrow.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self):,} rows: {', '.join(self.columns)})"
+
+    def _repr_html_(self) -> str:
+        """The first rows as HTML that needs nothing from elsewhere. All text in it is escaped."""
+        drawn = ["smiles"] if "smiles" in self.columns else []
+        head = "".join(f"<th>{escape(each)}</th>" for each in [*("" for _ in drawn), *self.columns])
+        rows = "".join(f"<tr>{''.join(cells)}</tr>" for cells in self._cells(drawn))
+        first = f"the first {_SHOWN} of " if len(self) > _SHOWN else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{first}{len(self):,} rows</p>"
+
+    def _cells(self, drawn: list[str]) -> Iterator[list[str]]:
+        for row in self.arrow.slice(0, _SHOWN).to_pylist():
+            pictures = [f"<td>{_picture(row[column])}</td>" for column in drawn]
+            yield [*pictures, *(f"<td>{escape(_text(value))}</td>" for value in row.values())]
+
+
+def _text(value: Any) -> str:
+    """A value, short enough to be read."""
+    if isinstance(value, dict):
+        said = ", ".join(f"{name}: {_text(each)}" for name, each in value.items() if each is not None)
+    elif isinstance(value, list):
+        said = ", ".join(_text(each) for each in value[:_CHARACTERS])
+    elif isinstance(value, float):
+        said = f"{value:.6g}"
+    else:
+        said = "" if value is None else str(value)
+    return said if len(said) <= _CHARACTERS else f"{said[:_CHARACTERS]}…"
+
+
+def _picture(smiles: str | None) -> str:
+    """An image of a molecule; nothing for what cannot be drawn in a moment."""
+    from graphkin.api.drawing.molecule import draw
+
+    if not smiles or len(smiles) > _DRAWN:
+        return ""
+    try:
+        svg = draw(smiles, smiles, "", _WIDTH, _HEIGHT, [])
+    except ValueError:
+        return ""
+    source = b64encode(svg.encode()).decode()
+    return f'<img width="{_WIDTH}" height="{_HEIGHT}" alt="{escape(smiles)}" src="data:image/svg+xml;base64,{source}">'

@@ -1,0 +1,121 @@
+"""Files to an item table: they are opened, their records parsed by worker processes, too many rejections refused."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from graphkin.ingest.agreement import Agreement
+from graphkin.ingest.items import NONE_BEFORE, ItemTable, Older
+from graphkin.ingest.options import IngestOptions
+from graphkin.ingest.parsing import Chunk
+from graphkin.ingest.pool import ParserPool
+from graphkin.ingest.progress import Clock
+from graphkin.ingest.readers import Source, open_source
+from graphkin.ingest.readers.columns import likely_names
+from graphkin.ingest.readers.networks import open_network
+from graphkin.ingest.workspace import Workspace
+from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.kind import Kind
+from graphkin.similarity.nodes.recipe import NodeRecipe
+from graphkin.similarity.recipe import Recipe
+from graphkin.store.base import Draft
+from graphkin.store.records import REJECTION_SCHEMA
+
+
+def opened(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> Iterator[Source]:
+    """The sources, one after the other. Raises `InvalidInput` for files that cannot be read."""
+    if isinstance(recipe, NodeRecipe):
+        beside = _beside(files, options.labels, "labels")
+        return (open_network(file, recipe, options.read, labels) for file, labels in beside)
+    beside = _beside(files, options.names, "names")
+    return (open_source(file, kind.files, options.read, names=names) for file, names in beside)
+
+
+def _beside(files: Sequence[str], given: Sequence[str], what: str) -> Iterator[tuple[str, str | None]]:
+    """Each file, and the one that was given for it, if any were. Raises `InvalidInput`."""
+    others: Sequence[str | None] = given or [None] * len(files)
+    if len(others) != len(files):
+        raise InvalidInput(
+            f"{what} are given for each file or for none",
+            given=f"{len(files)} files, {len(others)} of {what}",
+            expected=f"one --{what} for each file, in the same order",
+        )
+    return zip(files, others, strict=True)
+
+
+def parsed(
+    kind: Kind[Recipe],
+    sources: list[Source],
+    recipe: Recipe,
+    options: IngestOptions,
+    draft: Draft,
+    workspace: Workspace,
+    clock: Clock,
+    older: Older = NONE_BEFORE,
+) -> ItemTable:
+    """The items of all sources; what is rejected is the draft's. Raises `InvalidInput` for too many rejections."""
+    table = ItemTable(kind.computed, older)
+    max_size = options.max_size or kind.max_size
+    pool = ParserPool(kind.describer, recipe, max_size, options.workers, workspace)
+    column = kind.agreeing(recipe)
+    review = {} if column is None else {"reviewed": Agreement(column, older.described()).reviewed}
+    total = sum(source.bytes_total or 0 for source in sources) or None
+    rejected: list[pa.RecordBatch] = []
+    with clock.stage("parse", total, "B") as advance:
+        done = 0
+        for parsed in pool.parse(_chunks(sources), **review):
+            table.add(parsed)
+            if parsed.rejections.num_rows:
+                rejected.append(parsed.rejections)
+                draft.append_rejections(parsed.rejections)
+            reached = sum(source.bytes_read for source in sources)
+            advance(reached - done)
+            done = reached
+    _require_items(table, rejected, options)
+    return table
+
+
+def _chunks(sources: list[Source]) -> Iterator[Chunk]:
+    for source in sources:
+        for records in source:
+            yield Chunk(source.name, source.writing, records)
+
+
+def _require_items(table: ItemTable, rejected: list[pa.RecordBatch], options: IngestOptions) -> None:
+    share = table.rejected / table.read if table.read else 0.0
+    if table.read > table.rejected and share <= options.max_rejected:
+        return
+    if not table.read:
+        raise InvalidInput("the input holds no record", expected="at least one")
+    hint = "see what is wrong with them, or allow more with --max-rejected"
+    if options.rejections_file is not None:
+        hint = f"{_saved(rejected, options.rejections_file)}; mend them, or allow more with --max-rejected"
+    first = rejected[0].slice(0, 1).to_pylist()[0]
+    raise InvalidInput(
+        f"{table.rejected} of {table.read} records ({share:.1%}) were rejected; nothing was published",
+        given=f"first: {first['source']}:{first['line']}: {first['reason'][:300]}",
+        expected=f"one that is kept, and at most {options.max_rejected:.1%} rejected",
+        hint=hint,
+    )
+
+
+def _saved(rejected: list[pa.RecordBatch], path: Path) -> str:
+    """Write the rejections as CSV and say where they are."""
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(REJECTION_SCHEMA.names)
+            for batch in rejected:
+                writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    except OSError as error:
+        return f"they could not be saved in {path} ({error.strerror})"
+    return f"they are listed in {path}"
+
+
+def unnamed(table: ItemTable) -> str:
+    """What is said where no item can be found by a name."""
+    columns = likely_names([name for name in table.property_types if name not in table.computed])
+    which = f", such as {', '.join(map(repr, columns[:5]))}" if columns else ""
+    return f"no item has a name: tables have a column of names (--name-column{which}), .smi a name after each SMILES"

@@ -1,0 +1,123 @@
+"""Generations that grow: the same as those that are written at once."""
+
+from dataclasses import replace
+from itertools import combinations, count, pairwise
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphkin.protocol.errors import Conflict, NotFound, StoreBusy
+from graphkin.store.base import Generation, Store
+from graphkin.store.contract.hierarchies import MOLECULES, Hierarchy
+from graphkin.store.contract.places import Places, StoreFactory
+from graphkin.store.contract.random_hierarchies import LEVELS, few
+
+_names = count()
+VALUES = {"number": 1.5, "text": "x"}
+
+
+@st.composite
+def steps(draw: Any) -> list[Hierarchy]:
+    """What a collection is, step by step: ever more items, names, records and properties, and any other pairs."""
+    grown: list[Hierarchy] = []
+    rows: list[dict[str, Any]] = []
+    rejections: list[dict[str, Any]] = []
+    properties: dict[str, str] = {}
+    for step in range(draw(st.integers(2, 4))):
+        rows = [{**row, "names": [*row["names"], *([f"{step}"] if draw(st.booleans()) else [])]} for row in rows]
+        kind = draw(st.sampled_from([*VALUES]))
+        properties = {**properties, f"p{draw(st.integers(0, 2))}-{kind}": kind}
+        for _ in range(draw(st.integers(1, 4))):
+            own = {name: VALUES[kind] for name, kind in properties.items() if draw(st.booleans())}
+            smiles = "C" * (len(rows) + 1)
+            rows = [*rows, {"smiles": smiles, "inchikey": None, "names": [smiles, "all"], "properties": own}]
+        rejected = [{"source": "f", "line": step, "input": "x", "reason": "y"}] * draw(st.integers(0, 2))
+        rejections = [*rejections, *rejected]
+        possible = [*combinations(range(len(rows)), 2)]
+        chosen = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
+        dropped = [draw(st.integers(0, 2)) for _ in rows]
+        grown.append(
+            Hierarchy(
+                rows,
+                {ends: draw(st.sampled_from(LEVELS)) for ends in chosen},
+                rejections,
+                dropped=dropped,
+                properties=properties,
+            )
+        )
+    return grown
+
+
+def told(generation: Generation) -> list[Any]:
+    """All that a reader is told, but for how it came about."""
+    dropped = generation.dropped()
+    assert dropped is not None
+    arrays = [*vars(generation.graph()).values(), *vars(generation.forest()).values()]
+    arrays += [*vars(generation.fingerprints()).values(), dropped]
+    names = [name for item in generation.items(range(generation.size)) for name in item["names"]]
+    return [
+        generation.id,
+        generation.identity(),
+        [(array.dtype.str, array.tolist()) for array in arrays],
+        pa.Table.from_batches(generation.scan()).to_pylist(),
+        generation.items(range(generation.size)),
+        [row for batch in generation.rejections() for row in batch.to_pylist()],
+        [generation.find("name", name) for name in names],
+        [generation.find("smiles", smiles) for smiles in generation.structures()],
+        generation.check(),
+    ]
+
+
+class Grow(Places):
+    """In a store that lets collections grow."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def growing(cls, store_factory: StoreFactory) -> Store:
+        store = store_factory("growing")
+        MOLECULES.publish(store, "grows")
+        try:
+            store.growth("grows").discard()
+        except Conflict as refused:
+            pytest.skip(f"{refused.detail}: {refused.hint}")
+        return store
+
+    @settings(few, max_examples=10)
+    @given(steps())
+    def test_every_step_is_what_is_written_at_once(self, growing: Store, drawn: list[Hierarchy]) -> None:
+        name = f"c{next(_names)}"
+        first, *_ = drawn
+        first.publish(growing, name)
+        for before, after in pairwise(drawn):
+            after.grow(growing, name, before)
+            after.publish(growing, f"{name}-at-once")
+            with growing.open(name) as grown, growing.open(f"{name}-at-once") as at_once:
+                assert told(grown) == told(at_once)
+
+    def test_a_growth_is_a_draft(self, growing: Store) -> None:
+        MOLECULES.publish(growing, "draft")
+        before = growing.collection("draft")
+        with growing.growth("draft") as draft:
+            assert draft.base.id == before.current
+            with pytest.raises(StoreBusy):
+                growing.growth("draft")
+            with pytest.raises(StoreBusy):
+                growing.draft("draft", "molecule")
+        assert growing.collection("draft") == before
+        with pytest.raises(NotFound):
+            growing.growth("nobody")
+
+    def test_a_growth_of_nothing_is_the_same_generation(self, growing: Store) -> None:
+        before = MOLECULES.publish(growing, "same")
+        assert MOLECULES.grow(growing, "same", MOLECULES) == before
+
+    def test_a_reader_of_the_base_goes_on(self, growing: Store) -> None:
+        base = replace(MOLECULES, rows=MOLECULES.rows[:7], pairs={(0, 1): 0.7}, dropped=[0] * 7)
+        base.publish(growing, "goes-on")
+        with growing.open("goes-on") as reader:
+            before = told(reader)
+            MOLECULES.grow(growing, "goes-on", base)
+            assert told(reader) == before

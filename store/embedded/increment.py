@@ -1,0 +1,117 @@
+"""What a fragment adds to those before it: one file, `increment.arrow`, of Arrow streams one after the other.
+
+One file, because a generation that has grown often keeps all of its files open.
+"""
+
+import mmap
+from dataclasses import dataclass
+from functools import cached_property
+from io import BufferedReader
+from pathlib import Path
+
+import pyarrow as pa
+
+from graphkin.protocol.errors import StoreDamaged
+from graphkin.store import csr
+from graphkin.store.embedded.fragment import FragmentFiles
+from graphkin.store.records import EDGE_SCHEMA, Change, Edges, Int32, UInt64
+
+INCREMENT = "increment.arrow"
+
+_DROPPED = pa.schema([("id", pa.int32()), ("dropped", pa.int32())])
+_WORDS = pa.schema([("word", pa.uint64())])
+
+
+@dataclass(frozen=True)
+class Increment:
+    """items, names (`ADDED_NAMES`), rejections: tables with offsets of 64 bits. words (n, W): of the new items.
+    ids, dropped (c,): of the new items, and of the older ones whose pairs lost to the cap are more."""
+
+    items: pa.RecordBatch
+    names: pa.RecordBatch
+    rejections: pa.RecordBatch
+    words: UInt64
+    edges: Change
+    forest: Change
+    ids: Int32
+    dropped: Int32
+
+    def write(self, path: Path) -> None:
+        words = pa.record_batch([self.words.reshape(-1)], schema=_WORDS)
+        dropped = pa.record_batch([self.ids, self.dropped], schema=_DROPPED)
+        changes = (self.edges.removed, self.edges.added, self.forest.removed, self.forest.added)
+        edges = (pa.record_batch([*vars(each).values()], schema=EDGE_SCHEMA) for each in changes)
+        with path.open("wb") as file:
+            for batch in (self.items, self.names, self.rejections, words, dropped, *edges):
+                with pa.ipc.new_stream(file, batch.schema) as stream:
+                    stream.write_batch(batch)
+
+    @classmethod
+    def read(cls, file: BufferedReader, width: int) -> "Increment":
+        """Mapped. Raises `ValueError` unless it is one, with fingerprints of so many words."""
+        try:
+            mapped = pa.BufferReader(pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+            table, names, rejections, words, dropped, *edges = (_batch(mapped) for _ in range(9))
+        except (pa.ArrowException, OSError, StopIteration) as error:
+            raise ValueError(f"no whole increment: {error}") from error
+        columns = ([column.to_numpy() for column in batch.columns] for batch in (words, dropped, *edges))
+        (words,), (ids, counts), *changes = columns
+        gone, come, forest_gone, forest_come = (Edges(*change) for change in changes)
+        return cls(
+            table, names, rejections, words.reshape(table.num_rows, width), Change(gone, come),
+            Change(forest_gone, forest_come), ids, counts,
+        )  # fmt: skip
+
+
+def _batch(mapped: pa.BufferReader) -> pa.RecordBatch:
+    (batch,) = pa.ipc.open_stream(mapped)
+    batch.validate()
+    return batch
+
+
+class IncrementFragment:
+    """A fragment after the first. `before`: the items of those before it; `width`: the words of a fingerprint. It is
+    checked when it is first used.
+
+    Raises `StoreDamaged` for what is not what was written, or does not fit the manifest.
+    """
+
+    def __init__(self, files: FragmentFiles, before: int, width: int) -> None:
+        self._files = files
+        self.fragment = files.fragment
+        self.before = before
+        self._width = width
+        files.require_names([INCREMENT])
+
+    def damaged(self, problem: str) -> StoreDamaged:
+        """The error that says so. It is remembered."""
+        return self._files.damaged(INCREMENT, problem)
+
+    @cached_property
+    def read(self) -> Increment:
+        self._files.require(INCREMENT)
+        try:
+            increment = Increment.read(self._files.file(INCREMENT), self._width)
+        except ValueError as error:
+            raise self.damaged(str(error)) from error
+        problem = self._problem(increment)
+        if problem is not None:
+            raise self.damaged(problem)
+        return increment
+
+    def _problem(self, increment: Increment) -> str | None:
+        """What does not fit the manifest, or is out of range."""
+        told = (self.fragment.items, self.fragment.rejected, self.fragment.edges)
+        if (increment.items.num_rows, increment.rejections.num_rows, len(increment.edges.added)) != told:
+            return "its rows are not as many as the manifest says"
+        names, items = increment.names["id"].to_numpy(), self.before + self.fragment.items
+        if not ((names >= 0) & (names < self.before)).all():
+            return "it names items that there are not"
+        if not ((increment.ids >= 0) & (increment.ids < items)).all() or (increment.dropped < 0).any():
+            return "it counts pairs of items that there are not, or less than none"
+        for change in (increment.edges, increment.forest):
+            for edges in (change.removed, change.added):
+                problem = csr.edges_flaw(edges, items)
+                if problem is not None:
+                    return problem
+        return None

@@ -1,0 +1,101 @@
+"""The first fragment of a generation, from which it can be read alone unless others follow."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphkin.protocol.manifest import Manifest
+from graphkin.store import csr
+from graphkin.store.embedded.fragment import FragmentFiles
+from graphkin.store.records import Edges, Fingerprints, Graph, Int32, Links
+
+INDEX = "index."
+DROPPED = "dropped.npy"
+LINKS = ("links.indptr.npy", "links.indices.npy")
+_GRAPH = ("indptr.npy", "indices.npy", "similarity.npy")
+_FINGERPRINTS = ("fingerprints.npy", "popcounts.npy")
+_FOREST = ("forest.source.npy", "forest.target.npy", "forest.similarity.npy")
+
+
+class WholeFragment:
+    """Its arrays, each checked when it is first used, those that kernels index by looked through.
+
+    Raises `StoreDamaged` for what is missing, of another size or type than the manifest says, or not what was written.
+    """
+
+    def __init__(self, files: FragmentFiles, manifest: Manifest) -> None:
+        self._files = files
+        links = () if manifest.links is None else LINKS
+        files.require_names((*_GRAPH, *_FINGERPRINTS, *_FOREST, *links))
+        files.require_layout(self._layout())
+
+    def _layout(self) -> dict[str, tuple[Any, ...]]:
+        """Type and shape by file. Only forest and links tell how long they are, and the fingerprints how wide."""
+        items, ends = self._files.fragment.items, 2 * self._files.fragment.edges
+        arrays = self._files.arrays
+        words, joined = arrays["fingerprints.npy"], arrays["forest.source.npy"].size
+        indptr, indices = LINKS
+        linked = arrays[indices].size if indices in arrays else 0
+        return {
+            "indptr.npy": (np.int64, items + 1),
+            "indices.npy": (np.int32, ends),
+            "similarity.npy": (np.float32, ends),
+            "fingerprints.npy": (np.uint64, items, words.shape[1] if words.ndim == 2 else 0),
+            "popcounts.npy": (np.int32, items),
+            "forest.source.npy": (np.int32, joined),
+            "forest.target.npy": (np.int32, joined),
+            "forest.similarity.npy": (np.float32, joined),
+            DROPPED: (np.int32, items),
+            indptr: (np.int64, items + 1),
+            indices: (np.int32, linked),
+        }
+
+    @property
+    def width(self) -> int:
+        """Words of a fingerprint."""
+        return int(self._files.arrays["fingerprints.npy"].shape[1])
+
+    @cached_property
+    def graph(self) -> Graph:
+        graph = Graph(*self._files.checked(*_GRAPH))
+        flaw = csr.flaw(graph)
+        if flaw is not None:
+            raise self._files.damaged(f"{flaw[0]}.npy", flaw[1])
+        return graph
+
+    @cached_property
+    def fingerprints(self) -> Fingerprints:
+        return Fingerprints(*self._files.checked(*_FINGERPRINTS))
+
+    @cached_property
+    def forest(self) -> Edges:
+        forest = Edges(*self._files.checked(*_FOREST))
+        flaw = csr.forest_flaw(forest, self._files.fragment.items)
+        if flaw is not None:
+            raise self._files.damaged(f"forest.{flaw[0]}.npy", flaw[1])
+        return forest
+
+    @cached_property
+    def dropped(self) -> Int32 | None:
+        if DROPPED not in self._files.arrays:
+            return None
+        (dropped,) = self._files.checked(DROPPED)
+        if (dropped < 0).any():
+            raise self._files.damaged(DROPPED, "it holds negative counts")
+        return dropped
+
+    @cached_property
+    def links(self) -> Links:
+        links = Links(*self._files.checked(*LINKS))
+        flaw = csr.links_flaw(links)
+        if flaw is not None:
+            raise self._files.damaged(f"links.{flaw[0]}.npy", flaw[1])
+        return links
+
+    @cached_property
+    def index(self) -> dict[str, NDArray[Any]]:
+        names = [name for name in self._files.arrays if name.startswith(INDEX)]
+        plain = (name.removeprefix(INDEX).removesuffix(".npy") for name in names)
+        return dict(zip(plain, self._files.checked(*names), strict=True))

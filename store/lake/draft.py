@@ -1,0 +1,200 @@
+"""Writing a lake: parts as they fill, the manifest last."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence, Sized
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from platformdirs import user_cache_path
+
+from graphkin.protocol.errors import Conflict, StoreError
+from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.store import csr
+from graphkin.store.base import Draft
+from graphkin.store.columns import ID
+from graphkin.store.identity import BlockTree, generation_id
+from graphkin.store.lake.layout import FOLDERS, MANIFEST, Group, Lake, Part, sealed
+from graphkin.store.lake.parts import ROWS, write_array, write_table
+from graphkin.store.lake.place import Place
+from graphkin.store.records import EDGE_SCHEMA, Edges, Graph, Int32, Links, UInt64
+
+_FOREST = 1 << 20  # edges to a part
+
+Rows = TypeVar("Rows", bound=Sized)
+
+
+class _Filling(Generic[Rows]):
+    """Rows that are written whenever a part is full. `joined` makes one of several, `cut` takes some of one."""
+
+    def __init__(
+        self, joined: Callable[[list[Rows]], Rows], cut: Callable[[Rows, int], Rows], write: Callable[[Rows], object]
+    ) -> None:
+        self._joined, self._cut, self._write = joined, cut, write
+        self._held: list[Rows] = []
+        self._count = 0
+
+    def add(self, rows: Rows) -> None:
+        self._held.append(rows)
+        self._count += len(rows)
+        if self._count >= ROWS:
+            self._flush(self._count - self._count % ROWS)
+
+    def finish(self) -> None:
+        """Write what is left."""
+        if self._count:
+            self._flush(self._count)
+
+    def _flush(self, rows: int) -> None:
+        whole = self._joined(self._held)
+        for start in range(0, rows, ROWS):
+            self._write(self._cut(whole, start))
+        self._held, self._count = [self._cut(whole, rows)], self._count - rows
+
+
+def _tables(write: Callable[[pa.Table], object]) -> _Filling[pa.Table]:
+    return _Filling(pa.concat_tables, lambda table, start: table.slice(start, ROWS), write)
+
+
+class LakeDraft(Draft):
+    """Files without a manifest, which nobody takes for a lake. There is no lock: nobody else may write there."""
+
+    def __init__(self, place: Place, collection: str) -> None:
+        self.workspace = user_cache_path("graphkin") / "work" / hashlib.sha256(place.url.encode()).hexdigest()
+        self._place = place
+        self._collection = collection
+        self._parts: dict[Group, list[Part]] = {}
+        self._items = _tables(self._write_items)
+        self._rejections = _tables(partial(self._table, "rejections"))
+        self._words: _Filling[UInt64] = _Filling(
+            np.concatenate, lambda words, start: words[start : start + ROWS], partial(self._array, "fingerprints")
+        )
+        self._blocks = BlockTree()
+        self._written = 0
+        self._edges: list[Edges] = []
+        self._open = True
+        clear(place)
+
+    def append_items(self, items: pa.RecordBatch) -> None:
+        self._blocks.update(items)
+        self._items.add(pa.Table.from_batches([items]))
+
+    def _write_items(self, rows: pa.Table) -> None:
+        self._table("items", with_ids(rows, self._written))
+        self._written += len(rows)
+
+    def append_rejections(self, rejections: pa.RecordBatch) -> None:
+        self._rejections.add(pa.Table.from_batches([rejections]))
+
+    def append_fingerprints(self, words: UInt64) -> None:
+        if words.shape[1]:
+            self._words.add(words.copy())
+
+    def append_edges(self, edges: Edges) -> None:
+        self._edges.append(Edges(edges.source.copy(), edges.target.copy(), edges.similarity.copy()))
+
+    def write_dropped(self, dropped: Int32) -> None:
+        for start in range(0, len(dropped), ROWS):
+            self._array("dropped", dropped[start : start + ROWS])
+
+    def write_forest(self, forest: Edges) -> None:
+        for start in range(0, len(forest), _FOREST):
+            self._table("forest", edge_table(forest.take(slice(start, start + _FOREST))))
+
+    def write_links(self, links: Links) -> None:
+        self._array("links.indptr", links.indptr)
+        self._array("links.indices", links.indices)
+
+    def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Not kept: who searches makes it of the fingerprints."""
+
+    def publish(self, provenance: Provenance) -> Manifest:
+        if not self._open:
+            raise StoreError("this draft is already published or discarded")
+        for filling in (self._items, self._rejections, self._words):
+            filling.finish()
+        self._write_graph(csr.build(Edges.concatenate(self._edges), self._written))
+        manifest = publish(self._place, self._collection, provenance, self._blocks.blocks, self._parts)
+        self._open = False
+        return manifest
+
+    def _write_graph(self, graph: Graph) -> None:
+        for start in range(0, graph.nodes, ROWS):
+            stop = min(start + ROWS, graph.nodes)
+            begin, end = graph.indptr[start], graph.indptr[stop]
+            shard = Graph(graph.indptr[start : stop + 1] - begin, graph.indices[begin:end], graph.similarity[begin:end])
+            self._table("edges", edge_table(edges_of(shard, start)))
+            self._array("indptr", shard.indptr)
+            self._array("indices", shard.indices)
+            self._array("similarity", shard.similarity)
+
+    def _table(self, group: Group, table: pa.Table) -> None:
+        parts = self._parts.setdefault(group, [])
+        parts.append(write_table(self._place, group, len(parts), table))
+
+    def _array(self, group: Group, array: NDArray[Any]) -> None:
+        parts = self._parts.setdefault(group, [])
+        parts.append(write_array(self._place, group, len(parts), array))
+
+    def discard(self) -> None:
+        if self._open:
+            self._open = False
+            with suppress(StoreError):  # what is left is no lake, and the next draft removes it
+                clear(self._place)
+
+
+def clear(place: Place) -> None:
+    """Remove what a writer that died has left. Raises `Conflict` for a lake, and for a folder with other files."""
+    names = place.names()
+    if MANIFEST in names:
+        raise Conflict(
+            "this lake is published, and a lake is written once",
+            given=place.shown,
+            expected="a new or empty folder",
+        )
+    others = [name for name in names if name.partition("/")[0] not in FOLDERS]
+    if others:
+        raise Conflict(
+            "this folder holds other files",
+            given=f"{place.shown}: {others[0]}",
+            expected="a new or empty folder",
+        )
+    for name in names:
+        place.remove(name)
+
+
+def publish(
+    place: Place,
+    collection: str,
+    provenance: Provenance,
+    blocks: Sequence[bytes],
+    parts: Mapping[Group, list[Part]],
+) -> Manifest:
+    """Write the manifest over parts that are there. `blocks` are the digests of the item table."""
+    manifest = Manifest(
+        **provenance.model_dump(),
+        generation=generation_id(provenance, blocks),
+        format=2,
+        published_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    place.write(MANIFEST, sealed(Lake(collection=collection, manifest=manifest, parts=dict(parts))))
+    return manifest
+
+
+def with_ids(items: pa.Table, first: int) -> pa.Table:
+    """Rows of the item table with their ids, from `first` on."""
+    return items.add_column(0, ID, pa.array(np.arange(first, first + len(items), dtype=np.int32)))
+
+
+def edge_table(edges: Edges) -> pa.Table:
+    return pa.table([edges.source, edges.target, edges.similarity], schema=EDGE_SCHEMA)
+
+
+def edges_of(shard: Graph, first: int) -> Edges:
+    """The edges whose lower end is an owner of this shard; `first` is the lowest of them."""
+    owner = np.repeat(np.arange(first, first + shard.nodes, dtype=np.int32), np.diff(shard.indptr))
+    return Edges(owner, shard.indices, shard.similarity).take(owner < shard.indices)

@@ -1,0 +1,233 @@
+"""Reading the generation of a lake."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from graphkin.protocol.errors import Damage, StoreDamaged
+from graphkin.store import csr
+from graphkin.store.base import Field
+from graphkin.store.columns import ID, item_schema
+from graphkin.store.identity import links_digest
+from graphkin.store.lake.files import LakeFiles
+from graphkin.store.lake.layout import Group, Lake, Part
+from graphkin.store.mapped import MappedGeneration
+from graphkin.store.records import Edges, Fingerprints, Graph, Int32, Int64, Links
+
+_PAGE = 4096
+_COLUMNS: dict[Field, str] = {"smiles": "smiles", "name": "names", "inchikey": "inchikey"}
+
+
+class LakeGeneration(MappedGeneration):
+    """Arrays are mapped from the shelf of this machine; items are read part by part, those that are asked for.
+
+    There is no index of texts: `find` looks through a whole column.
+    """
+
+    def __init__(self, lake: Lake, files: LakeFiles) -> None:
+        self.collection = lake.collection
+        self.manifest = lake.manifest
+        self._lake = lake
+        self._files = files
+        self._schema = pa.schema([ID, *item_schema(lake.manifest)])
+        rows = [part.rows for part in files.parts("items")]
+        self._starts: Int64 = np.cumsum([0, *rows])
+        if self._starts[-1] != self.size:
+            raise files.damaged("items", f"{self._starts[-1]} rows do not fit the manifest")
+
+    @property
+    def damage(self) -> Damage | None:
+        return self._files.damage
+
+    def scrub(self, again: bool = False) -> Iterator[str]:  # noqa: ARG002
+        for part in self._lake.all_parts():
+            self._problem(part)
+            yield part.name
+
+    def _problem(self, part: Part) -> str | None:
+        try:
+            self._files.fetch(part)
+        except StoreDamaged as error:
+            return error.damage.problem
+        return None
+
+    def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
+        chosen = np.array(ids, np.int32)
+        indptr, dropped = self.graph().indptr, self.dropped()
+        degrees = indptr[chosen + 1] - indptr[chosen]
+        lost = [None] * len(ids) if dropped is None else dropped[chosen].tolist()
+        columns = self.take(chosen, self._schema.names[1:]).columns
+        return zip(degrees.tolist(), lost, *(column.to_pylist() for column in columns), strict=True)
+
+    def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
+        self._require_columns(names)
+        ids = self._require_range(start, stop)
+        return self._batches(names, ids)
+
+    def _batches(self, names: Sequence[str], ids: range) -> Iterator[pa.RecordBatch]:
+        for part, first in zip(self._files.parts("items"), self._starts.tolist(), strict=False):
+            begin, end = max(ids.start - first, 0), min(ids.stop - first, part.rows)
+            for start in range(begin, end, _PAGE):
+                table = self._rows(part, names)
+                yield _one(table.slice(start, min(_PAGE, end - start)))
+
+    def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
+        wanted = self._all_columns if names is None else names
+        self._require_columns(wanted)
+        if len(ids):
+            self._require(int(ids.min()), int(ids.max()))
+        owners = np.searchsorted(self._starts, ids, side="right") - 1
+        order = np.argsort(owners, kind="stable")
+        tables = [pa.schema([self._schema.field(name) for name in wanted]).empty_table()]
+        for number in np.unique(owners).tolist():
+            rows = self._rows(self._files.parts("items")[number], wanted)
+            tables.append(rows.take(pa.array(ids[order][owners[order] == number] - self._starts[number])))
+        back = np.empty(len(ids), np.int64)
+        back[order] = np.arange(len(ids))
+        return _one(pa.concat_tables(tables).take(pa.array(back)))
+
+    def _rows(self, part: Part, names: Sequence[str]) -> pa.Table:
+        """Some columns of a part of the items, as they were handed over."""
+        fields = [self._schema.field(name) for name in names]
+        columns = [self._files.column(part, name) for name in names]
+        for field, column in zip(fields, columns, strict=True):
+            if column.type != field.type or len(column) != part.rows:
+                raise self._files.damaged(part.name, f"its column {field.name!r} is not what the manifest says")
+        return pa.table(columns, schema=pa.schema(fields))
+
+    def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
+        self._require_field(field, value)
+        found: list[int] = []
+        for part, first in zip(self._files.parts("items"), self._starts.tolist(), strict=False):
+            if first + part.rows <= after + 1:
+                continue
+            column = self._rows(part, [_COLUMNS[field]]).column(0).combine_chunks()
+            ids = first + _holding(column, value)
+            found += ids[ids > after].tolist()
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
+        for part in self._files.parts("rejections"):
+            if begin < part.rows:
+                table = self._files.table(part).slice(begin).combine_chunks()
+                yield from table.to_batches(max_chunksize=_PAGE)
+            begin = max(begin - part.rows, 0)
+
+    def graph(self) -> Graph:
+        return self._graph
+
+    @cached_property
+    def _graph(self) -> Graph:
+        graph = Graph(*(self._files.array(group) for group in ("indptr", "indices", "similarity")))
+        ends = 2 * self.manifest.edges
+        for group, size in (("indptr", self.size + 1), ("indices", ends), ("similarity", ends)):
+            if len(getattr(graph, group)) != size:
+                raise self._files.damaged(f"graph/{group}", "its size does not fit the manifest")
+        flaw = csr.flaw(graph)
+        if flaw is not None:
+            raise self._files.damaged(f"graph/{flaw[0]}", flaw[1])
+        return graph
+
+    def dropped(self) -> Int32 | None:
+        return self._dropped
+
+    @cached_property
+    def _dropped(self) -> Int32 | None:
+        if self.manifest.dropped is None:
+            return None
+        dropped = self._sized("dropped")
+        if (dropped < 0).any():
+            raise self._files.damaged("dropped", "it holds negative counts")
+        return dropped
+
+    def _sized(self, group: Group) -> NDArray[Any]:
+        array = self._files.array(group)
+        if len(array) != self.size:
+            raise self._files.damaged(group, f"{len(array)} rows do not fit the manifest")
+        return array
+
+    def forest(self) -> Edges:
+        return self._forest
+
+    @cached_property
+    def _forest(self) -> Edges:
+        tables = [self._files.table(part) for part in self._files.parts("forest")]
+        forest = Edges.concatenate([Edges(*(np.asarray(column) for column in table.columns)) for table in tables])
+        flaw = csr.forest_flaw(forest, self.size)
+        if flaw is not None:
+            raise self._files.damaged(f"forest/{flaw[0]}", flaw[1])
+        return forest
+
+    def links(self) -> Links | None:
+        return self._links
+
+    @cached_property
+    def _links(self) -> Links | None:
+        if self.manifest.links is None:
+            return None
+        links = Links(self._files.array("links.indptr"), self._files.array("links.indices"))
+        flaw = csr.links_flaw(links)
+        if flaw is not None:
+            raise self._files.damaged(f"links/{flaw[0]}", flaw[1])
+        return links
+
+    def fingerprints(self) -> Fingerprints:
+        return self._fingerprints
+
+    @cached_property
+    def _fingerprints(self) -> Fingerprints:
+        if not self._files.parts("fingerprints"):
+            return Fingerprints(np.empty((self.size, 0), np.uint64), np.zeros(self.size, np.int32))
+        words = self._sized("fingerprints")
+        return Fingerprints(words, np.bitwise_count(words).sum(axis=1, dtype=np.int32))
+
+    def index(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def check(self) -> list[str]:
+        problems = {part.name: self._problem(part) for part in self._lake.all_parts()}
+        found = [f"{name}: {problem}" for name, problem in problems.items() if problem]
+        return found or self._disagreements()
+
+    def _disagreements(self) -> list[str]:
+        """What files that are as they were written say that cannot be."""
+        try:
+            _ = self.graph(), self.forest(), self.dropped(), self.fingerprints()
+            links = self.links()
+            if links is not None and links_digest(links) != self.manifest.links:
+                return ["links: their digest differs from the manifest's"]
+            if self.identity() != self.id:
+                return ["items: the content hash differs from the generation id"]
+            return [] if self._edges_agree() else ["edges: they are not those of the graph"]
+        except StoreDamaged as error:
+            return [f"{error.damage.file}: {error.damage.problem}"]
+
+    def _edges_agree(self) -> bool:
+        tables = [self._files.table(part) for part in self._files.parts("edges")]
+        listed = Edges.concatenate([Edges(*(np.asarray(column) for column in table.columns)) for table in tables])
+        stored = Edges.concatenate(list(self.edges()))
+        return all(np.array_equal(getattr(listed, name), getattr(stored, name)) for name in vars(stored))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _one(table: pa.Table) -> pa.RecordBatch:
+    """As one batch, with offsets that count from its first row."""
+    (batch,) = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
+    return batch.take(pa.array(np.arange(batch.num_rows)))
+
+
+def _holding(column: pa.Array, value: str) -> Int64:
+    """The rows with this text, or with this one among theirs."""
+    if not pa.types.is_list(column.type):
+        return np.flatnonzero(pc.equal(column, value).fill_null(False).to_numpy(zero_copy_only=False))
+    places = np.flatnonzero(pc.equal(column.flatten(), value).fill_null(False).to_numpy(zero_copy_only=False))
+    return pc.list_parent_indices(column).to_numpy()[places].astype(np.int64)

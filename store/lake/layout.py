@@ -1,0 +1,112 @@
+"""What a lake says of itself: `manifest.json`, written last, whose presence is the publication.
+
+manifest.json                        what was built, and every other file with its SHA-256
+items/part-00000.parquet             the item table with its ids, a column for each property
+rejections/part-00000.parquet        the records that were not kept
+edges/part-00000.parquet             source < target, similarity; by source, then target
+forest/part-00000.parquet            the maximum spanning forest, most similar first
+fingerprints/part-00000.npy          packed fingerprints, in id order
+graph/{indptr,indices,similarity}-00000.npy    both directions of the edges as CSR, of the next owners each
+dropped/part-00000.npy               pairs lost to the cap, per item
+links/{indptr,indices}-00000.npy     of nodes: the big graph that they are of
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, ValidationError
+
+from graphkin.protocol.errors import Damage, StoreDamaged, StoreFormat
+from graphkin.protocol.frozen import Frozen
+from graphkin.protocol.manifest import Manifest
+from graphkin.store.base import require_schema_version
+
+MANIFEST = "manifest.json"
+_FORMAT: Literal[1] = 1
+
+Group: TypeAlias = Literal[
+    "items",
+    "rejections",
+    "edges",
+    "forest",
+    "fingerprints",
+    "indptr",
+    "indices",
+    "similarity",
+    "dropped",
+    "links.indptr",
+    "links.indices",
+]
+
+_NAMES: dict[Group, str] = {
+    "items": "items/part-{:05d}.parquet",
+    "rejections": "rejections/part-{:05d}.parquet",
+    "edges": "edges/part-{:05d}.parquet",
+    "forest": "forest/part-{:05d}.parquet",
+    "fingerprints": "fingerprints/part-{:05d}.npy",
+    "indptr": "graph/indptr-{:05d}.npy",
+    "indices": "graph/indices-{:05d}.npy",
+    "similarity": "graph/similarity-{:05d}.npy",
+    "dropped": "dropped/part-{:05d}.npy",
+    "links.indptr": "links/indptr-{:05d}.npy",
+    "links.indices": "links/indices-{:05d}.npy",
+}
+FOLDERS = {name.partition("/")[0] for name in _NAMES.values()}
+
+
+def name_of(group: Group, number: int) -> str:
+    """What the part of this number is called."""
+    return _NAMES[group].format(number)
+
+
+class Part(Frozen):
+    """One file. `rows`: of the table, or of the array's first axis."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z]+/[a-z]+-[0-9]{5,}\.(npy|parquet)$")]
+    rows: Annotated[int, Field(ge=0)]
+    bytes: Annotated[int, Field(ge=0)]
+    sha256: str
+
+
+class Lake(Frozen):
+    """One generation of one collection. The parts of a group follow one another, in its order."""
+
+    format: Literal[1] = _FORMAT
+    collection: str
+    manifest: Manifest
+    parts: dict[Group, list[Part]]
+
+    def all_parts(self) -> Iterable[Part]:
+        """Of all groups."""
+        return (part for group in self.parts.values() for part in group)
+
+
+def sealed(lake: Lake) -> bytes:
+    """The bytes of `manifest.json`: the lake, and a SHA-256 of all that it says."""
+    values = lake.model_dump(mode="json", exclude={"manifest": {"fragments"}})
+    return json.dumps({"sha256": _digest(values), "lake": values}, indent=1).encode()
+
+
+def opened(content: bytes) -> Lake:
+    """A lake by its `manifest.json`. Raises `StoreDamaged` if that is not what was written, `StoreFormat` for another
+    program's, or one of a newer graphkin."""
+    try:
+        said = json.loads(content)
+        values, digest = dict(said["lake"]), said["sha256"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreFormat(
+            "this manifest.json is no lake's", given=f"{error}", expected="one that `graphkin export lake` wrote"
+        ) from error
+    if _digest(values) != digest:
+        raise StoreDamaged(Damage(MANIFEST, "its SHA-256 differs from what it says"))
+    require_schema_version(values["format"], _FORMAT, _FORMAT)
+    try:
+        return Lake.model_validate(values)
+    except ValidationError as error:
+        raise StoreDamaged(Damage(MANIFEST, f"it says what cannot be: {error.errors()[0]['msg']}")) from error
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,63 @@
+"""The files of a lake as bytes: tables as Parquet, arrays as .npy, and what is read back of either."""
+
+import hashlib
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from graphkin.store.lake.layout import Group, Part, name_of
+from graphkin.store.lake.place import Place
+
+ROWS = 65_536
+"""Items to a part, and owners to a shard of the graph."""
+
+_ROW_GROUP = 8_192  # items that a page of them reads at least
+
+
+def write_table(place: Place, group: Group, number: int, table: pa.Table) -> Part:
+    """Write it as Parquet. What it is called and what it holds follow from number and table alone."""
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd", row_group_size=_ROW_GROUP)
+    return _written(place, group, number, len(table), sink.getvalue())
+
+
+def write_array(place: Place, group: Group, number: int, array: NDArray[Any]) -> Part:
+    """Write it as .npy, likewise."""
+    sink = io.BytesIO()
+    npy.write_array(sink, np.ascontiguousarray(array), (1, 0), allow_pickle=False)
+    return _written(place, group, number, len(array), sink.getvalue())
+
+
+def _written(place: Place, group: Group, number: int, rows: int, content: bytes) -> Part:
+    part = Part(name=name_of(group, number), rows=rows, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+    place.write(part.name, content)
+    return part
+
+
+def read_table(content: Any, columns: Sequence[str] | None = None) -> pa.Table:
+    """Some columns of a table, by default all, in the order asked for. Raises `ValueError` for what is none."""
+    try:
+        with pq.ParquetFile(pa.BufferReader(content)) as file:
+            table = file.read(columns)
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"no whole table: {error}") from error
+    return table if columns is None else table.select(columns)  # Parquet may give more: "a.b" is a part of "a", too
+
+
+def read_array(content: Any) -> NDArray[Any]:
+    """An array over these bytes. Raises `ValueError` for what is none."""
+    view = io.BytesIO(content[: 4 * npy.ARRAY_ALIGN * npy.ARRAY_ALIGN])
+    try:
+        npy.read_magic(view)
+        shape, fortran, dtype = npy.read_array_header_1_0(view)
+        if fortran or dtype.hasobject:
+            raise ValueError("not a plain array")
+        return np.frombuffer(content, dtype, int(np.prod(shape)), view.tell()).reshape(shape)
+    except Exception as error:  # numpy lets through whatever its parsers raise on a damaged header
+        raise ValueError(f"no whole array: {error}") from error

@@ -1,0 +1,73 @@
+"""A lake as a store: of one collection with one generation, written once."""
+
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from graphkin.protocol.errors import NotFound
+from graphkin.protocol.values import Kind
+from graphkin.store.base import Collection, Draft, Generation, Store
+from graphkin.store.lake.draft import LakeDraft
+from graphkin.store.lake.files import LakeFiles
+from graphkin.store.lake.generation import LakeGeneration
+from graphkin.store.lake.layout import MANIFEST, Lake, opened
+from graphkin.store.lake.place import Place
+from graphkin.store.shelf import Shelf
+
+_ROOM = 64 * 2**30  # bytes of parts that a machine keeps
+
+
+class LakeStore(Store):
+    """The files below a URL. What is read of them is kept in `cache`, a folder that processes share.
+
+    `draft` writes a lake where there is none yet, and raises `Conflict` elsewhere. Unlike other stores it cannot keep
+    two writers from one place.
+    """
+
+    def __init__(self, url: str, *, create: bool = False, cache: Path | None = None) -> None:
+        self._place = Place(url)
+        self._cache = user_cache_path("graphkin") / "lakes" if cache is None else cache
+        if not create and self._lake() is None:
+            raise NotFound(
+                "there is no lake here",
+                given=self._place.shown,
+                expected=f"a folder with {MANIFEST}",
+                hint="`graphkin export lake` writes one; one without its manifest was never finished",
+            )
+
+    def _lake(self) -> Lake | None:
+        try:
+            return opened(self._place.read(MANIFEST))
+        except FileNotFoundError:
+            return None
+
+    def collections(self) -> list[Collection]:
+        lake = self._lake()
+        if lake is None:
+            return []
+        id = lake.manifest.generation
+        return [Collection(lake.collection, lake.manifest.kind, id, (id,))]
+
+    def open(self, collection: str, generation: str | None = None) -> Generation:
+        lake = self._published(collection, generation)
+        return LakeGeneration(lake, LakeFiles(self._place, lake, Shelf(self._cache, _ROOM)))
+
+    def _published(self, collection: str, generation: str | None) -> Lake:
+        self.collection(collection)
+        lake = self._lake()
+        if lake is None or generation not in (None, lake.manifest.generation):
+            raise NotFound(f"collection {collection!r} has no such generation", given=generation)
+        return lake
+
+    def draft(self, collection: str, kind: Kind) -> Draft:
+        self._require_writable(collection, kind)
+        return LakeDraft(self._place, collection)
+
+    def delete(self, collection: str, generation: str) -> None:
+        lake = self._published(collection, generation)
+        self._place.remove(MANIFEST)
+        for part in lake.all_parts():
+            self._place.remove(part.name)
+
+    def close(self) -> None:
+        """Nothing is held open between calls."""

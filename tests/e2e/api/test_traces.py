@@ -1,0 +1,78 @@
+"""Spans as a collector gets them: by OpenTelemetry's own messages."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from graphkin.api.app import create_app
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
+from graphkin.protocol.errors import InvalidInput
+
+URL = "/v1/collections/nci"
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+@pytest.fixture
+def collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
+    """What is sent to a collector, which the environment names."""
+    bodies: list[bytes] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *given: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
+        try:
+            yield bodies
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_every_request_is_a_span(store_folder: Path, tmp_path: Path, collected: list[bytes]) -> None:
+    settings = Settings(store=store_folder, cache_dir=tmp_path, port=0, telemetry=True)
+    with Server(settings).running() as url, httpx.Client(base_url=url, timeout=60) as client:
+        client.get(f"{URL}/items/5", headers={"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"})
+        client.get(f"{URL}/structure", params={"smiles": "CCCCCCBr"})
+        client.get("/nowhere")
+    spans: dict[str, Any] = {}
+    for body in collected:
+        (resource,) = ExportTraceServiceRequest.FromString(body).resource_spans
+        assert ("service.name", "graphkin") in {
+            (each.key, each.value.string_value) for each in resource.resource.attributes
+        }
+        spans |= {span.name: span for scope in resource.scope_spans for span in scope.spans}
+    route = "/v1/collections/{c}"
+    assert set(spans) == {f"GET {route}/items/{{id}}", f"GET {route}/structure", "GET"}
+    told = {
+        name: {each.key: each.value.string_value or each.value.int_value for each in span.attributes}
+        for name, span in spans.items()
+    }
+    assert spans[f"GET {route}/items/{{id}}"].trace_id.hex() == TRACE
+    assert told[f"GET {route}/items/{{id}}"]["http.response.status_code"] == 200
+    assert told["GET"]["http.response.status_code"] == 404
+    assert told[f"GET {route}/structure"]["url.query"] == "REDACTED"
+    assert not [body for body in collected if b"Br" in body]
+
+
+def test_without_the_extra_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    with pytest.raises(InvalidInput, match=r"graphkin\[telemetry\]"):
+        create_app(Settings(store="unused", telemetry=True))

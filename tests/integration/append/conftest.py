@@ -1,0 +1,70 @@
+"""Collections that grow file by file, beside those of one ingest of all files."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from graphkin.ingest import reading
+from graphkin.ingest.append import append
+from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
+from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.protocol.policy import Policy
+from graphkin.similarity.recipe import Recipe
+from graphkin.store.base import Generation, Store
+
+OPTIONS = IngestOptions(workers=1, max_rejected=1)
+_POLICY = Policy.of("random_walk", p_end=0.1)
+_OTHERWISE = {"times", "published_at", "fragments"}  # how a generation came about, and where its files are
+
+
+class _Here:
+    """Parses in this process what `ParserPool` has worker processes parse: a start of these takes a second."""
+
+    def __init__(self, describer: Any, recipe: Recipe, max_size: int, *_: object) -> None:
+        self._parser = ChunkParser(describer(recipe, max_size))
+
+    def parse(self, chunks: Iterable[Chunk]) -> Iterator[Parsed]:
+        return map(self._parser.parse, chunks)
+
+
+@pytest.fixture(scope="package")
+def parsed_here() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "ParserPool", _Here)
+        yield
+
+
+def written(folder: Path, parts: Sequence[Sequence[str]], ending: str, header: str = "") -> list[str]:
+    """A file for each part, in a folder that may not exist yet."""
+    folder.mkdir(exist_ok=True)
+    files = [folder / f"part-{number}.{ending}" for number in range(len(parts))]
+    for file, lines in zip(files, parts, strict=True):
+        file.write_text("".join(f"{line}\n" for line in ([header] if header else []) + [*lines]))
+    return [*map(str, files)]
+
+
+def grow(store: Store, collection: str, files: Sequence[str], recipe: Recipe) -> None:
+    """Ingest the first file, and append the others one by one."""
+    ingest(store, collection, files[:1], recipe, OPTIONS)
+    for file in files[1:]:
+        append(store, collection, [file], OPTIONS)
+
+
+def content(generation: Generation) -> dict[str, Any]:
+    """All that a generation says, as bytes and plain values."""
+    graph, forest, fingerprints = generation.graph(), generation.forest(), generation.fingerprints()
+    dropped = generation.dropped()
+    assert dropped is not None
+    positives = generation.sampler(threads=1).positives(np.arange(generation.size, dtype=np.int32), _POLICY, 7, 1)
+    arrays = [array for each in (graph, forest, fingerprints, positives) for array in vars(each).values()]
+    items = pa.Table.from_batches(generation.columns(generation._all_columns))
+    return {
+        "manifest": generation.manifest.model_dump(exclude=_OTHERWISE),
+        "arrays": [(array.dtype.str, array.shape, array.tobytes()) for array in (*arrays, dropped)],
+        "items": (items.schema, items.to_pylist()),
+        "rejections": [row for batch in generation.rejections() for row in batch.to_pylist()],
+    }

@@ -1,0 +1,96 @@
+"""A collection that grows file by file is, byte for byte, what one ingest of all files makes of them."""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphkin.ingest.pipeline import ingest
+from graphkin.similarity.graphs.recipe import resolve_graphs
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.similarity.recipe import Recipe
+from graphkin.store import open_store
+from tests.integration.append.conftest import OPTIONS, content, grow, written
+
+MEMORY = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else None
+"""A folder where syncing costs nothing, if there is one."""
+
+pytestmark = pytest.mark.usefixtures("parsed_here")
+
+MOLECULES = [
+    *("C" * length + end for length in range(1, 8) for end in ("", "O", "N", "Cl", "C(=O)O", "c1ccccc1", "C1CC1")),
+    *("[He]", "[U]", "I", "[Na+].[Cl-]"),  # similar to nothing
+    "no molecule",
+]
+GRAPHS = [
+    *(shape(size) for shape in (nx.path_graph, nx.cycle_graph, nx.star_graph) for size in range(3, 9)),
+    *(nx.gnm_random_graph(7, 9, seed=seed) for seed in range(8)),
+    *(nx.empty_graph(30), nx.complete_graph(12)),
+]
+COLUMNS = ["alpha", "molwt", "source.molwt", "names", "property.names"]
+NAMES = ["", "one", "two", "three"]
+CELLS = ["", "1", "1.50", "-2", "1e3", "text"]
+TOP_K = st.one_of(st.integers(1, 4), st.integers(1, 70), st.just(0))
+
+molecule = st.tuples(st.sampled_from(MOLECULES), st.sampled_from(NAMES), st.lists(st.sampled_from(CELLS), max_size=5))
+molecules = st.tuples(
+    st.lists(st.sampled_from(COLUMNS), max_size=3, unique=True),
+    st.lists(molecule, min_size=1, max_size=25).filter(lambda rows: any(row[0] != MOLECULES[-1] for row in rows)),
+)
+graph = st.tuples(
+    st.integers(0, len(GRAPHS) - 1),
+    st.sampled_from(NAMES),
+    st.dictionaries(st.sampled_from(COLUMNS), st.integers(0, 9)),
+)
+
+
+def as_csv(columns: Sequence[str], rows: Sequence[tuple[str, str, Sequence[str]]]) -> list[str]:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["smiles", "id", *columns])
+    for smiles, name, cells in rows:
+        writer.writerow([smiles, name, *cells[: len(columns)]])
+    return text.getvalue().splitlines()
+
+
+def as_json(number: int, name: str, properties: dict[str, int]) -> str:
+    shape = GRAPHS[number]
+    return json.dumps({"name": name, "num_nodes": len(shape), "edges": [*shape.edges], **properties})
+
+
+def assert_equal(parts: Sequence[Sequence[str]], ending: str, recipe: Recipe) -> None:
+    with TemporaryDirectory(dir=MEMORY) as folder, open_store(Path(folder) / "store", create=True) as store:
+        files = written(Path(folder), parts, ending)
+        ingest(store, "at-once", files, recipe, OPTIONS)
+        grow(store, "grown", files, recipe)
+        with store.open("at-once") as one, store.open("grown") as other:
+            expected: dict[str, Any] = content(one)
+            for what, found in content(other).items():
+                assert found == expected[what], what
+            assert other.check() == []
+
+
+@settings(max_examples=30)
+@given(st.lists(molecules, min_size=1, max_size=5), TOP_K, st.floats(0.3, 1).map(lambda value: round(value, 2)))
+def test_molecules(parts: list[Any], top_k: int, threshold: float) -> None:
+    assert_equal([as_csv(*part) for part in parts], "csv", resolve(threshold=threshold, top_k=top_k))
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(st.lists(graph, min_size=1, max_size=15), min_size=1, max_size=5),
+    TOP_K,
+    st.floats(0.3, 1).map(lambda value: round(value, 2)),
+)
+def test_graphs(parts: list[Any], top_k: int, threshold: float) -> None:
+    lines = [[as_json(*each) for each in part] for part in parts]
+    assert_equal(lines, "jsonl", resolve_graphs(threshold=threshold, top_k=top_k))

@@ -1,0 +1,187 @@
+"""`graphkin.open` and `graphkin.connect` beside RDKit and pandas: the same calls, the same answers."""
+
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from rdkit import Chem, DataStructs
+from rdkit.Chem import rdFingerprintGenerator
+
+import graphkin
+from graphkin.library import Collection
+from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
+from tests.integration.library.conftest import MOLECULES, THRESHOLD
+
+ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
+
+
+@pytest.fixture(scope="module")
+def vectors(frame: pd.DataFrame) -> list[Any]:
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    return [generator.GetFingerprint(Chem.MolFromSmiles(smiles)) for smiles in frame["smiles"]]
+
+
+@pytest.fixture(scope="module")
+def joined(vectors: list[Any]) -> dict[tuple[int, int], float]:
+    """Every pair that is similar enough, compared one by one."""
+    pairs = (
+        (a, b, DataStructs.TanimotoSimilarity(vectors[a], vectors[b])) for a, b in combinations(range(MOLECULES), 2)
+    )
+    return {(a, b): similarity for a, b, similarity in pairs if similarity >= THRESHOLD}
+
+
+def test_a_search_finds_what_rdkit_finds(mine: Collection, vectors: list[Any], frame: pd.DataFrame) -> None:
+    query = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048).GetFingerprint(Chem.MolFromSmiles(ASPIRIN))
+    similar = np.array(DataStructs.BulkTanimotoSimilarity(query, vectors), np.float32)
+    best = sorted(range(MOLECULES), key=lambda row: (-similar[row], row))[:25]
+
+    found = mine.search(ASPIRIN, limit=25).to_pandas()
+
+    assert list(found.columns) == ["id", "similarity", "smiles", "names", "properties"]
+    assert found["id"].tolist() == best
+    assert np.array_equal(found["similarity"].to_numpy(np.float32), similar[best])
+    assert found["smiles"].tolist() == frame["smiles"][best].tolist()
+    assert [list(names) for names in found["names"]] == [[name] for name in frame["id"][best]]
+    assert [each["activity"] for each in found["properties"]] == frame["activity"][best].tolist()
+    assert [each["note"] or np.nan for each in found["properties"]] == pytest.approx(
+        frame["note"][best].tolist(), nan_ok=True
+    )
+
+
+def test_a_structure_is_written_in_any_way(mine: Collection) -> None:
+    molecule = Chem.MolFromSmiles(ASPIRIN)
+    expected = mine.search(ASPIRIN).to_pylist()
+    assert mine.search(smiles=ASPIRIN).to_pylist() == expected
+    assert mine.search(inchi=Chem.MolToInchi(molecule)).to_pylist() == expected
+    assert mine.search(molblock=Chem.MolToMolBlock(molecule)).to_pylist() == expected
+
+
+def test_a_search_keeps_to_its_threshold(mine: Collection, vectors: list[Any], frame: pd.DataFrame) -> None:
+    similar = DataStructs.BulkTanimotoSimilarity(vectors[7], vectors)
+    found = mine.search(frame["smiles"][7], min_similarity=0.25, limit=1000)
+    assert sorted(found["id"].to_pylist()) == [id for id in range(MOLECULES) if similar[id] >= 0.25]
+
+
+def test_neighbors_are_all_that_are_similar(
+    mine: Collection, joined: dict[tuple[int, int], float], frame: pd.DataFrame
+) -> None:
+    hub = max(range(MOLECULES), key=lambda row: sum(row in pair for pair in joined))
+    similar = {a + b - hub: np.float32(similarity) for (a, b), similarity in joined.items() if hub in (a, b)}
+    expected = sorted(similar.items(), key=lambda each: (-each[1], each[0]))
+
+    found = mine.neighbors(hub)
+
+    assert list(zip(found["id"].to_pylist(), found["similarity"].to_numpy(), strict=True)) == expected
+    assert found.columns == ["id", "similarity", "smiles", "names", "properties"]
+    assert mine.neighbors(name=frame["id"][hub]).to_pylist() == found.to_pylist()
+    assert mine.neighbors(name=frame["id"][hub].lower()).to_pylist() == found.to_pylist()
+    assert mine.neighbors(smiles=frame["smiles"][hub]).to_pylist() == found.to_pylist()
+    assert mine.neighbors(hub, limit=2).to_pylist() == found.to_pylist()[:2]
+    closer = [each for each in found.to_pylist() if np.float32(each["similarity"]) >= np.float32(0.5)]
+    assert mine.neighbors(hub, min_similarity=0.5).to_pylist() == closer
+
+
+def test_edges_are_every_similar_pair(mine: Collection, joined: dict[tuple[int, int], float]) -> None:
+    found = mine.edges()
+    assert found.arrow.schema == pa.schema([("source", "int32"), ("target", "int32"), ("similarity", "float32")])
+    ends = list(zip(found["source"].to_pylist(), found["target"].to_pylist(), strict=True))
+    assert ends == sorted(joined)
+    assert np.array_equal(found["similarity"].to_numpy(), np.array([joined[pair] for pair in ends], np.float32))
+    some = mine.edges(min_similarity=0.5, start=10, stop=200)
+    assert list(zip(some["source"].to_pylist(), some["target"].to_pylist(), strict=True)) == [
+        (a, b) for a, b in ends if np.float32(joined[a, b]) >= np.float32(0.5) and 10 <= a < 200
+    ]
+
+
+def test_items_are_what_the_file_holds(mine: Collection, frame: pd.DataFrame) -> None:
+    found = mine.items().to_pandas()
+    assert found["smiles"].tolist() == frame["smiles"].tolist()
+    assert found["activity"].tolist() == frame["activity"].tolist()
+    assert found["id"].tolist() == list(range(MOLECULES))
+
+    some = mine.items(columns=["activity", "smiles"], start=5, stop=9)
+    assert some.columns == ["id", "activity", "smiles"]
+    assert some["activity"].to_pylist() == frame["activity"][5:9].tolist()
+
+    chosen = mine.items(columns=["smiles"], ids=[250, 3, 3])
+    assert chosen.to_pylist() == [{"id": id, "smiles": frame["smiles"][id]} for id in (250, 3, 3)]
+    assert len(mine.items(ids=[])) == 0
+
+
+@pytest.mark.parametrize(
+    ("policy", "parameters"), [("first_order", {}), ("random_walk", {"k": 4, "length": 3}), ("second_order", {"k": 2})]
+)
+def test_positives_are_the_same_wherever_they_are_drawn(
+    mine: Collection, folder: Path, joined: dict[tuple[int, int], float], policy: Any, parameters: Any
+) -> None:
+    found = mine.positives([9, 0, 9], policy, seed=7, epoch=2, **parameters)
+    with graphkin.open(folder) as collections:
+        drawn = collections["c"].positives([9, 0, 9], policy, seed=7, epoch=2, **parameters)
+    assert found.arrow.equals(drawn.arrow, check_metadata=True)
+    assert found["anchor"].to_pylist() == [9, 0, 9]
+    if policy == "first_order":
+        linked = [{*pair} for pair in joined]
+        rows = zip(found["anchor"].to_pylist(), found["positives"].to_pylist(), strict=True)
+        assert all({anchor, each} in linked for anchor, row in rows for each in row if each >= 0)
+
+
+def test_what_is_wrong_is_told(mine: Collection) -> None:
+    with pytest.raises(InvalidInput, match="limit"):
+        mine.search("CCO", limit=1001)
+    with pytest.raises(InvalidInput):
+        mine.search("not a molecule")
+    with pytest.raises(InvalidInput, match="exactly one of"):
+        mine.search("CCO", smiles="CCO")
+    with pytest.raises(InvalidInput, match="one of id, smiles, name"):
+        mine.neighbors()
+    with pytest.raises(InvalidInput, match="below the threshold"):
+        mine.neighbors(0, min_similarity=0.1)
+    with pytest.raises(NotFound, match="no such item"):
+        mine.neighbors(name="nobody")
+    with pytest.raises(NotFound, match=f"no item {MOLECULES}"):
+        mine.neighbors(MOLECULES)
+    with pytest.raises(NotFound, match=f"no item {MOLECULES}"):
+        mine.positives([0, MOLECULES])
+    with pytest.raises(InvalidInput, match="activity"):
+        mine.items(columns=["weight"])
+    with pytest.raises(InvalidInput, match="activity"):
+        mine.items(columns=["weight"], ids=[1])
+    with pytest.raises(InvalidInput, match="k: "):
+        mine.positives([0], k=65)
+    with pytest.raises(Conflict):
+        mine.search(graph={"edges": [[0, 1]]})
+
+
+def test_collections_are_found_by_name(folder: Path, serve: Any) -> None:
+    with serve(folder) as url, graphkin.open(folder) as here, graphkin.connect(url, key=None) as there:
+        for collections in (here, there):
+            assert [*collections] == ["c"]
+            assert "c" in collections
+            assert "d" not in collections
+            with pytest.raises(NotFound, match="one of c"):
+                collections["d"]
+            named = collections.collection("c", collections["c"].generation)
+            assert len(named) == MOLECULES
+
+
+def test_a_collection_outlives_the_name_of_its_store(folder: Path) -> None:
+    """As in `graphkin.open("s")["c"]`; and nothing is left open that the interpreter would complain of."""
+    program = (
+        f"import graphkin; c = graphkin.open({str(folder)!r})['c']; "
+        "import gc; gc.collect(); print(len(c.search('CCO', limit=5)), c.name, len(c)); del c; gc.collect()"
+    )
+    run = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (0, f"5 c {MOLECULES}\n", "")
+
+
+def test_a_server_that_is_not_there_is_told() -> None:
+    from graphkin.protocol.errors import Unavailable
+
+    with pytest.raises(Unavailable, match="graphkin serve"):
+        graphkin.connect("http://127.0.0.1:1")

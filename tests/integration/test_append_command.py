@@ -1,0 +1,97 @@
+"""`graphkin append` and `graphkin compact`, beside `graphkin ingest`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+OLD = "CCO ethanol\nCCN amine\nCCCO propanol\nc1ccccc1 benzene\nc1ccccc1O phenol\n"
+NEW = "OCC alcohol\nCCCCO butanol\nno molecule\nCCCN more\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> tuple[str, ...]:
+    return ("--store", str(tmp_path / "store"), "--collection", "c")
+
+
+@pytest.fixture
+def grown(ingest: Callable[..., Any], graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path) -> Any:
+    """What `append --json` says of molecules that came after others."""
+    assert ingest(OLD).code == 0
+    (tmp_path / "new.smi").write_text(NEW)
+    outcome = graphkin("append", tmp_path / "new.smi", *place, "--max-rejected", 0.5, "--json")
+    assert outcome.code == 0, outcome.err
+    return json.loads(outcome.out)
+
+
+def test_append_is_an_ingest_of_all_files(
+    grown: Any, graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert grown["appended"] == {"items": 2, "named": 1}
+    assert grown["counts"] == {"read": 9, "kept": 7, "duplicates": 1, "rejected": 1}
+    (tmp_path / "old.smi").write_text(OLD)
+    files = (tmp_path / "old.smi", tmp_path / "new.smi")
+    elsewhere = ("--store", tmp_path / "other", "--collection", "c", "--max-rejected", 0.5, "--json")
+    once = json.loads(graphkin("ingest", "molecules", *files, *elsewhere).out)
+    for field in ("generation", "recipe", "versions", "counts", "edges", "dropped", "properties", "histograms"):
+        assert grown[field] == once[field], field
+    assert [each["sha256"] for each in grown["inputs"]] == [each["sha256"] for each in once["inputs"]]
+    assert graphkin("verify", "--store", tmp_path / "store").code == 0
+    shown = json.loads(graphkin("neighbors", *place, "--name", "alcohol", "--json").out)
+    assert shown["item"]["names"] == ["ethanol", "alcohol"]
+    (rejection,) = json.loads(graphkin("info", *place, "--rejections", "--json").out)["rejections"]
+    assert rejection["line"] == 3
+
+
+def test_append_of_nothing_new_says_so(
+    grown: Any, graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path
+) -> None:
+    outcome = graphkin("append", tmp_path / "new.smi", *place, "--max-rejected", 0.5)
+    assert outcome.code == 0
+    assert outcome.out == f"nothing new: c stays at generation {grown['generation']}\n"
+
+
+def test_compact_keeps_the_id(grown: Any, graphkin: Callable[..., Any], place: tuple[str, ...]) -> None:
+    compacted = graphkin("compact", *place)
+    assert compacted.code == 0
+    assert compacted.out == f"compacted c generation {grown['generation']}: 2 fragments are one\n"
+    again = graphkin("compact", *place)
+    assert again.out == f"nothing to compact: c generation {grown['generation']} is one fragment\n"
+    assert json.loads(graphkin("compact", *place, "--json").out)["generation"] == grown["generation"]
+    assert graphkin("verify", *place[:2]).code == 0
+
+
+def test_what_does_not_grow(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert graphkin("append", tmp_path / "missing.smi", *place).code == 3
+    assert ingest(OLD, "--preset", "paper").code == 0
+    refused = graphkin("append", tmp_path / "m.smi", *place)
+    assert refused.code == 2
+    assert "window" in refused.err
+    nx.write_edgelist(nx.karate_club_graph(), tmp_path / "club.edgelist", data=False)
+    nodes = ("--store", str(tmp_path / "store"), "--collection", "nodes")
+    assert graphkin("ingest", "nodes", tmp_path / "club.edgelist", *nodes).code == 0
+    refused = graphkin("append", tmp_path / "club.edgelist", *nodes)
+    assert refused.code == 2
+    assert "nodes of a big graph" in refused.err
+
+
+def test_graphs_grow_too(graphkin: Callable[..., Any], tmp_path: Path) -> None:
+    shapes = [nx.cycle_graph(5), nx.path_graph(5), nx.star_graph(4), nx.path_graph(5), nx.wheel_graph(5)]
+    lines = [json.dumps({"name": f"g{n % 3}", "edges": [*shape.edges]}) + "\n" for n, shape in enumerate(shapes)]
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    old.write_text("".join(lines[:3]))
+    new.write_text("".join(lines[2:]))
+    place = ("--store", tmp_path / "store", "--json", "--collection")
+    assert graphkin("ingest", "graphs", old, *place, "grown", "--closeness", 1).code == 0
+    grown = json.loads(graphkin("append", new, *place, "grown").out)
+    once = json.loads(graphkin("ingest", "graphs", old, new, *place, "once", "--closeness", 1).out)
+    assert (grown["generation"], grown["edges"]) == (once["generation"], once["edges"])
+    query = '{"edges": [[0, 1], [1, 2]]}'
+    hits = [json.loads(graphkin("search", *place, name, query).out)["hits"] for name in ("grown", "once")]
+    assert hits[0] == hits[1]
+    assert hits[0]

@@ -1,0 +1,162 @@
+"""`graphkin export lake`, `graphkin load --lake`: what comes back is what was there; others read it without us."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+from moto.server import ThreadedMotoServer
+
+from graphkin.store import open_lake, open_store
+from graphkin.store.files import sha256_at
+
+Graphkin = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def lake(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The lake of a collection of `store_folder`; that of the many graphs has three parts of each kind of file."""
+    from graphkin.cli import run
+
+    folder = tmp_path_factory.mktemp("lakes")
+
+    def exported(collection: str) -> Path:
+        where = ["--store", str(store_folder), "--collection", collection]
+        assert run(["export", "lake", *where, "--output", str(folder / collection)]) == 0
+        return folder / collection
+
+    return exported
+
+
+def _files(store: Path, collection: str) -> dict[str, str]:
+    """SHA-256 of the files of the only generation, but for the search index, which a lake does not keep."""
+    (folder,) = (store / "collections" / collection).iterdir()
+    return {path.name: sha256_at(path) for path in folder.iterdir() if not path.name.startswith("index.")}
+
+
+@pytest.mark.parametrize("collection", ["nci", "many"])
+def test_what_is_loaded_is_what_was_exported_byte_for_byte(
+    graphkin: Graphkin, lake: Callable[[str], Path], store_folder: Path, tmp_path: Path, collection: str
+) -> None:
+    there = lake(collection)
+    outcome = graphkin("load", "--lake", there, "--to", tmp_path / "loaded", "--json")
+    assert outcome.code == 0, outcome.err
+    with open_store(store_folder) as store:
+        assert json.loads(outcome.out)["generation"] == store.collection(collection).current
+    assert _files(tmp_path / "loaded", collection) == _files(store_folder, collection)
+    with open_lake(str(there)) as store:
+        assert store.damage(collection) is None
+
+
+def test_nodes_and_rejections_come_back_too(graphkin: Graphkin, tmp_path: Path) -> None:
+    (tmp_path / "ring.edgelist").write_text("".join(f"{n} {(n + 1) % 40}\n" for n in range(40)) + "alone alone\n")
+    assert graphkin("ingest", "nodes", "ring.edgelist", "--store", "s", "--collection", "n").code == 0
+    assert graphkin("export", "lake", "--store", "s", "--collection", "n", "--output", "lake").code == 0
+    assert graphkin("load", "--lake", "lake", "--to", "t").code == 0
+    assert _files(tmp_path / "s", "n") == _files(tmp_path / "t", "n")
+
+
+def test_an_ingest_writes_a_lake_as_it_writes_a_folder(
+    graphkin: Graphkin, nci_lines: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "some.smi").write_text("\n".join([*nci_lines[:80], "notamolecule wrong"]))
+    for store in ("folder", f"file://{tmp_path}/lake"):
+        ingested = graphkin("ingest", "molecules", "some.smi", "--store", store, "--collection", "c", "--workers", 1)
+        assert ingested.code == 0, ingested.err
+    assert graphkin("load", "--lake", "lake", "--collection", "c", "--to", "loaded").code == 0
+    assert _files(tmp_path / "loaded", "c") == _files(tmp_path / "folder", "c")
+
+
+def test_duckdb_and_polars_read_it_without_us(lake: Callable[[str], Path], store_folder: Path) -> None:
+    there = lake("nci")
+    with open_store(store_folder) as store, store.open("nci") as generation:
+        smiles = list(generation.structures())
+        edges = [part for block in generation.edges() for part in zip(*vars(block).values(), strict=True)]
+        names = [row for batch in generation.scan(names=["names"]) for row in batch["names"].to_pylist()]
+    with duckdb.connect() as connection:
+        items = connection.execute(f"SELECT smiles, names FROM '{there}/items/*.parquet' ORDER BY id").fetchall()
+        assert items == list(zip(smiles, names, strict=True))
+        degrees = connection.execute(
+            f"""SELECT a.smiles, b.smiles, similarity FROM '{there}/edges/*.parquet'
+            JOIN '{there}/items/*.parquet' a ON a.id = source JOIN '{there}/items/*.parquet' b ON b.id = target
+            ORDER BY source, target"""
+        ).fetchall()
+        assert degrees == [(smiles[a], smiles[b], pytest.approx(float(s), abs=0)) for a, b, s in edges]
+    assert pl.read_parquet(there / "items" / "*.parquet")["smiles"].to_list() == smiles
+    assert pl.read_parquet(there / "edges" / "*.parquet").rows() == [(a, b, s) for a, b, s in edges]
+    indptr, indices = (np.load(there / "graph" / f"{name}-00000.npy") for name in ("indptr", "indices"))
+    assert len(indptr) == len(smiles) + 1
+    assert len(indices) == 2 * len(edges)
+
+
+@pytest.fixture(scope="module")
+def served(
+    serve: Callable[..., AbstractContextManager[str]], lake: Callable[[str], Path], store_folder: Path
+) -> Iterator[list[str]]:
+    """A folder and a lake of the same collection."""
+    with serve(store_folder) as folder, serve(f"file://{lake('nci')}") as other:
+        yield [folder, other]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *("items/7", "items/7/neighbors?limit=20", "items/7/subgraph?hops=2", "items?smiles=CCO", "items?name=cis"),
+        *("items/3/positives?policy=random_walk", "items/3/positives?policy=second_order", "components", "rejections"),
+        *("negatives?batches=2&count=3", "export?what=items&format=csv", "export?what=edges&format=csv"),
+    ],
+)
+def test_it_is_served_as_a_folder_is(served: list[str], asked: str) -> None:
+    replies = [httpx.get(f"{url}/v1/collections/nci/{asked}", timeout=60) for url in served]
+    assert [reply.status_code for reply in replies] == [200, 200]
+    assert replies[0].content == replies[1].content
+
+
+def test_it_is_searched_as_a_folder_is(served: list[str]) -> None:
+    asked = {"smiles": "CCOC(=O)c1ccccc1", "limit": 20}
+    replies = [httpx.post(f"{url}/v1/collections/nci/search", json=asked, timeout=60) for url in served]
+    assert [reply.status_code for reply in replies] == [200, 200]
+    assert replies[0].content == replies[1].content
+
+
+def test_what_to_load_is_told_once(graphkin: Graphkin, tmp_path: Path) -> None:
+    for given in ((), ("--store", "s"), ("--store", "s", "--lake", "l", "--collection", "c")):
+        assert graphkin("load", *given, "--to", tmp_path / "t").code == 2
+    outcome = graphkin("load", "--lake", tmp_path, "--to", tmp_path / "t")
+    assert (outcome.code, "no lake" in outcome.err) == (3, True)
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The URL of an empty bucket on an S3 server of this process."""
+    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server.start()
+    url = "http://{}:{}".format(*server.get_host_and_port())
+    for name, value in {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "DEFAULT_REGION": "us-east-1"}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", url)
+    assert httpx.put(f"{url}/bucket").status_code == 200
+    yield "s3://bucket"
+    server.stop()
+
+
+def test_a_lake_on_s3(graphkin: Graphkin, store_folder: Path, bucket: str, tmp_path: Path) -> None:
+    where, url = ("--store", store_folder, "--collection", "nci"), f"{bucket}/some/lake"
+    assert graphkin("export", "lake", *where, "--output", url).code == 0
+    assert graphkin("export", "lake", *where, "--output", url).code == 0  # it is there already
+    assert graphkin("load", "--lake", url, "--to", "loaded").code == 0
+    assert _files(tmp_path / "loaded", "nci") == _files(store_folder, "nci")
+    near = [
+        graphkin("neighbors", *there, "--collection", "nci", "--id", 3, "--json") for there in (("--store", url), where)
+    ]
+    assert near[0].out == near[1].out
+    assert graphkin("verify", "--store", url).code == 0
+    other = graphkin("export", "lake", "--store", store_folder, "--collection", "dots", "--output", url)
+    assert (other.code, "written once" in other.err) == (2, True)
+    assert graphkin("load", "--lake", f"{bucket}/elsewhere", "--to", "loaded").code == 3

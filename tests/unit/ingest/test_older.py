@@ -1,0 +1,111 @@
+"""Lists that new pairs change, against a cap over all pairs at once."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphkin.ingest.cap import Cap
+from graphkin.ingest.forest import SpanningForest
+from graphkin.ingest.older import OlderLists
+from graphkin.similarity.join import Pairs
+from graphkin.store import csr
+from graphkin.store.records import Change, Edges
+
+ITEMS = 9
+LEVELS = [0.4, 0.5, 0.5 - 1e-9, 0.5 - 2e-9, 0.5 + 1e-9, 0.7]
+"""Some are told apart by float64 alone: as float32 they are the same, rounded up or down."""
+
+Weighted = dict[tuple[int, int], float]
+
+ALL = [*combinations(range(ITEMS), 2)]
+
+weighted = st.lists(st.sampled_from([None, *LEVELS]), min_size=len(ALL), max_size=len(ALL)).map(
+    lambda drawn: {ends: s for ends, s in zip(ALL, drawn, strict=True) if s is not None}
+)
+ties = st.lists(st.integers(0, 2**64 - 1), min_size=ITEMS, max_size=ITEMS)  # two items may have the same
+
+
+def _pairs(weighted: Weighted) -> Pairs:
+    ends = np.array(list(weighted), np.int32).reshape(-1, 2)
+    return Pairs(ends[:, 0].copy(), ends[:, 1].copy(), np.array(list(weighted.values()), np.float64))
+
+
+def _told(edges: Edges) -> list[tuple[int, int, float]]:
+    return sorted(zip(edges.source.tolist(), edges.target.tolist(), edges.similarity.tolist(), strict=True))
+
+
+def _capped(weighted: Weighted, tie: np.ndarray, top_k: int) -> tuple[Edges, np.ndarray]:
+    cap = Cap(tie, top_k)
+    cap.add(_pairs(weighted))
+    kept, dropped = cap.finish()
+    return kept.edges(), dropped
+
+
+@given(weighted, ties, st.integers(1, 4), st.integers(1, ITEMS - 1), st.integers(1, 5), st.integers(0, 4))
+def test_equals_a_cap_of_all_pairs(
+    weighted: Weighted, tied: list[int], top_k: int, older: int, block: int, room: int
+) -> None:
+    _assert_equal(weighted, tied, top_k, older, block, room)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_list_that_no_new_pair_touches_lets_go_of_an_equal_pair(seed: int) -> None:
+    """Item 0 alone keeps 0-1, until it has 3: whether 1 does then is for the content to say."""
+    tied = np.random.default_rng(seed).integers(0, 2**63, ITEMS).tolist()
+    _assert_equal({(0, 1): 0.5, (1, 2): 0.5, (0, 3): 0.7}, tied, top_k=1, older=3, block=1, room=0)
+
+
+def _assert_equal(weighted: Weighted, tied: list[int], top_k: int, older: int, block: int, room: int) -> None:
+    tie = np.array(tied, np.uint64)
+    before = {ends: s for ends, s in weighted.items() if ends[1] < older}
+    stored, dropped = _capped(before, tie[:older], top_k)
+
+    def similarities(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return np.array([weighted[ends] for ends in zip(left.tolist(), right.tolist(), strict=True)], np.float64)
+
+    graph = csr.build(stored, older)
+    lists = OlderLists(graph, dropped, tie, top_k, similarities, threads=1)
+    cap = Cap(tie, top_k, room=room, least=lists.least)
+    new = [(ends, s) for ends, s in weighted.items() if ends[1] >= older]
+    for start in range(0, len(new), block):
+        cap.add(_pairs(dict(new[start : start + block])))
+    changes = lists.changes(cap)
+    added = Edges.concatenate([*changes.added])
+    expected, expected_dropped = _capped(weighted, tie, top_k)
+    left = csr.left(stored, Change(changes.removed, added))
+    assert _told(left) == _told(expected)
+    assert changes.dropped.tolist() == expected_dropped.tolist()
+    assert set(_told(changes.removed)) <= set(_told(stored))
+    grown = csr.changed(graph, ITEMS, Change(changes.removed, added))
+    for name, array in vars(csr.build(expected, ITEMS)).items():
+        assert np.array_equal(getattr(grown, name), array)
+
+
+@given(weighted, weighted, st.integers(ITEMS, ITEMS + 3))
+def test_the_forest_of_what_is_left(weighted: Weighted, others: Weighted, nodes: int) -> None:
+    """Without any of its edges, and with others."""
+    edges, come = _pairs(weighted).edges(), _pairs({e: s for e, s in others.items() if e not in weighted}).edges()
+    removed = edges.take(csr.within(edges, _pairs(others).edges()))
+    before = SpanningForest(ITEMS)
+    before.add(edges)
+    grown = SpanningForest.of_rest(nodes, csr.build(edges, ITEMS), before.edges(), removed)
+    grown.add(come)
+    anew = SpanningForest(nodes)
+    anew.add(csr.left(edges, Change(removed, come)))
+    for name, array in vars(anew.edges()).items():
+        assert np.array_equal(getattr(grown.edges(), name), array)
+
+
+@given(st.lists(weighted, min_size=2, max_size=4))
+def test_changes_in_turn_are_one_change(steps: list[Weighted]) -> None:
+    """Whatever comes, goes and comes again."""
+    each = [_pairs(step).edges() for step in steps]
+    changes = [csr.difference(before, after) for before, after in pairwise(each)]
+    change = csr.in_turn(changes)
+    assert _told(csr.left(each[0], change)) == _told(each[-1])
+    grown = csr.changed(csr.build(each[0], ITEMS), ITEMS, change)
+    for name, array in vars(csr.build(each[-1], ITEMS)).items():
+        assert np.array_equal(getattr(grown, name), array)

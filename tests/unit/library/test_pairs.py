@@ -1,0 +1,92 @@
+"""`graphkin.similar_pairs` beside RDKit's own comparison of all with all."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rdkit import Chem, DataStructs
+from rdkit.Chem import rdFingerprintGenerator
+
+import graphkin
+from graphkin.protocol.errors import InvalidInput
+
+
+def brute(vectors: Sequence[Any], threshold: float) -> list[tuple[int, int, float]]:
+    found = []
+    for left, vector in enumerate(vectors):
+        similar = DataStructs.BulkTanimotoSimilarity(vector, vectors[left + 1 :])
+        found += [(left, left + 1 + right, each) for right, each in enumerate(similar) if each >= threshold]
+    return found
+
+
+def rows(table: Any) -> list[tuple[int, int, float]]:
+    return list(zip(*(table[name].to_pylist() for name in ("left", "right", "similarity")), strict=True))
+
+
+def vector(bits: set[int], length: int) -> Any:
+    made = DataStructs.ExplicitBitVect(length)
+    made.SetBitsFromList([*bits])
+    return made
+
+
+@pytest.mark.parametrize("bits", [1024, 2048, 167])
+def test_pairs_of_real_molecules_are_those_of_rdkit(nci_smiles: list[str], bits: int) -> None:
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=bits)
+    molecules = [molecule for smiles in nci_smiles[:400] if (molecule := Chem.MolFromSmiles(smiles)) is not None]
+    vectors = [generator.GetFingerprint(molecule) for molecule in molecules]
+    found = graphkin.similar_pairs(vectors, 0.5)
+    assert len(found) > 50
+    assert rows(found) == brute(vectors, 0.5)
+
+
+@given(st.lists(st.sets(st.integers(0, 69), max_size=12), max_size=12), st.floats(0.01, 1))
+def test_pairs_of_any_bits_are_those_of_rdkit(fingerprints: list[set[int]], threshold: float) -> None:
+    vectors = [vector(bits, 70) for bits in fingerprints]
+    assert rows(graphkin.similar_pairs(vectors, threshold)) == brute(vectors, threshold)
+
+
+def test_packed_bits_are_bit_vectors() -> None:
+    random = np.random.default_rng(3)
+    bits = random.random((90, 192)) < 0.2
+    packed = np.packbits(bits, axis=1, bitorder="little").view("uint64")
+    vectors = [vector({*np.flatnonzero(row).tolist()}, 192) for row in bits]
+    assert packed.shape == (90, 3)
+    expected = brute(vectors, 0.25)
+    assert rows(graphkin.similar_pairs(packed, 0.25)) == expected
+    assert rows(graphkin.similar_pairs(packed[::-1][::-1], 0.25, threads=3)) == expected
+    assert rows(graphkin.similar_pairs(tuple(vectors), 0.25)) == expected
+
+
+def test_few_fingerprints_have_no_pairs() -> None:
+    for none in ([], [vector({1}, 64)], np.empty((0, 4), np.uint64), np.ones((1, 4), np.uint64)):
+        found = graphkin.similar_pairs(none, 0.5)
+        assert (len(found), found.columns) == (0, ["left", "right", "similarity"])
+        assert [str(field.type) for field in found.arrow.schema] == ["int32", "int32", "double"]
+
+
+@pytest.mark.parametrize("threshold", [0.0, -0.1, 1.01, float("nan")])
+def test_a_threshold_is_a_similarity(threshold: float) -> None:
+    with pytest.raises(InvalidInput, match="threshold"):
+        graphkin.similar_pairs([vector({1}, 64)], threshold)
+
+
+@pytest.mark.parametrize(
+    "fingerprints",
+    [
+        [vector({1}, 64), vector({1}, 128)],
+        ["CCO"],
+        [vector({1}, 64), None],
+        [vector(set(), 0)],
+        np.ones((3, 2), np.int64),
+        np.ones(3, np.uint64),
+        np.ones((3, 0), np.uint64),
+        np.ones((2, 1024), np.uint64),
+    ],
+    ids=["lengths", "text", "none", "no bits", "signed", "one row", "no words", "too long"],
+)
+def test_other_things_are_no_fingerprints(fingerprints: Any) -> None:
+    with pytest.raises(InvalidInput):
+        graphkin.similar_pairs(fingerprints, 0.5)

@@ -1,0 +1,161 @@
+"""Molecules with measured values from a CSV file: regression (ESOL, FreeSolv, Lipophilicity, or one's own)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.labelled import Labelled
+from graphkin.trainer.downstream.molecules import MoleculeFile, Rejection
+from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
+from graphkin.trainer.downstream.split import Rows, Split
+from graphkin.trainer.features.corpus import Corpus
+
+MEASURED: Mapping[str, tuple[str, ...]] = {
+    "esol": ("measured log solubility in mols per litre",),
+    "freesolv": ("expt",),
+    "lipo": ("exp",),
+}
+"""The target columns of MoleculeNet's sets of measured values."""
+
+_MISSING = ("", "nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements(Labelled):
+    """N molecules that RDKit reads, with T values each.
+
+    corpus    their features; its identity is the SHA-256 of the file
+    smiles    (N,)  as written in the file, in its order
+    tasks     (T,)  names
+    values    (N, T) float64  in the file's units, NaN where missing
+    rejected  records left out
+
+    What is learned are values less their mean, over their standard deviation, in the training part. Errors are in the
+    file's units.
+    """
+
+    corpus: Corpus
+    smiles: tuple[str, ...]
+    tasks: tuple[str, ...]
+    values: NDArray[np.float64]
+    rejected: tuple[Rejection, ...]
+
+    noun: ClassVar[str] = "molecules"
+    metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae")
+    lower_is_better: ClassVar[bool] = True
+
+    @property
+    def outputs(self) -> int:
+        return len(self.tasks)
+
+    def split(self) -> Split:
+        return self._split
+
+    @cached_property
+    def _split(self) -> Split:
+        return scaffold_split(scaffolds(self.smiles))
+
+    @cached_property
+    def scale(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(T,) mean and standard deviation of the values in the training part."""
+        known = self.values[self._split.train]
+        return np.nanmean(known, axis=0), np.nanstd(known, axis=0)
+
+    def require_scorable(self, split: Split) -> None:
+        for part, rows in split._asdict().items():
+            known = self.values[rows]
+            for task, column in zip(self.tasks, known.T, strict=True):
+                given = column[~np.isnan(column)]
+                if len(given) and (part != "train" or len(np.unique(given)) > 1):
+                    continue
+                raise InvalidInput(
+                    f"{task} cannot be {'learned' if part == 'train' else 'scored'}",
+                    given=f"{len(given)} values, {len(np.unique(given))} of them different, in {part}",
+                    expected="two different ones or more in train, and one or more in valid and in test",
+                    hint="molecules of one scaffold stay together; a larger set may have more scaffolds",
+                )
+
+    def loss(self, logits: Tensor, rows: Rows) -> Tensor:
+        """The mean squared error of standardised values, over those that there are; 0 if there are none."""
+        mean, deviation = self.scale
+        wanted = torch.from_numpy((self.values[rows] - mean) / deviation).to(logits.device, logits.dtype)
+        known = ~wanted.isnan()
+        squares = (logits - wanted.nan_to_num()).square() * known
+        return squares.sum() / known.sum().clamp_min(1)
+
+    def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
+        """Root mean squared error and mean absolute error in the file's units, each averaged over the tasks."""
+        mean, deviation = self.scale
+        errors = logits * deviation + mean - self.values[rows]
+        return (
+            float(np.sqrt(np.nanmean(errors**2, axis=0)).mean()),
+            float(np.nanmean(np.abs(errors), axis=0).mean()),
+        )
+
+    def summary(self, split: Split) -> dict[str, Any]:
+        parts = ", ".join(f"{len(rows):,} {part}" for part, rows in split._asdict().items())
+        mean, deviation = self.scale
+        spread = ", ".join(
+            f"{task} {each:.4g} ± {over:.4g}" for task, each, over in zip(self.tasks, mean, deviation, strict=True)
+        )
+        return {
+            "molecules": len(self.smiles),
+            "rejected": len(self.rejected),
+            "tasks": self.tasks,
+            "values": {"mean": mean.tolist(), "std": deviation.tolist()},
+            "note": f"{len(self.smiles):,} molecules ({parts}), {len(self.rejected):,} rejected. "
+            f"Mean and standard deviation in train: {spread}.",
+        }
+
+
+def measurements(file: MoleculeFile, targets: Sequence[str] | None = None) -> Measurements:
+    """The values of a file of molecules in the target columns, by default in every one that holds numbers only.
+
+    Cells that are empty or nan are missing. Raises `InvalidInput` for a column that is not there, and for one without
+    any number or with something else.
+    """
+    wanted = [name for name in file.others if holds_numbers(file, name)] if targets is None else targets
+    for name in wanted:
+        if not holds_numbers(file, name):
+            cells = file.cells(name)
+            wrong = next((at for at, cell in enumerate(cells) if np.isnan(_number(cell)) and not _missing(cell)), 0)
+            raise InvalidInput(
+                f"column {name} does not hold numbers",
+                given=f"{cells[wrong]!r} in line {file.line(wrong)}",
+                expected="numbers, or nothing where the value is missing",
+            )
+    if not wanted:
+        raise InvalidInput("no column holds numbers", given=", ".join(file.others), expected="a column of values")
+    values = np.stack([_numbers(file.cells(name)) for name in wanted], axis=1)
+    return Measurements(file.corpus, file.smiles, tuple(wanted), values, file.rejected)
+
+
+def holds_numbers(file: MoleculeFile, name: str) -> bool:
+    """Whether a column holds finite numbers, at least one, and nothing else."""
+    cells = file.cells(name)
+    known = np.isfinite(_numbers(cells))
+    return bool(known.any()) and all(has or _missing(cell) for has, cell in zip(known, cells, strict=True))
+
+
+def _numbers(cells: Sequence[str]) -> NDArray[np.float64]:
+    """(N,) NaN for what is no finite number."""
+    return np.array([_number(cell) for cell in cells])
+
+
+def _number(cell: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        return np.nan
+    return value if np.isfinite(value) else np.nan
+
+
+def _missing(cell: str) -> bool:
+    return cell.strip().lower() in _MISSING

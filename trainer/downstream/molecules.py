@@ -1,0 +1,123 @@
+"""Molecules of a CSV file, and what the file says of each."""
+
+import csv
+import gzip
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.featurize import featurize_readable
+
+_SMILES_COLUMNS = ("smiles", "mol")
+
+
+class Rejection(NamedTuple):
+    """A record that is no molecule. `line` counts from 1, the header's."""
+
+    line: int
+    smiles: str
+    reason: str
+
+
+_Record = tuple[int, list[str]]  # line and fields
+
+
+@dataclass(frozen=True, eq=False)
+class MoleculeFile:
+    """N molecules that RDKit reads, in the order of the file.
+
+    corpus    their features; its identity is the SHA-256 of the file
+    smiles    (N,)  as written
+    others    the other columns
+    rejected  records left out
+    """
+
+    corpus: Corpus
+    smiles: tuple[str, ...]
+    others: tuple[str, ...]
+    rejected: tuple[Rejection, ...]
+    _header: tuple[str, ...]
+    _records: tuple[_Record, ...]
+
+    def cells(self, column: str) -> list[str]:
+        """(N,) what stands in a column. Raises `InvalidInput` where there is none of this name."""
+        place = _place(self._header, column)
+        return [fields[place] for _, fields in self._records]
+
+    def line(self, row: int) -> int:
+        """The line of the file that a molecule ends on."""
+        return self._records[row][0]
+
+
+def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 1) -> MoleculeFile:
+    """The molecules of a CSV file with a header, plain or gzip (`.gz`).
+
+    smiles_column: by default `smiles`, or else `mol`, in any case. workers: processes that featurise.
+
+    Raises `NotFound`; `InvalidInput` for a column that is not there and for no molecule at all, and `Damaged` for what
+    is no text or no gzip.
+    """
+    header, records, rejected = _read(path)
+    smiles_at = _place(header, smiles_column or _smiles_column(header))
+    smiles = [fields[smiles_at] for _, fields in records]
+    corpus, rows = featurize_readable(smiles, _digest(path), workers)
+    readable = set(rows.tolist())
+    rejected += [
+        Rejection(records[row][0], smiles[row], "no molecule with atoms that RDKit reads")
+        for row in range(len(records))
+        if row not in readable
+    ]
+    if not readable:
+        raise InvalidInput("no molecule can be read", given=str(path), expected=f"SMILES in column {header[smiles_at]}")
+    return MoleculeFile(
+        corpus,
+        tuple(smiles[row] for row in rows),
+        tuple(name for at, name in enumerate(header) if at != smiles_at),
+        tuple(sorted(rejected)),
+        tuple(header),
+        tuple(records[row] for row in rows),
+    )
+
+
+def _read(path: Path) -> tuple[list[str], list[_Record], list[Rejection]]:
+    try:
+        with _open(path) as file:
+            reader = csv.reader(file)
+            header = next(reader, [])
+            records = [(reader.line_num, fields) for fields in reader if fields]
+    except FileNotFoundError as error:
+        raise NotFound("there is no such file", given=str(path)) from error
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+        raise Damaged(f"the file cannot be read: {error}", given=str(path), expected="CSV in UTF-8") from error
+    ragged = [
+        Rejection(line, "", f"{len(fields)} fields where the header has {len(header)}")
+        for line, fields in records
+        if len(fields) != len(header)
+    ]
+    return header, [record for record in records if len(record[1]) == len(header)], ragged
+
+
+def _open(path: Path) -> TextIO:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _smiles_column(header: Sequence[str]) -> str:
+    found = (name for usual in _SMILES_COLUMNS for name in header if name.lower() == usual)
+    return next(found, _SMILES_COLUMNS[0])
+
+
+def _place(header: Sequence[str], name: str) -> int:
+    if name not in header:
+        raise InvalidInput(f"there is no column {name}", given=name, expected=f"one of {', '.join(header)}")
+    return header.index(name)

@@ -1,0 +1,123 @@
+"""Items as PyTorch Geometric has them, and a feed of anchors and their positives for any training loop."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import IterableDataset, get_worker_info
+
+from graphkin.protocol.errors import InvalidInput, require
+from graphkin.protocol.values import MAX_ANCHORS
+from graphkin.trainer.features.corpus import DIRECTIONS, Corpus
+from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.model.batch import Batch as Assembled
+
+with warnings.catch_warnings():  # of torch, about what PyTorch Geometric does while it is imported
+    warnings.simplefilter("ignore", FutureWarning)
+    from torch_geometric.data import Batch, Data
+
+
+class Drawn(NamedTuple):
+    """What was drawn for B anchors: positives (B, k) int32, all of a row -1 where an anchor is isolated."""
+
+    anchors: NDArray[np.int32]
+    positives: NDArray[np.int32]
+
+
+Draw = Callable[[NDArray[np.int32], int], Drawn]
+"""The positives of some anchors in an epoch."""
+
+
+def graphs(corpus: Corpus) -> list[Data]:
+    """One graph an item, in id order; their tensors are views of the same few.
+
+    x           (n, 2) int64   Z - 1, 118 for atoms without an element, 119 for nodes without attributes; chirality 0..2
+    edge_index  (2, e) int64   every bond once each way
+    edge_attr   (e, 2) int64   single, double, triple, aromatic as 0..3; direction 0..2
+    id          of the item
+
+    Of nodes of big graphs also eigenvectors (n, K) float32 and centre (n,) bool.
+    """
+    if not corpus.size:
+        return []
+    batch = Assembler(corpus).batch(np.arange(corpus.size))
+    whole, ends = _tensors(batch), zip(batch.atom_ends.tolist(), batch.edge_ends.tolist(), strict=True)
+    edges = {name: whole.pop(name) for name in ("edge_index", "edge_attr")}
+    found, atom, edge = [], 0, 0
+    for id, (atom_end, edge_end) in enumerate(ends):
+        found.append(
+            Data(
+                **{name: column[atom:atom_end] for name, column in whole.items()},
+                edge_index=edges["edge_index"][:, edge:edge_end] - atom,
+                edge_attr=edges["edge_attr"][edge:edge_end],
+                id=id,
+            )
+        )
+        atom, edge = atom_end, edge_end
+    return found
+
+
+class PositivesFeed(IterableDataset[tuple[Batch, Batch]]):
+    """Batches of anchors, and beside each of its positives, as `torch_geometric.data.Batch`, whose `id` are items.
+
+    The k positives of anchor i are graphs i * k to (i + 1) * k - 1 of the second. Every item that has a neighbour is an
+    anchor once an epoch, in an order that follows from seed and epoch; going through the feed again is the next epoch.
+    `DataLoader(feed, batch_size=None)` takes it as it is, in the process that made it.
+    """
+
+    def __init__(self, corpus: Corpus, draw: Draw, batch_size: int, seed: int) -> None:
+        require(batch_size > 0, "batch size", batch_size, "1 or more")
+        self.epoch = 0
+        self._assembler = Assembler(corpus)
+        self._draw = draw
+        self._batch_size = batch_size
+        self._seed = seed
+
+    def __iter__(self) -> Iterator[tuple[Batch, Batch]]:
+        if get_worker_info() is not None:
+            raise InvalidInput(
+                "positives are drawn in the process that opened the collection",
+                given="a DataLoader with workers",
+                expected="num_workers=0",
+                hint="a batch takes a few milliseconds, for nothing is parsed",
+            )
+        epoch, self.epoch = self.epoch, self.epoch + 1
+        for anchors, positives in self._batches(epoch):
+            yield self._assembled(anchors), self._assembled(positives.reshape(-1))
+
+    def _batches(self, epoch: int) -> Iterator[Drawn]:
+        order = np.random.default_rng((self._seed, epoch)).permutation(self._assembler.size).astype(np.int32)
+        anchors, positives = order[:0], np.empty((0, 0), np.int32)
+        for begin in range(0, len(order), MAX_ANCHORS):
+            drawn = self._draw(order[begin : begin + MAX_ANCHORS], epoch)
+            linked = drawn.positives[:, 0] >= 0
+            anchors = np.concatenate([anchors, drawn.anchors[linked]])
+            positives = np.concatenate([positives.reshape(-1, drawn.positives.shape[1]), drawn.positives[linked]])
+            whole = len(anchors) // self._batch_size * self._batch_size
+            for first in range(0, whole, self._batch_size):
+                rows = slice(first, first + self._batch_size)
+                yield Drawn(anchors[rows], positives[rows])
+            anchors, positives = anchors[whole:], positives[whole:]
+        if len(anchors):
+            yield Drawn(anchors, positives)
+
+    def _assembled(self, ids: NDArray[Any]) -> Batch:
+        batch = self._assembler.batch(ids)
+        return Batch(
+            **_tensors(batch), batch=batch.graph, ptr=batch.atom_ptr, id=torch.from_numpy(ids.astype(np.int64))
+        )
+
+
+def _tensors(batch: Assembled) -> dict[str, Tensor]:
+    """The columns of a batch as `graphs` says."""
+    tensors = {
+        "x": torch.stack([batch.atom_type, batch.chirality], 1),
+        "edge_index": batch.edge_index,
+        "edge_attr": torch.stack([batch.bond // DIRECTIONS, batch.bond % DIRECTIONS], 1),
+    }
+    around = {"eigenvectors": batch.eigenvectors, "centre": batch.centre}
+    return {**tensors, **{name: column for name, column in around.items() if column is not None}}
