@@ -12,11 +12,12 @@ import pyarrow as pa
 from graphkin.export.table import Comparison, ItemTable
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.store.base import Generation, id_range, rounded
-from graphkin.store.records import EDGE_SCHEMA, LINK_SCHEMA, Int32
+from graphkin.store.records import EDGE_SCHEMA, LINK_SCHEMA, FingerprintType, Int32
 
 ItemFormat = Literal["csv", "parquet", "sdf", "arrow"]
 EdgeFormat = Literal["csv", "parquet", "graphml", "arrow"]
 LinkFormat = Literal["csv", "parquet", "arrow"]
+FingerprintFormat = Literal["fps", "npy"]
 
 _TABULAR = {
     "csv": "text/csv; charset=utf-8",
@@ -27,6 +28,7 @@ MEDIA_TYPES = {
     "items": {**_TABULAR, "sdf": "chemical/x-mdl-sdfile"},
     "edges": {**_TABULAR, "graphml": "application/graphml+xml"},
     "links": _TABULAR,
+    "fingerprints": {"fps": "text/plain; charset=utf-8", "npy": "application/octet-stream"},
 }
 """what -> format -> media type: the combinations that are offered."""
 
@@ -189,6 +191,38 @@ def export_links(
     if format == "csv":
         return links.csv_lines(batches)
     return (columnar.parquet if format == "parquet" else columnar.arrow)(LINK_SCHEMA, batches)
+
+
+def export_fingerprints(
+    generation: Generation,
+    format: FingerprintFormat,
+    type: FingerprintType | None,
+    ids: Int32 | None = None,
+    start: int = 0,
+    stop: int | None = None,
+) -> Iterator[bytes]:
+    """The packed fingerprints of items `start` to `stop` - 1 (default: all) in id order, or of the ones with the given
+    ids in the given order; `type` is what they are, None where items have none.
+
+    FPS is chemfp's format: in each line the bits in hexadecimal, byte 0 first, the least significant bit of each byte
+    first, then the item's first name that fits in a line, else its SMILES, else its id. There is no date, so that one
+    generation gives the same bytes every time. NPY is an array (n, bytes) of uint8 with the same bytes.
+    Raises `Conflict` where items have no fingerprints, `InvalidInput` for a format that is not offered and for a range
+    beyond the items, and `NotFound` for an id out of range.
+    """
+    media_type("fingerprints", format)
+    _require(generation, ids)
+    among = id_range(generation, start, stop)
+    if type is None:
+        raise Conflict(
+            f"the items of collection {generation.collection!r} have no fingerprints",
+            given=f"{generation.manifest.kind}, fingerprints",
+            expected="a collection whose items are compared by fingerprints",
+        )
+    from graphkin.export import fingerprints
+
+    chosen = fingerprints.Chosen(generation, type, among if ids is None else ids)
+    return fingerprints.fps(chosen) if format == "fps" else fingerprints.npy(chosen)
 
 
 def _require(generation: Generation, ids: Int32 | None) -> None:

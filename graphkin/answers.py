@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from graphkin.protocol.errors import InvalidInput, NotFound
+from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Policy
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.kinds import recipe_of
@@ -127,6 +128,17 @@ def the_one(
     if len(found) > 1:
         raise InvalidInput("several items share this name", given=name, expected=f"an id: one of {[*found]}")
     return found[0]
+
+
+def measure_of(tversky: tuple[float, float] | None, counts: bool) -> Measure:
+    """The one that options name. Raises `InvalidInput` for both, and for weights that are none."""
+    if tversky and counts:
+        raise InvalidInput("a search is by one measure", given="--tversky and --counts", expected="one of them")
+    if tversky is None:
+        return Measure(name="counts")
+    alpha, beta = tversky
+    with refusing():
+        return Measure(name="tversky", alpha=alpha, beta=beta)
 
 
 def _similar(generation: Generation, ids: Int32, similarity: Float32) -> list[dict[str, Any]]:

@@ -45,7 +45,7 @@ beside = click.option(
     help="Another collection of the same items: anchors are those linked in both.",
 )
 
-_TABLE = ("structure_column", "name_column", "delimiter")
+_TABLE = ("structure_column", "fingerprint_column", "name_column", "delimiter")
 _RUNNING = ("files", "store_location", "collection", "workers", "max_rejected", "rejections_file", "as_json")
 
 
@@ -62,6 +62,11 @@ def table(command: Callable[..., None]) -> Callable[..., None]:
         "structure_column",
         metavar="COLUMN",
         help="Column with the SMILES.  [default: smiles, in any case]",
+    )
+    @click.option(
+        "--fingerprint-column",
+        metavar="COLUMN",
+        help="Column of a table with given fingerprints: in hexadecimal as in FPS files, or in Parquet as bytes.",
     )
     @click.option(
         "--name-column",

@@ -126,7 +126,7 @@ def _older(base: Generation, digests: bytes) -> Older:
     def names(ids: Int32) -> pa.ListArray:
         return base.take(ids, ["names"])["names"]
 
-    return Older(digests, base.manifest.properties, base.manifest.written, names)
+    return Older(digests, base.manifest.properties, base.manifest.written, names, lambda: base.fingerprints().words)
 
 
 def _dropped(base: Generation) -> Int32:

@@ -26,18 +26,26 @@ _BATCH = 4096
 @dataclass(frozen=True)
 class Older:
     """Items that are there before: their digests, one after the other; the types of their properties, and which of them
-    are not written the shortest way everywhere; and what gives the names of some."""
+    are not written the shortest way everywhere; what gives the names of some, and all packed fingerprints."""
 
     digests: bytes
     property_types: Mapping[str, PropertyType]
     written: Sequence[str]
     names: Callable[[Int32], pa.ListArray]
+    fingerprints: Callable[[], UInt64]
+
+    def described(self) -> Iterator[tuple[bytes, bytes]]:
+        """Digest and packed fingerprint of each."""
+        for place, bits in enumerate(self.fingerprints()):
+            yield self.digests[_DIGEST * place : _DIGEST * (place + 1)], bits.tobytes()
 
     def __len__(self) -> int:
         return len(self.digests) // _DIGEST
 
 
-NONE_BEFORE = Older(b"", {}, (), lambda ids: pa.nulls(len(ids), pa.list_(pa.string())))
+NONE_BEFORE = Older(
+    b"", {}, (), lambda ids: pa.nulls(len(ids), pa.list_(pa.string())), lambda: np.empty((0, 0), np.uint64)
+)
 
 
 @dataclass

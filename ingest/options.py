@@ -17,5 +17,6 @@ class IngestOptions:
     max_size: int | None = None
     max_rejected: float = 0.1  # share of records
     labels: Sequence[str] = ()  # files with labels of nodes, for each file with a big graph
+    names: Sequence[str] = ()  # files with names of rows, for each file with an array
     workers: int = os.cpu_count() or 1
     rejections_file: Path | None = None  # where the rejections of a run that failed by them are left

@@ -89,9 +89,11 @@ class ParserPool:
             ) from error
         return executor
 
-    def parse(self, chunks: Iterable[Chunk]) -> Iterator[Parsed]:
-        """Parse every chunk. A record that a worker dies of, or needs more than `patience` seconds for, is rejected; it
-        costs its own time twice, and no other record."""
+    def parse(
+        self, chunks: Iterable[Chunk], reviewed: Callable[[Chunk, Parsed], Parsed] = lambda _, parsed: parsed
+    ) -> Iterator[Parsed]:
+        """Parse every chunk, and give what `reviewed` makes of each, in their order. A record that a worker dies of, or
+        needs more than `patience` seconds for, is rejected; it costs its own time twice, and no other record."""
         unread = iter(chunks)
         again: deque[Chunk] = deque()
         tasks: deque[_Task] = deque()
@@ -114,8 +116,7 @@ class ParserPool:
                     tasks.clear()
                     executor = self._executor(self._workers)
                     continue
-                tasks.popleft()
-                yield Parsed.read(piece)
+                yield reviewed(tasks.popleft().chunk, Parsed.read(piece))
         finally:
             executor.shutdown(cancel_futures=True)
             _Mark.collect(self._workspace)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from graphkin.ingest.agreement import Agreement
 from graphkin.ingest.items import NONE_BEFORE, ItemTable, Older
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.parsing import Chunk
@@ -25,16 +26,23 @@ from graphkin.store.records import REJECTION_SCHEMA
 
 def opened(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> Iterator[Source]:
     """The sources, one after the other. Raises `InvalidInput` for files that cannot be read."""
-    if not isinstance(recipe, NodeRecipe):
-        return (open_source(file, kind.files, options.read) for file in files)
-    labels: Sequence[str | None] = options.labels or [None] * len(files)
-    if len(labels) != len(files):
+    if isinstance(recipe, NodeRecipe):
+        beside = _beside(files, options.labels, "labels")
+        return (open_network(file, recipe, options.read, labels) for file, labels in beside)
+    beside = _beside(files, options.names, "names")
+    return (open_source(file, kind.files, options.read, names=names) for file, names in beside)
+
+
+def _beside(files: Sequence[str], given: Sequence[str], what: str) -> Iterator[tuple[str, str | None]]:
+    """Each file, and the one that was given for it, if any were. Raises `InvalidInput`."""
+    others: Sequence[str | None] = given or [None] * len(files)
+    if len(others) != len(files):
         raise InvalidInput(
-            "labels are given for each file or for none",
-            given=f"{len(files)} files, {len(labels)} of labels",
-            expected="one --labels for each file, in the same order",
+            f"{what} are given for each file or for none",
+            given=f"{len(files)} files, {len(others)} of {what}",
+            expected=f"one --{what} for each file, in the same order",
         )
-    return (open_network(file, recipe, options.read, beside) for file, beside in zip(files, labels, strict=True))
+    return zip(files, others, strict=True)
 
 
 def parsed(
@@ -51,11 +59,13 @@ def parsed(
     table = ItemTable(kind.computed, older)
     max_size = options.max_size or kind.max_size
     pool = ParserPool(kind.describer, recipe, max_size, options.workers, workspace)
+    column = kind.agreeing(recipe)
+    review = {} if column is None else {"reviewed": Agreement(column, older.described()).reviewed}
     total = sum(source.bytes_total or 0 for source in sources) or None
     rejected: list[pa.RecordBatch] = []
     with clock.stage("parse", total, "B") as advance:
         done = 0
-        for parsed in pool.parse(_chunks(sources)):
+        for parsed in pool.parse(_chunks(sources), **review):
             table.add(parsed)
             if parsed.rejections.num_rows:
                 rejected.append(parsed.rejections)

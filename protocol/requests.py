@@ -5,6 +5,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from graphkin.protocol.frozen import Frozen
+from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Bias, Chance, Length, Policy, Positives, Walks
 from graphkin.protocol.values import (
     MAX_ANCHORS,
@@ -13,6 +14,7 @@ from graphkin.protocol.values import (
     MAX_EXPORTED,
     MAX_ID,
     MAX_NEGATIVES,
+    MAX_NUMBERS,
     MAX_PAGE,
     MAX_SEED,
     MAX_SHARED,
@@ -276,24 +278,30 @@ class GraphBody(Body):
 
 
 class SearchBody(Body):
-    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, or structure.
+    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, fingerprint,
+    vector, or structure.
 
-    structure is text as items of the collection's kind are first of all written: SMILES, or a graph as JSON.
+    fingerprint is what molecules or fingerprints are compared by, in hexadecimal, as files of the format FPS hold it.
+    structure is text as items of the collection's kind are first of all written: SMILES, a graph as JSON, a
+    fingerprint, or a vector as JSON.
     """
 
     smiles: Annotated[str | None, Field(examples=["CC(=O)Oc1ccccc1C(=O)O"])] = None
     inchi: str | None = None
     molblock: str | None = None
     graph: Annotated[GraphBody | None, Field(examples=[None])] = None
+    fingerprint: str | None = None
+    vector: Annotated[list[float] | None, Field(max_length=MAX_NUMBERS, fail_fast=True, examples=[None])] = None
     structure: str | None = None
+    measure: Annotated[Measure | None, Field(description="By default the collection's own.", examples=[None])] = None
     min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "SearchBody":
-        given = (self.smiles, self.inchi, self.molblock, self.graph, self.structure)
-        if sum(value is not None for value in given) != 1:
-            raise ValueError("exactly one of smiles, inchi, molblock, graph, structure")
+        ways = ("smiles", "inchi", "molblock", "graph", "fingerprint", "vector", "structure")
+        if sum(getattr(self, way) is not None for way in ways) != 1:
+            raise ValueError(f"exactly one of {', '.join(ways)}")
         return self
 
 
@@ -313,11 +321,11 @@ class ExportFields(Frozen):
 
 
 class ExportQuery(ExportFields, GenerationQuery):
-    """The whole hierarchy: items as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow; and of nodes
-    the links of the big graph that they are of, as csv, parquet or arrow.
+    """The whole hierarchy: items as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow; of nodes the
+    links of the big graph that they are of, as csv, parquet or arrow; and fingerprints as fps or npy.
 
-    In a range of ids lie the items that have them, and the edges and links whose lower end does, so that ranges one
-    after the other hold each once; GraphML has no ranges.
+    In a range of ids lie the items that have them, their fingerprints, and the edges and links whose lower end does, so
+    that ranges one after the other hold each once; GraphML has no ranges.
     """
 
     what: Annotated[Exported, Field(examples=["edges"])]
@@ -337,7 +345,7 @@ class ExportQuery(ExportFields, GenerationQuery):
 
 
 class ExportBody(ExportFields, Body):
-    """A selection of items, or of the edges or links with both ends among them."""
+    """A selection of items, of their fingerprints, or of the edges or links with both ends among them."""
 
     ids: Annotated[list[Id], Field(min_length=1, max_length=MAX_EXPORTED, fail_fast=True, examples=[[0, 1, 2]])]
     what: Annotated[Exported, Field(examples=["items"])]

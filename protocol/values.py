@@ -9,8 +9,8 @@ PolicyName = Literal["first_order", "random_walk", "second_order"]
 Rank = Literal["top", "count", "exp"]
 Pad = Literal["resample", "self"]
 
-Exported = Literal["items", "edges", "links"]
-Format = Literal["csv", "parquet", "sdf", "graphml", "arrow"]
+Exported = Literal["items", "edges", "links", "fingerprints"]
+Format = Literal["csv", "parquet", "sdf", "graphml", "arrow", "fps", "npy"]
 
 MAX_SEED = 2**53 - 1
 """Seeds and epochs run from 0 to here: every integer that JSON numbers carry exactly."""
@@ -47,3 +47,6 @@ MAX_BATCHES = 65_536
 """Batches of negatives in one reply, of at most `MAX_NEGATIVES` ids together."""
 
 MAX_NEGATIVES = 2**24
+
+MAX_NUMBERS = 4096
+"""Numbers of a vector."""

@@ -17,9 +17,9 @@ from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.recipe import WEISFEILER_LEHMAN, GraphRecipe
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
-from graphkin.similarity.molecules.descriptors import tanimoto
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
+from graphkin.similarity.tanimoto import tanimoto
 from graphkin.similarity.window import Similarity
 from graphkin.store.base import Generation
 from graphkin.store.records import Float64, Int32

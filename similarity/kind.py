@@ -9,12 +9,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from graphkin.protocol.errors import Conflict
+from graphkin.protocol.measure import Measure
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import AnyRecipe
 from graphkin.store.base import Generation
-from graphkin.store.records import Edges, Float64, Int32, Int64, Links, UInt64
+from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64, Links, UInt64
 
 Advance: TypeAlias = Callable[[int], object]
 Content: TypeAlias = Any  # bytes, or an array or Arrow buffer of them
@@ -91,6 +93,14 @@ class Search(ABC):
     def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
         """(n,) of one item, or of any structure, with others, by default (N,) with all, itself among them."""
 
+    def measured(self, measure: Measure) -> "Search":
+        """The same items, compared by another measure. Raises `Conflict` for one that does not compare such items."""
+        raise Conflict(
+            "the items of this collection are not compared so",
+            given=measure.name,
+            expected="tversky where they have fingerprints, counts where they are molecules",
+        )
+
 
 class Kind(ABC, Generic[AnyRecipe]):
     """One kind of item, compared as recipes of one type say.
@@ -137,6 +147,14 @@ class Kind(ABC, Generic[AnyRecipe]):
     @abstractmethod
     def versions(self, recipe: AnyRecipe) -> dict[str, str]:
         """Of the libraries that take part in describing and comparing these items."""
+
+    def agreeing(self, recipe: AnyRecipe) -> str | None:  # noqa: ARG002
+        """A column of the describer in which all records of one item must agree; None where they do by themselves."""
+        return None
+
+    def fingerprint(self, recipe: AnyRecipe) -> FingerprintType | None:  # noqa: ARG002
+        """What the items' packed fingerprints are; None for items that have none."""
+        return None
 
     @abstractmethod
     def read(self, recipe: AnyRecipe, text: str, writing: str) -> Query:

@@ -7,11 +7,13 @@ from importlib.metadata import entry_points
 from typing import cast
 
 from graphkin.protocol.errors import Conflict
+from graphkin.similarity.fingerprints.kind import FingerprintKind
 from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.similarity.nodes.kind import NodeKind
 from graphkin.similarity.recipe import AnyRecipe, Recipe
+from graphkin.similarity.vectors.kind import VectorKind
 from graphkin.store.base import Generation
 
 _KINDS: dict[str, Kind[Recipe]] = {}
@@ -50,5 +52,7 @@ def recipe_of(generation: Generation) -> Recipe:
 register(MoleculeKind())
 register(GraphKind())
 register(NodeKind())
+register(FingerprintKind())
+register(VectorKind())
 for entry in entry_points(group="graphkin.kinds"):
     register(entry.load()())

@@ -1,5 +1,7 @@
 """A structure somebody asks about, read exactly as the collection's recipe reads its records."""
 
+import json
+
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.requests import SearchBody
 from graphkin.similarity.kind import Query
@@ -10,8 +12,8 @@ from graphkin.similarity.recipe import Recipe
 def read_structure(recipe: Recipe, **structure: str | None) -> Query:
     """Read a structure that is given in exactly one way.
 
-    Molecules: smiles, inchi (10 kB each) or molblock (1 MB), of at most 1,000 atoms. Graphs: graph, as JSON. Of any
-    kind: structure, which is the first of its writings.
+    Molecules: smiles, inchi (10 kB each) or molblock (1 MB), of at most 1,000 atoms. Graphs: graph, as JSON. What is
+    compared by fingerprints: fingerprint, in hexadecimal. Of any kind: structure, which is the first of its writings.
     Raises `InvalidInput` with the reason, and `Conflict` where items of this kind are not written so.
     """
     kind = kind_of_recipe(recipe)
@@ -37,5 +39,7 @@ def read_structure(recipe: Recipe, **structure: str | None) -> Query:
 def read_asked(recipe: Recipe, asked: SearchBody) -> Query:
     """The structure that a search asks for. Raises as `read_structure` does."""
     graph = None if asked.graph is None else asked.graph.model_dump_json(exclude_none=True)
-    given = {writing: getattr(asked, writing) for writing in ("smiles", "inchi", "molblock", "structure")}
-    return read_structure(recipe, graph=graph, **given)
+    vector = None if asked.vector is None else json.dumps(asked.vector)
+    written = ("smiles", "inchi", "molblock", "fingerprint", "structure")
+    given = {writing: getattr(asked, writing) for writing in written}
+    return read_structure(recipe, graph=graph, vector=vector, **given)

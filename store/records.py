@@ -118,6 +118,15 @@ class Fingerprints:
     popcounts: Int32
 
 
+@dataclass(frozen=True)
+class FingerprintType:
+    """What packed fingerprints are: how many `bits` each has, and by which function of which program, with its
+    parameters, as chemfp names them; "" if nobody has said so."""
+
+    bits: int
+    name: str
+
+
 def shortest(similarity: Float32) -> list[float]:
     """The floats whose shortest text equals the shortest text of each float32, so that 0.7 prints as 0.7.
 

@@ -27,7 +27,8 @@ router = APIRouter(
 
 @router.get("/export", response_class=Response, responses={**problems(416), **replies(*_OFFERED), **parts(*_OFFERED)})
 async def export(request: Request, c: CollectionName, query: Annotated[ExportQuery, Query()]) -> Response:
-    """All items, edges or links, or a range of them; of items some columns, of edges those similar enough.
+    """All items, edges, links or fingerprints, or a range of them; of items some columns, of edges those similar
+    enough.
 
     It is sent as it is made. Who asks for a Range of its bytes has the whole made first, and kept for the next parts.
     """
@@ -61,7 +62,7 @@ async def export_selection(
     body: Annotated[ExportBody, Depends(body_of(ExportBody))],
     _: Annotated[GenerationQuery, Query()],
 ) -> Response:
-    """Some items in the order given, or the edges or links that have both ends among them.
+    """Some items or their fingerprints in the order given, or the edges or links that have both ends among them.
 
     With `query_smiles` each item has its exact similarity to that molecule, and GraphML has the molecule itself.
     """

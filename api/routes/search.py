@@ -28,7 +28,11 @@ router = APIRouter(
 
 @router.post("/search", response_model=SearchReply, openapi_extra={**as_body(SearchBody), "parameters": _PARAMETERS})
 async def search(request: Request) -> Response:
-    """The most similar items, exactly: the whole collection, whatever the hierarchy's threshold and cap."""
+    """The most similar items, exactly: the whole collection, whatever the hierarchy's threshold and cap.
+
+    By the collection's own measure or by another. The first search by counts describes all molecules, which takes a
+    while; what it needs is kept on this machine.
+    """
     path = validated(CollectionPath, request.path_params, "path")  # by hand, as for neighbours
     validated(GenerationQuery, dict(request.query_params), "query")
     read = await open_reading(request, path.c, (JSON,))
@@ -38,6 +42,8 @@ async def search(request: Request) -> Response:
 
 def _hits(read: Reading, asked: Search, metrics: Metrics) -> Response:
     searched = read.opened.search()
+    if asked.measure is not None:
+        searched = searched.measured(asked.measure)
     with metrics.search_seconds.time():
         hits = searched.search(asked.query, asked.min_similarity, asked.limit)
     texts = read.opened.item_texts(hits.ids.tolist())

@@ -7,10 +7,19 @@ from typing import Any, cast
 import numpy as np
 
 from graphkin.api.work.reading import unpacked
-from graphkin.export import EdgeFormat, ItemFormat, LinkFormat, export_edges, export_items, export_links
+from graphkin.export import (
+    EdgeFormat,
+    FingerprintFormat,
+    ItemFormat,
+    LinkFormat,
+    export_edges,
+    export_fingerprints,
+    export_items,
+    export_links,
+)
 from graphkin.export.table import Comparison
 from graphkin.protocol.values import Exported
-from graphkin.similarity.kinds import kind_of
+from graphkin.similarity.kinds import kind_of, recipe_of
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 from graphkin.store.records import Float32, Int32
@@ -41,6 +50,9 @@ def export(
             yield from export_edges(opened, cast(EdgeFormat, format), min_similarity, chosen, comparison, start, stop)
         case "links":
             yield from export_links(opened, cast(LinkFormat, format), chosen, start, stop)
+        case "fingerprints":
+            type = kind_of(opened).fingerprint(recipe_of(opened))
+            yield from export_fingerprints(opened, cast(FingerprintFormat, format), type, chosen, start, stop)
 
 
 @lru_cache(maxsize=2)

@@ -24,7 +24,8 @@ def read_search(kind: str, recipe: dict[str, Any], body: str) -> dict[str, Any]:
     """
     asked = parsed(SearchBody, body.encode("latin-1"))
     query = packed(read_asked(kind_named(kind).recipe(recipe), asked))
-    return {"query": query, "min_similarity": asked.min_similarity, "limit": asked.limit}
+    measure = None if asked.measure is None else asked.measure.model_dump()
+    return {"query": query, "measure": measure, "min_similarity": asked.min_similarity, "limit": asked.limit}
 
 
 def packed(query: Query) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from cachetools import LRUCache
 from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.api.work.reading import unpacked
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.measure import Measure
 from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation
 
@@ -25,6 +26,7 @@ class Search:
     """What the body of a search asks for: `protocol.requests.SearchBody`, its structure read."""
 
     query: Query
+    measure: Measure | None
     min_similarity: float | None
     limit: int
 
@@ -56,7 +58,8 @@ class Structures:
         """The body of a search, all of it: one of 2 MB takes its time too. Raises as `read` does, and as
         `api.gate.given.parsed`."""
         said = await self._ask(generation, "read_search", body=body.decode("latin-1"))
-        return Search(unpacked(said["query"]), said["min_similarity"], said["limit"])
+        measure = None if said["measure"] is None else Measure.model_validate(said["measure"])
+        return Search(unpacked(said["query"]), measure, said["min_similarity"], said["limit"])
 
     async def _ask(self, generation: Generation, task: str, **given: str) -> Any:
         manifest = generation.manifest

@@ -10,6 +10,7 @@ from graphkin.client.asynchronous.connection import AsyncConnection
 from graphkin.client.asynchronous.reading import AsyncReading
 from graphkin.client.options import PolicyOptions
 from graphkin.client.rows import Rows
+from graphkin.protocol.measure import Measure
 from graphkin.protocol.replies import (
     CollectionDetail,
     ComponentReply,
@@ -100,18 +101,25 @@ class AsyncCollection:
         inchi: str | None = None,
         molblock: str | None = None,
         graph: Mapping[str, Any] | None = None,
+        fingerprint: str | None = None,
+        vector: Sequence[float] | None = None,
         structure: str | None = None,
+        measure: Measure | None = None,
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> SearchReply:
-        """The items most similar to a structure, given as exactly one of five: the whole collection, exactly.
+        """The items most similar to a structure, given as exactly one of seven: the whole collection, exactly.
 
         graph has `edges` (pairs of node numbers from 0), and `num_nodes`, `labels` and `centre` where they say more;
-        structure is text as items of the collection's kind are first of all written.
+        fingerprint is hexadecimal, as in files of the format FPS; structure is text as items of the collection's kind
+        are first of all written.
+        By the collection's own measure, or by another: `Measure(name="tversky", alpha=0.9, beta=0.1)`, or counts.
         min_similarity is in (0, 1], and with it `total` is counted; limit is at most 1,000.
         """
-        query = {"smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph, "structure": structure}
-        body = {**query, "min_similarity": min_similarity, "limit": limit}
+        query = {"smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph, "fingerprint": fingerprint}
+        compared = None if measure is None else measure.model_dump(exclude_none=True)
+        told = {"measure": compared, "min_similarity": min_similarity, "limit": limit}
+        body = {**query, "vector": vector, "structure": structure, **told}
         said = {field: value for field, value in body.items() if value is not None}
         return await self._reading.ask(SearchReply, "search", body=said)
 
@@ -311,12 +319,13 @@ class AsyncCollection:
         min_similarity: float | None = None,
         query_smiles: str | None = None,
     ) -> None:
-        """Write items, as csv, parquet, sdf or arrow, edges, as csv, parquet, graphml or arrow, or links, as csv,
-        parquet or arrow, into a binary file.
+        """Write items, as csv, parquet, sdf or arrow, edges, as csv, parquet, graphml or arrow, links, as csv, parquet
+        or arrow, or fingerprints, as fps or npy, into a binary file.
 
-        All of them; or items `start` to `stop` - 1, by all columns or some, or edges or links with their lower end
-        there; or the items with these ids (at most 10,000), with their similarity to query_smiles if it is given, or
-        edges or links with both ends among them. Edges can be limited to those of at least min_similarity.
+        All of them; or items `start` to `stop` - 1, by all columns or some, their fingerprints, or edges or links with
+        their lower end there; or the items with these ids (at most 10,000), with their similarity to query_smiles if it
+        is given, their fingerprints, or edges or links with both ends among them. Edges can be limited to
+        those of at least min_similarity.
         If the connection breaks, what was written is written again, so that `file` must be seekable.
         """
         part = {"columns": columns, "start": start, "stop": stop, "ids": ids, "query_smiles": query_smiles}

@@ -19,7 +19,7 @@ from graphkin import options
 @click.option(
     "--format",
     "format",
-    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "tu", "graphml", "jsonl"]),
+    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "tu", "graphml", "jsonl", "fps", "npy"]),
     help='Format of the input; needed for standard input ("-").  [default: by file name]',
 )
 @options.table

@@ -1,4 +1,4 @@
-"""`graphkin export`: take edges, items, links or a whole generation home."""
+"""`graphkin export`: take edges, items, links, fingerprints or a whole generation home."""
 
 import shlex
 from pathlib import Path
@@ -27,7 +27,7 @@ def _range(command: Command) -> Command:
 
 @click.group()
 def export() -> None:
-    """Write a generation, or its edges, items or links, to files.
+    """Write a generation, or its edges, items, links or fingerprints, to files.
 
     They appear whole or not at all.
     """
@@ -130,6 +130,38 @@ def items(
 
     with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         blocks = export_items(opened, format, columns=columns or None, start=start, stop=stop)
+        with whole_file(output) as file:
+            file.writelines(blocks)
+
+
+@export.command()
+@options.reading
+@click.option("--format", "format", required=True, type=click.Choice(["fps", "npy"]), help="Format of the file.")
+@_output
+@_range
+def fingerprints(
+    store_location: str,
+    collection: str,
+    generation: str | None,
+    format: Any,
+    output: Path,
+    start: int,
+    stop: int | None,
+) -> None:
+    """Write the packed fingerprints to a file, in the order of ids, as `graphkin export items` writes the items.
+
+    fps is chemfp's format: each line is the bits in hexadecimal and the item's first name, else its SMILES, else its
+    id. npy is an array of bytes, a row for each item. In both, byte 0 comes first, and of each byte the least
+    significant bit.
+    """
+    from graphkin.export import export_fingerprints
+    from graphkin.output import whole_file
+    from graphkin.similarity.kinds import kind_of, recipe_of
+    from graphkin.store import open_store
+
+    with open_store(store_location) as store, store.open(collection, generation) as opened:
+        type = kind_of(opened).fingerprint(recipe_of(opened))
+        blocks = export_fingerprints(opened, format, type, start=start, stop=stop)
         with whole_file(output) as file:
             file.writelines(blocks)
 

@@ -26,11 +26,13 @@ def ingest() -> None:
 @_preset
 @click.option(
     "--fingerprint",
-    type=click.Choice(["morgan", "rdkit", "maccs", "atompair", "torsion"]),
-    help="Fingerprint.  [default: morgan; paper, rc: rdkit]",
+    type=click.Choice(["morgan", "rdkit", "maccs", "atompair", "torsion", "given"]),
+    help="Fingerprint; given: of your own, in a column of the files.  [default: morgan; paper, rc: rdkit]",
 )
 @click.option("--radius", type=int, help="Morgan radius.  [default: 2]")
-@click.option("--bits", type=int, help="Fingerprint length, a multiple of 64.  [default: 2048]")
+@click.option(
+    "--bits", type=int, help="Fingerprint length, a multiple of 64.  [default: 2048; given: as the files tell]"
+)
 @click.option("--chirality", is_flag=True, default=None, help="Let the fingerprint see chirality.")
 @click.option(
     "--candidates",
@@ -70,10 +72,17 @@ def molecules(
 
     Files are .smi .smiles .cxsmiles .txt .csv .tsv .sdf .sd .parquet, each also compressed (.gz .bz2 .xz .zst); "-" is
     standard input. Records that are no molecule are rejected with a reason and kept: see `graphkin info --rejections`.
+    With --fingerprint given they are compared by the bits in --fingerprint-column; the same molecule with other bits
+    than before is rejected.
     """
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.molecules.recipe import resolve_flat
 
+    given = recipe_options["fingerprint"] == "given"
+    if given != (table["fingerprint_column"] is not None):
+        raise click.UsageError("--fingerprint given and --fingerprint-column need each other")
+    if given and recipe_options["bits"] is None:
+        recipe_options["bits"] = _bits_told(running["files"], format, table["fingerprint_column"])
     read = ReadOptions(format=format, **table)
     recipe = resolve_flat(preset, standardise=recipe_options.pop("standardise") or None, **recipe_options)
     _ingest(recipe, read, max_atoms, **running)
@@ -211,12 +220,104 @@ def nodes(
     _ingest(recipe, read, None, labels=label_files, **running)
 
 
+@ingest.command()
+@click.option("--bits", type=int, metavar="N", help="Length of the fingerprints.  [default: as the files tell]")
+@click.option("--threshold", type=float, help="Smallest Tanimoto similarity, inclusive.  [default: 0.4]")
+@click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
+@options.running
+@click.option(
+    "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
+)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["fps", "npy", "parquet", "csv", "tsv"]),
+    help='Format of the input; needed for standard input ("-").  [default: by file name]',
+)
+@click.option(
+    "--fingerprint-column", metavar="COLUMN", help="Column with the bits.  [default: fingerprint, in any case]"
+)
+@click.option(
+    "--name-column", metavar="COLUMN", help="Column with the name.  [default: id, in any case, if there is one]"
+)
+def fingerprints(
+    bits: int | None,
+    names_files: tuple[str, ...],
+    format: str | None,
+    fingerprint_column: str | None,
+    name_column: str | None,
+    running: dict[str, Any],
+    **recipe_options: Any,
+) -> None:
+    """Ingest fingerprints that others have computed from FILE... and publish a generation of the collection.
+
+    FILE is FPS, chemfp's format (.fps), an array (N, bytes) of packed bits (.npy), or a table (.parquet .csv .tsv) with
+    a column of them, in hexadecimal or, in Parquet, as bytes; each also compressed; "-" is standard input. Everywhere
+    byte 0 comes first, and of each byte the least significant bit. All have one length, up to 16,384 bits. Equal
+    fingerprints are one item with all their names. What is none is rejected with a reason and kept: see
+    `graphkin info --rejections`.
+    """
+    from graphkin.ingest.readers import ReadOptions
+    from graphkin.ingest.readers.widths import fingerprint_type
+    from graphkin.similarity.fingerprints.kind import FingerprintKind
+    from graphkin.similarity.fingerprints.recipe import resolve_bits
+
+    read = ReadOptions(format=format, structure_column=fingerprint_column, name_column=name_column)
+    told = fingerprint_type(running["files"], FingerprintKind.files, read) if bits is None else None
+    kind = {"bits": bits} if told is None else {"bits": told.bits, "type": told.name}
+    _ingest(resolve_bits(**kind, **recipe_options), read, None, names=names_files, **running)
+
+
+@ingest.command()
+@click.option("--dimension", type=int, metavar="N", help="Numbers of each vector.  [default: as the files tell]")
+@click.option("--threshold", type=float, help="Smallest cosine, inclusive.  [default: 0.8]")
+@click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
+@options.running
+@click.option(
+    "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
+)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["npy", "parquet"]),
+    help='Format of the input; needed for standard input ("-").  [default: by file name]',
+)
+@click.option("--vector-column", metavar="COLUMN", help="Column with the vectors.  [default: vector, in any case]")
+@click.option(
+    "--name-column", metavar="COLUMN", help="Column with the name.  [default: id, in any case, if there is one]"
+)
+def vectors(
+    dimension: int | None,
+    names_files: tuple[str, ...],
+    format: str | None,
+    vector_column: str | None,
+    name_column: str | None,
+    running: dict[str, Any],
+    **recipe_options: Any,
+) -> None:
+    """Ingest dense vectors, such as embeddings, from FILE... and publish a generation of the collection.
+
+    FILE is an array (N, D) of numbers (.npy), or a table with a column of lists (.parquet), as `graphkin embed` writes
+    them; each also compressed; "-" is standard input. Numbers are kept as float32, and vectors compared by their
+    cosine. All have one length, up to 4,096. Vectors that are zero or hold NaN are rejected with a reason and kept: see
+    `graphkin info --rejections`.
+    """
+    from graphkin.ingest.readers import ReadOptions, widths
+    from graphkin.similarity.vectors.kind import VectorKind
+    from graphkin.similarity.vectors.recipe import resolve_vectors
+
+    read = ReadOptions(format=format, structure_column=vector_column, name_column=name_column)
+    numbers = widths.dimension(running["files"], VectorKind.files, read) if dimension is None else dimension
+    _ingest(resolve_vectors(dimension=numbers, **recipe_options), read, None, names=names_files, **running)
+
+
 def _ingest(
     recipe: "Recipe",
     read: "ReadOptions",
     max_size: int | None,
     *,
     labels: tuple[str, ...] = (),
+    names: tuple[str, ...] = (),
     files: tuple[str, ...],
     store_location: str,
     collection: str,
@@ -235,6 +336,7 @@ def _ingest(
         read=read,
         max_size=max_size,
         labels=labels,
+        names=names,
         max_rejected=max_rejected,
         rejections_file=rejections_file or Path(f"{collection}.rejections.csv"),
         **({"workers": workers} if workers else {}),
@@ -242,3 +344,13 @@ def _ingest(
     with open_store(store_location, create=True) as store:
         manifest = run(store, collection, files, recipe, options_, terminal_progress())
     click.echo(manifest.model_dump_json(exclude={"fragments"}) if as_json else published(collection, manifest))
+
+
+def _bits_told(files: tuple[str, ...], format: str | None, column: str | None) -> int:
+    """Length of the fingerprints in a column of tables. Raises `InvalidInput` where they do not tell."""
+    from graphkin.ingest.readers import ReadOptions
+    from graphkin.ingest.readers.widths import fingerprint_type
+    from graphkin.similarity.molecules.kind import MoleculeKind
+
+    tables = {each: "fingerprint" for each in MoleculeKind.files if each in ("csv", "tsv", "parquet")}
+    return fingerprint_type(files, tables, ReadOptions(format=format, structure_column=column)).bits

@@ -157,6 +157,18 @@ def _line(item: dict[str, Any]) -> str:
 @click.command()
 @options.reading
 @click.argument("structure")
+@click.option("--fingerprint", is_flag=True, help="STRUCTURE is a fingerprint of the recipe's, in hexadecimal.")
+@click.option(
+    "--tversky",
+    type=(float, float),
+    metavar="ALPHA BETA",
+    help="Compare fingerprints by Tversky similarity; ALPHA weighs what STRUCTURE alone has.",
+)
+@click.option(
+    "--counts",
+    is_flag=True,
+    help="Compare molecules by how often they have each Morgan environment (min-max Tanimoto).",
+)
 @click.option("--min-similarity", type=float, metavar="X", help="Smallest similarity, above 0 to 1.")
 @click.option("--limit", type=click.IntRange(1), default=10, help="Hits to show.")
 @options.as_json
@@ -165,16 +177,19 @@ def search(
     collection: str,
     generation: str | None,
     structure: str,
+    fingerprint: bool,
+    tversky: tuple[float, float] | None,
+    counts: bool,
     min_similarity: float | None,
     limit: int,
     as_json: bool,
 ) -> None:
     """Search the whole collection for what is most similar to STRUCTURE, exactly and uncapped.
 
-    STRUCTURE is a SMILES; for a collection of graphs, a graph as JSON: '{"edges": [[0, 1], [1, 2]]}'. "-" reads it from
-    standard input.
+    STRUCTURE is a SMILES; for a collection of graphs, a graph as JSON: '{"edges": [[0, 1], [1, 2]]}'; for one of
+    fingerprints, the bits in hexadecimal, as in FPS files. "-" reads it from standard input.
     """
-    from graphkin.answers import hits_of
+    from graphkin.answers import hits_of, measure_of
     from graphkin.similarity.kinds import kind_of, recipe_of
     from graphkin.similarity.query import read_structure
     from graphkin.store import open_store
@@ -182,8 +197,11 @@ def search(
     text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
     with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         kind = kind_of(opened)
-        query = read_structure(recipe_of(opened), structure=text)
-        answer = hits_of(opened, kind.search(opened), query, min_similarity, limit)
+        query = read_structure(recipe_of(opened), **{"fingerprint" if fingerprint else "structure": text})
+        searched = kind.search(opened)
+        if tversky or counts:
+            searched = searched.measured(measure_of(tversky, counts))
+        answer = hits_of(opened, searched, query, min_similarity, limit)
     if as_json:
         _print_json(answer)
         return

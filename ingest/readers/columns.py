@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from graphkin.ingest.readers.records import Record
 from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.molecules.given import beside as with_fingerprint
 
 MAX_COLUMNS = 10_000
 
@@ -18,6 +19,7 @@ Options: TypeAlias = tuple[str, str]
 """What chooses the column of the structure, and that of the name."""
 
 OPTIONS: Options = ("--smiles-column", "--name-column")
+FINGERPRINT = "--fingerprint-column"
 
 _TOLD = 500  # characters of names in an error
 
@@ -32,12 +34,14 @@ _LIKELY = re.compile(r"(?<![a-zA-Z])(?i:ids?|identifier|names?|code|number|no)(?
 
 @dataclass(frozen=True)
 class Columns:
-    """A header that has been understood. `structure` and `name` are positions; `properties` are (position, name)."""
+    """A header that has been understood. `structure`, `name` and `beside`, what stands before the structure in a text,
+    are positions; `properties` are (position, name)."""
 
     names: tuple[str, ...]
     structure: int
     name: int | None
     properties: tuple[tuple[int, str], ...]
+    beside: int | None = None
 
     @classmethod
     def resolve(
@@ -48,10 +52,12 @@ class Columns:
         name: str | None,
         options: Options = OPTIONS,
         separated: str = "",
+        beside: str | None = None,
     ) -> "Columns":
         """Find the asked-for columns: the exact name, else in any case. The name's is by default that called id, or
         as other programs call it ("Compound ID", "molecule_chembl_id", "Name"), if there is one.
-        `options` of the command line choose others; `separated` says by what cells are, for errors.
+        `options` of the command line choose others; `separated` says by what cells are, for errors. `beside`: the
+        column of a fingerprint, if there is one.
 
         A column without a name is called after its position, from "column 1". Raises `InvalidInput` naming the columns
         for one that is missing or ambiguous, for two columns of one name, and for more than `MAX_COLUMNS`.
@@ -67,8 +73,10 @@ class Columns:
             name_at: int | None = _required(source, names, name, options[1], separated)
         else:
             name_at = _naming(source, names, structure_at, options[1])
-        others = tuple((at, title) for at, title in enumerate(names) if at not in (structure_at, name_at))
-        return cls(names, structure_at, name_at, others)
+        beside_at = None if beside is None else _required(source, names, beside, FINGERPRINT, separated)
+        taken = (structure_at, name_at, beside_at)
+        others = tuple((at, title) for at, title in enumerate(names) if at not in taken)
+        return cls(names, structure_at, name_at, others, beside_at)
 
     def record(self, line: int, cells: Sequence[str | None]) -> Record:
         """One row as a record; cells that are empty, null or absent at the end are left out. Raises `ValueError` with
@@ -79,7 +87,9 @@ class Columns:
             raise ValueError(f"has {given:,} cells{missing}, the header has {len(self.names):,}")
         if not given:
             return line, "", None, (), (), None
-        structure = cells[self.structure] or ""
+        structure = (cells[self.structure] or "").strip()
+        if self.beside is not None:
+            structure = with_fingerprint((cells[self.beside] or "") if self.beside < given else "", structure)
         name = cells[self.name] if self.name is not None and self.name < given else None
         keys: list[str] = []
         values: list[str] = []
@@ -87,7 +97,7 @@ class Columns:
             if at < given and (value := cells[at]):
                 keys.append(title)
                 values.append(value)
-        return line, structure.strip(), (name and name.strip()) or None, keys, values, None
+        return line, structure, (name and name.strip()) or None, keys, values, None
 
 
 def likely_names(columns: Sequence[str]) -> list[str]:

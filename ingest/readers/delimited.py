@@ -29,6 +29,7 @@ def read_delimited(
     structure: str,
     name: str | None,
     options: Options = OPTIONS,
+    beside: str | None = None,
 ) -> Iterator[Record]:
     """Every row is a record, a blank line too. The header is read at once; `source` names the file in its errors.
 
@@ -45,7 +46,7 @@ def read_delimited(
     if fault is not None:
         raise InvalidInput(f"the header of {source} {fault}", expected="a line that names the columns")
     separated = f" (cells are separated by a {used})"
-    return _records(rows, Columns.resolve(source, header, structure, name, options, separated))
+    return _records(rows, Columns.resolve(source, header, structure, name, options, separated, beside))
 
 
 def _told(header: str, wanted: str) -> Delimiter:

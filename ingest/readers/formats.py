@@ -7,9 +7,12 @@ from typing import IO, BinaryIO
 
 import pyarrow as pa
 
+from graphkin.ingest.readers.columns import OPTIONS, Options
 from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
+from graphkin.ingest.readers.fps import read_fps
 from graphkin.ingest.readers.jsonl import read_jsonl
-from graphkin.ingest.readers.lines import read_lines
+from graphkin.ingest.readers.lines import Line, read_lines
+from graphkin.ingest.readers.npy import read_array
 from graphkin.ingest.readers.parquet import ParquetRecords
 from graphkin.ingest.readers.raw import COMPRESSED, Raw, readable, spooled, unpacked
 from graphkin.ingest.readers.records import Record, batches
@@ -18,6 +21,7 @@ from graphkin.ingest.readers.smi import read_smi
 from graphkin.ingest.readers.source import STDIN, ReadOptions, Source, opened, opened_folder
 from graphkin.ingest.readers.tu import read_tu
 from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.molecules.given import WITH_FINGERPRINT
 
 EXTENSIONS = {
     ".smi": "smi",
@@ -34,23 +38,33 @@ EXTENSIONS = {
     ".xml": "graphml",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".fps": "fps",
+    ".npy": "npy",
 }
 """File extension, in any case, a further one of `COMPRESSED` left out -> format. A folder is of the format tu."""
 
 MAX_GRAPH = 16_000_000
 """Bytes of the longest line of JSON that is read."""
 
-_TU = "tu"
+_TU, _NPY = "tu", "npy"
+_TABLES = ("csv", "tsv", "parquet")
 WHOLE = ("parquet", "graphml", "npz")
 """Formats that are held whole while they are read."""
 
 
-def open_source(path: str, writings: Mapping[str, str], options: ReadOptions, stdin: BinaryIO | None = None) -> Source:
+def open_source(
+    path: str,
+    writings: Mapping[str, str],
+    options: ReadOptions,
+    stdin: BinaryIO | None = None,
+    names: str | None = None,
+) -> Source:
     """Open a file, a folder in TUDataset's layout, or `stdin` (default: the process's) for "-", and read its header.
 
-    `writings`: the formats that are welcome, and how the text of a record is written in each. Compression is recognised
-    by the first bytes whatever the name. Raises `InvalidInput` for what cannot be opened, is empty, of no welcome
-    format or not of the format it should be, and for columns that are missing.
+    `writings`: the formats that are welcome, and how the text of a record is written in each. `names`: a second file
+    that names the rows of an array, one on each line. Compression is recognised by the first bytes whatever the name.
+    Raises `InvalidInput` for what cannot be opened, is empty, of no welcome format or not of the format it should be,
+    and for columns that are missing.
     """
     folder = path != STDIN and _TU in writings and Path(path).is_dir()
     format = told(path, options.format or (_TU if folder else None), writings, EXTENSIONS)
@@ -58,15 +72,35 @@ def open_source(path: str, writings: Mapping[str, str], options: ReadOptions, st
         raise InvalidInput("a collection in TUDataset's layout is a folder or a zip archive", given=path)
     if format != _TU and folder:
         raise InvalidInput("a folder is read in TUDataset's layout", given=f"{path} as {format}", expected="a file")
+    if options.fingerprint_column is not None and format not in _TABLES:
+        raise InvalidInput(
+            "fingerprints stand beside molecules in tables only",
+            given=f"{path} as {format}",
+            expected=" or ".join(_TABLES),
+        )
+    if names is not None and format != _NPY:
+        raise InvalidInput("names stand in a file of their own for arrays only", given=f"{path} as {format}")
     with ExitStack() as resources:
         raw, bytes_total = opened_folder(path, resources) if folder else opened(path, stdin, resources)
+        also: list[tuple[str, Raw]] = []
         if format == _TU:
             read = batches(read_tu(path))
         else:
+            lines, also = _names(names, resources)
             with readable(path, raw):
-                column = options.structure_column or writings[format]
-                read = _batches(path, format, column, raw, bytes_total, options, resources)
-        return Source(path, writings[format], bytes_total, read, raw, resources.pop_all())
+                read = _batches(path, format, writings[format], options, raw, bytes_total, lines, resources)
+        writing = writings[format] if options.fingerprint_column is None else WITH_FINGERPRINT
+        return Source(path, writing, bytes_total, read, raw, resources.pop_all(), also)
+
+
+def _names(path: str | None, resources: ExitStack) -> tuple[Iterator[Line] | None, list[tuple[str, Raw]]]:
+    """The lines of a file of names, and its bytes, which are hashed too."""
+    if path is None:
+        return None, []
+    raw, _ = opened(path, None, resources)
+    with readable(path, raw):
+        stream, _ = unpacked(path, raw, "at least one name")
+    return read_lines(stream), [(path, raw)]
 
 
 def told(path: str, given: str | None, formats: Mapping[str, str], by_extension: Mapping[str, str]) -> str:
@@ -96,18 +130,24 @@ def extension(path: str) -> str:
 def _batches(
     path: str,
     format: str,
-    column: str,
+    writing: str,
+    options: ReadOptions,
     raw: Raw,
     bytes_total: int | None,
-    options: ReadOptions,
+    names: Iterator[Line] | None,
     resources: ExitStack,
 ) -> Iterator[pa.RecordBatch]:
     stream, compressed = unpacked(path, raw, "at least one record", whole=format in WHOLE)
+    column = options.structure_column or writing
+    chosen_by = (f"--{writing}-column", OPTIONS[1])
+    if format == _NPY:
+        return batches(read_array(path, stream, writing, names))
     if format != "parquet":
-        return batches(_records(path, format, stream, column, options))
+        return batches(_records(path, format, stream, column, options, chosen_by))
     seekable = bytes_total is not None and not compressed
     content = resources.enter_context(pa.OSFile(path)) if seekable else spooled(stream, resources)
-    parquet = ParquetRecords(path, content, column, options.name_column)
+    columns = (column, options.name_column, chosen_by, options.fingerprint_column)
+    parquet = ParquetRecords(path, content, *columns, writing)
     return _followed(batches(parquet), raw, bytes_total, parquet.rows)
 
 
@@ -121,17 +161,21 @@ def _followed(
             raw.read_to(bytes_total * batch["line"][-1].as_py() // rows)
 
 
-def _records(path: str, format: str, stream: IO[bytes], column: str, options: ReadOptions) -> Iterator[Record]:
+def _records(
+    path: str, format: str, stream: IO[bytes], column: str, options: ReadOptions, chosen_by: Options
+) -> Iterator[Record]:
     match format:
         case "sdf":
             return read_sdf(path, stream, options.name_column)
         case "smi":
             return read_smi(read_lines(stream))
+        case "fps":
+            return read_fps(path, read_lines(stream))
         case "jsonl":
             return read_jsonl(read_lines(stream, MAX_GRAPH))
         case "graphml":
             from graphkin.ingest.readers.graphml import read_graphml  # NetworkX takes its time to be imported
 
             return read_graphml(path, stream)
-    delimiter = options.delimiter or DELIMITERS[format]
-    return read_delimited(path, read_lines(stream), delimiter, column, options.name_column)
+    lines, delimiter = read_lines(stream), options.delimiter or DELIMITERS[format]
+    return read_delimited(path, lines, delimiter, column, options.name_column, chosen_by, options.fingerprint_column)

@@ -1,14 +1,14 @@
 """Parquet files: one record a row, columns by name."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from graphkin.ingest.readers.columns import Columns
+from graphkin.ingest.readers.columns import OPTIONS, Columns, Options
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decoded, faulted
 from graphkin.protocol.errors import InvalidInput
 
@@ -21,11 +21,22 @@ class ParquetRecords:
     """The records of a Parquet file, `rows` in all; memory is bounded by pages, not by row groups.
 
     A text that the file holds once for many rows is held once. Numbers and dates become their shortest text and nested
-    values JSON; nulls and NaN are left out; bytes of binary columns that are not UTF-8 are shown as `\\xff`. Raises
-    `InvalidInput` for a file that is not Parquet, for SMILES that are not text, and as `Columns.resolve` does.
+    values JSON; nulls and NaN are left out; bytes of binary columns that are not UTF-8 are shown as `\\xff`.
+    What the structures are decides of which type their column may be: fingerprints may be binary, and are then
+    hexadecimal, as those `beside` always are; vectors are lists. Raises `InvalidInput` for a file that is not Parquet,
+    for structures of another type, and as `Columns.resolve` does.
     """
 
-    def __init__(self, source: str, file: IO[bytes] | pa.NativeFile, structure: str, name: str | None) -> None:
+    def __init__(
+        self,
+        source: str,
+        file: IO[bytes] | pa.NativeFile,
+        structure: str,
+        name: str | None,
+        options: Options = OPTIONS,
+        beside: str | None = None,
+        writing: str = "smiles",
+    ) -> None:
         try:
             metadata = pq.read_metadata(file)
             shared = [field.name for field in metadata.schema.to_arrow_schema() if _may_be_long(field.type)]
@@ -36,18 +47,25 @@ class ParquetRecords:
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{source} is not a Parquet file", given=str(error)) from error
         schema = self._file.schema_arrow
-        self._columns = Columns.resolve(source, schema.names, structure, name)
+        self._columns = Columns.resolve(source, schema.names, structure, name, options, beside=beside)
         self.rows: int = self._file.metadata.num_rows
-        held = schema.field(self._columns.structure).type
-        if not _is_text(held):
-            column = schema.names[self._columns.structure]
-            raise InvalidInput(f"column {column!r} of {source} does not hold SMILES", given=str(held), expected="text")
+        held = schema.field(self._columns.structure)
+        what, expected, may_hold = _HOLD.get(writing, _HOLD["smiles"])
+        if not may_hold(held.type):
+            raise InvalidInput(
+                f"column {held.name!r} of {source} does not hold {what}", given=str(held.type), expected=expected
+            )
+        fingerprints = (self._columns.structure, self._columns.beside)
+        self._binary = [at for at in fingerprints if at is not None and _is_binary(schema.field(at).type)]
 
     def __iter__(self) -> Iterator[Record]:
         with self._file:
             number = 0
             for batch in self._file.iter_batches(batch_size=self._rows_at_once()):
-                for row in zip(*map(_encoded, batch.columns), strict=True):
+                cells = [*map(_encoded, batch.columns)]
+                for at in self._binary:
+                    cells[at] = _hexadecimal(batch.column(at))
+                for row in zip(*cells, strict=True):
                     number += 1
                     yield self._record(number, row)
 
@@ -76,8 +94,20 @@ def _is_binary(kind: pa.DataType) -> bool:
     return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
 
 
+def _is_list(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
 def _may_be_long(kind: pa.DataType) -> bool:
     return _is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+
+
+_HOLD: Mapping[str, tuple[str, str, Callable[[pa.DataType], bool]]] = {
+    "smiles": ("SMILES", "text", _is_text),
+    "fingerprint": ("fingerprints", "text or binary", lambda kind: _is_text(kind) or _is_binary(kind)),
+    "vector": ("vectors", "lists of numbers", _is_list),
+}
+"""What is in a column of structures that are written so, told to whom it is not, and whether a type may hold it."""
 
 
 def _encoded(column: pa.Array) -> list[bytes | None]:
@@ -97,6 +127,10 @@ def _encoded(column: pa.Array) -> list[bytes | None]:
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
     return column.cast(pa.string()).cast(pa.binary()).to_pylist()
+
+
+def _hexadecimal(column: pa.Array) -> list[bytes | None]:
+    return [None if value is None else value.hex().encode() for value in column.to_pylist()]
 
 
 def _shared(column: pa.DictionaryArray) -> list[bytes | None]:

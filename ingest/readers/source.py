@@ -25,7 +25,8 @@ class ReadOptions:
     """How to read sources. `format` None: by extension. The columns apply to the formats that have them.
 
     `structure_column` None: as its writing is called, such as "smiles". `name_column` None: "id", or as other programs
-    call it, if there is one; in SD files the title line. `delimiter` of tables of text, by name; None: the header
+    call it, if there is one; in SD files the title line. `fingerprint_column`: of tables of molecules, that with a
+    fingerprint of each. `delimiter` of tables of text, by name; None: the header
     tells, or the format. `source_column`, `target_column` and `label_column`: of big graphs and their
     labels, by default called so.
     """
@@ -33,6 +34,7 @@ class ReadOptions:
     format: str | None = None
     structure_column: str | None = None
     name_column: str | None = None
+    fingerprint_column: str | None = None
     source_column: str | None = None
     target_column: str | None = None
     label_column: str | None = None

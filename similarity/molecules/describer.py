@@ -8,9 +8,11 @@ from rdkit import rdBase
 
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
+from graphkin.similarity.molecules.given import apart
 from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.written import Writing
+from graphkin.similarity.packed import packed
 from graphkin.store.identity import content_digest
 
 _FORMAT = 2
@@ -19,12 +21,13 @@ _DECIDING = {"schema_version", "standardise", "inchikey", "fingerprint", "tie_se
 
 
 class MoleculeDescriber(Describer[MoleculeRecipe]):
-    """`fingerprint` is the packed bits, `digest` a seeded hash of the canonical SMILES or CXSMILES."""
+    """`fingerprint` is the packed bits, computed or given, `digest` a seeded hash of the canonical SMILES or
+    CXSMILES."""
 
     def __init__(self, recipe: MoleculeRecipe, max_atoms: int) -> None:
         self._recipe = recipe
         self._reader = MoleculeReader(recipe, max_atoms)
-        self._fingerprinter = Fingerprinter(recipe.fingerprint)
+        self._fingerprinter = None if recipe.fingerprint.given else Fingerprinter(recipe.fingerprint)
         deciding = recipe.model_dump_json(include=_DECIDING)
         self.key = f"{deciding} {max_atoms} {rdBase.rdkitVersion} {version('graphkin')} {_FORMAT}".encode()
         self.schema = pa.schema(
@@ -40,14 +43,19 @@ class MoleculeDescriber(Describer[MoleculeRecipe]):
         )
 
     def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+        if self._fingerprinter is None:
+            given, text = apart(text, writing)
+            bits, writing = packed(given, self._recipe.fingerprint.bits), "smiles"
         molecule = self._reader.read(text, cast("Writing", writing))
         description = self._reader.describe(molecule)
+        if self._fingerprinter is not None:
+            bits = self._fingerprinter.packed(molecule)
         return (
             description.smiles,
             description.inchikey,
             description.molwt,
             description.rings,
             description.heavy_atoms,
-            self._fingerprinter.packed(molecule),
+            bits,
             content_digest(description.smiles, self._recipe.tie_seed),
         )

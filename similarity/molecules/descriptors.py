@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.similarity.join import JoinPlan, NewerPlan, Pairs
+from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.planes import BitPlanes
-from graphkin.similarity.popcount import common_pairs
-from graphkin.similarity.window import Similarity, Window
+from graphkin.similarity.tanimoto import exact_pairs, newer_pairs, tanimoto
+from graphkin.similarity.window import Window
 from graphkin.store.records import Float64, Int32, UInt64
 
 _WEIGHT, _RINGS, _ATOMS = 0.10, 1, 7
@@ -49,18 +49,14 @@ class MoleculeDescriptors(Descriptors):
     def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         match self.recipe.candidates:
             case "exact":
-                plan = JoinPlan(self.bits, self.recipe.threshold, self._planes)
-                advance(plan.done(begin))
-                return plan.pairs(begin, threads, advance)
+                return exact_pairs(self.bits, self._planes, self.recipe.threshold, begin, threads, advance)
             case "window":
                 return islice(self._window_pairs(advance), begin, None)
 
     def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         if self.recipe.candidates == "window":
             return super().newer_pairs(older, begin, threads, advance)
-        plan = NewerPlan(self.bits, older, self.recipe.threshold)
-        advance(plan.done(begin))
-        return plan.pairs(begin, threads, advance)
+        return newer_pairs(self.bits, self.recipe.threshold, older, begin, threads, advance)
 
     def similarities(self, left: Int32, right: Int32) -> Float64:
         return tanimoto(self.bits)(left, right)
@@ -84,14 +80,3 @@ class MoleculeDescriptors(Descriptors):
 
     def _window_pairs(self, advance: Advance) -> Iterator[Pairs]:
         yield self.window.pairs(tanimoto(self.bits), self.recipe.threshold, advance)
-
-
-def tanimoto(bits: UInt64) -> Similarity:
-    """Of pairs of these fingerprints (N, W): c / (a + b - c), in [0, 1], and 0 where both are empty."""
-    popcounts = np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
-
-    def similarity(a: Int32, b: Int32) -> Float64:
-        shared = common_pairs(bits, a, b)
-        return shared / np.maximum(popcounts[a] + popcounts[b] - shared, 1)
-
-    return similarity

@@ -7,7 +7,7 @@ import numpy as np
 from rdkit import DataStructs
 from rdkit.Chem import Mol, rdFingerprintGenerator, rdMolDescriptors
 
-from graphkin.protocol.errors import InvalidInput, require
+from graphkin.protocol.errors import Conflict, InvalidInput, require
 from graphkin.similarity.molecules.recipe import FingerprintRecipe
 from graphkin.store.records import UInt64
 
@@ -15,7 +15,7 @@ BitVector = Any  # rdkit.DataStructs.ExplicitBitVect, which ships no type inform
 
 
 class Fingerprinter:
-    """Computes one recipe's fingerprint, as RDKit's bit vector or packed."""
+    """Computes one recipe's fingerprint, as RDKit's bit vector or packed. Raises `Conflict` for one that is given."""
 
     def __init__(self, recipe: FingerprintRecipe) -> None:
         self.recipe = recipe
@@ -70,3 +70,9 @@ def _generator(recipe: FingerprintRecipe) -> Callable[[Mol], BitVector]:
             ).GetFingerprint
         case "maccs":
             return rdMolDescriptors.GetMACCSKeysFingerprint
+        case "given":
+            raise Conflict(
+                "the fingerprints of this collection came with its molecules: RDKit cannot compute them",
+                given="a molecule to describe",
+                expected="a molecule of the collection, or a fingerprint",
+            )

@@ -9,27 +9,31 @@ from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MAX_RECORD_BYTES, MoleculeReader
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.written import Writing
+from graphkin.similarity.packed import read_fingerprint
 
 
 def read_molecule(recipe: MoleculeRecipe, text: str, writing: str) -> Query:
     """Read a SMILES, an InChI (10 kB each) or a molblock (1 MB), of at most 1,000 atoms: the canonical SMILES after
-    standardisation, described by the packed fingerprint (W,) uint64.
+    standardisation, described by the packed fingerprint (W,) uint64; or such a fingerprint itself, in hexadecimal,
+    which is no molecule's in particular. Where fingerprints are given, a molecule is described by none.
 
     Raises `InvalidInput` with the reason.
     """
     if len(text) > MAX_RECORD_BYTES:
         raise InvalidInput(f"the {writing} is too long", given=f"{len(text)} bytes")
+    if writing == "fingerprint":
+        return Query(text.lower(), (read_fingerprint(text, recipe.fingerprint.bits),))
     reader = MoleculeReader(recipe)
-    fingerprinter = Fingerprinter(recipe.fingerprint)
+    fingerprinter = None if recipe.fingerprint.given else Fingerprinter(recipe.fingerprint)
     try:
         molecule = reader.read(text, cast("Writing", writing))
         smiles = reader.describe(molecule).smiles
-        bits = fingerprinter.unpack(fingerprinter.packed(molecule))[0]
+        described = () if fingerprinter is None else (fingerprinter.unpack(fingerprinter.packed(molecule))[0],)
     except Rejected as reason:
         raise _invalid(text, writing, str(reason)) from reason
     except Exception as error:
         raise _invalid(text, writing, broken_off(error)) from error
-    return Query(smiles, (bits,), smiles)
+    return Query(smiles, described, smiles)
 
 
 def _invalid(text: str, writing: str, reason: str) -> InvalidInput:

@@ -5,21 +5,24 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from graphkin.protocol.frozen import Frozen
+from graphkin.similarity.packed import MAX_BITS, words_of
 from graphkin.similarity.recipe import Recipe, combined, validated
 
-FingerprintName = Literal["morgan", "rdkit", "maccs", "atompair", "torsion"]
+FingerprintName = Literal["morgan", "rdkit", "maccs", "atompair", "torsion", "given"]
 Step = Literal["largest_fragment", "uncharge"]
 
+GIVEN: Literal["given"] = "given"
 MACCS_BITS = 167
 _CHIRAL = ("morgan", "atompair", "torsion")
 
 
 class FingerprintRecipe(Frozen):
-    """Which bits describe a molecule. `radius` is Morgan's alone; MACCS has its own fixed 167 keys."""
+    """Which bits describe a molecule. `radius` is Morgan's alone; MACCS has its own fixed 167 keys; bits that are given
+    beside each molecule may be any number."""
 
     name: FingerprintName = "morgan"
     radius: Annotated[int, Field(ge=0, le=10)] | None = None
-    bits: Annotated[int, Field(ge=64, le=16384)] = 2048
+    bits: Annotated[int, Field(ge=1, le=MAX_BITS)] = 2048
     chirality: bool = False
 
     @model_validator(mode="before")
@@ -38,7 +41,7 @@ class FingerprintRecipe(Frozen):
             raise ValueError(f"radius applies to the morgan fingerprint only, not to {self.name}")
         if self.name == "maccs" and self.bits != MACCS_BITS:
             raise ValueError(f"maccs has {MACCS_BITS} bits, not {self.bits}")
-        if self.name != "maccs" and self.bits % 64:
+        if self.name not in ("maccs", GIVEN) and self.bits % 64:
             raise ValueError(f"bits must be a multiple of 64, not {self.bits}")
         if self.chirality and self.name not in _CHIRAL:
             raise ValueError(f"chirality applies to {', '.join(_CHIRAL)}, not to {self.name}")
@@ -47,7 +50,32 @@ class FingerprintRecipe(Frozen):
     @property
     def words(self) -> int:
         """Length of one packed fingerprint in 64-bit words."""
-        return -(-self.bits // 64)
+        return words_of(self.bits)
+
+    @property
+    def given(self) -> bool:
+        """Whether they come beside the molecules, and RDKit cannot compute them."""
+        return self.name == GIVEN
+
+    @property
+    def type(self) -> str:
+        """As chemfp names RDKit's fingerprints, "" for given ones. It knows no chiral pairs and torsions, and no MACCS
+        keys with a bit 0 that none has."""
+        chiral = " includeChirality=1" if self.chirality else ""
+        match self.name:
+            case "morgan":
+                options = f"useFeatures=0 useChirality={self.chirality:d} useBondTypes=1"
+                return f"RDKit-Morgan/1 radius={self.radius} fpSize={self.bits} {options}"
+            case "rdkit":
+                return f"RDKit-Fingerprint/2 minPath=1 maxPath=7 fpSize={self.bits} nBitsPerHash=2 useHs=1"
+            case "atompair":
+                return f"RDKit-AtomPair/2 fpSize={self.bits} minLength=1 maxLength=30{chiral}"
+            case "torsion":
+                return f"RDKit-Torsion/2 fpSize={self.bits} targetSize=4{chiral}"
+            case "maccs":
+                return f"RDKit-MACCS{self.bits}/1"
+            case "given":
+                return ""
 
 
 class MoleculeRecipe(Recipe):

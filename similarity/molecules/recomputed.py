@@ -16,13 +16,21 @@ def recomputed_fingerprints(generation: Generation, recipe: MoleculeRecipe, ids:
 
 
 def recomputed_similarities(generation: Generation, recipe: MoleculeRecipe, edges: Edges) -> Float64:
-    """(E,) RDKit's own Tanimoto similarity of RDKit's own bit vectors."""
+    """(E,) RDKit's own Tanimoto similarity of RDKit's own bit vectors, or of those that were given."""
     ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
-    fingerprinter = Fingerprinter(recipe.fingerprint)
-    bits: list[BitVector] = [fingerprinter.bit_vector(molecule) for molecule in _molecules(generation, ids)]
+    bits = _given(generation, ids) if recipe.fingerprint.given else _computed(generation, recipe, ids)
     left, right = np.split(position, 2)
     pairs = zip(left, right, strict=True)
     return np.array([DataStructs.TanimotoSimilarity(bits[a], bits[b]) for a, b in pairs], np.float64)
+
+
+def _computed(generation: Generation, recipe: MoleculeRecipe, ids: Int32) -> list[BitVector]:
+    fingerprinter = Fingerprinter(recipe.fingerprint)
+    return [fingerprinter.bit_vector(molecule) for molecule in _molecules(generation, ids)]
+
+
+def _given(generation: Generation, ids: Int32) -> list[BitVector]:
+    return [DataStructs.CreateFromFPSText(bits.tobytes().hex()) for bits in generation.fingerprints().words[ids]]
 
 
 def _molecules(generation: Generation, ids: Int32) -> list[Chem.Mol]:

@@ -1,45 +1,33 @@
 """Ad-hoc search: any structure against every item of a molecule collection, exactly."""
 
+from threading import Lock
+
 import numpy as np
 from rdkit import rdBase
 
-from graphkin.protocol.errors import Conflict, StoreFormat
-from graphkin.similarity.hits import NOTHING, Hits
+from graphkin.protocol.errors import Conflict
+from graphkin.protocol.measure import Measure
 from graphkin.similarity.kind import Query, Search
+from graphkin.similarity.molecules.counts import CountSearch
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.recomputed import recomputed_fingerprints
-from graphkin.similarity.planes import TILE, BitLists, BitPlanes
-from graphkin.similarity.popcount import common_with, minimum_common
-from graphkin.similarity.stored_index import stored_index
-from graphkin.similarity.tiles import similar_in_tiles
-from graphkin.store.base import Generation, rounded
-from graphkin.store.records import Float64, Int32, Int64, UInt64
+from graphkin.similarity.tanimoto import TanimotoSearch
+from graphkin.store.base import Generation
+from graphkin.store.records import UInt64
 
 _SAMPLED = 16
-_LEAST = 1e-6  # below any similarity of fingerprints that share a bit
-_TILES = 64  # searched at a time: 32,768 items
 
 
-class MoleculeSearch(Search):
+class MoleculeSearch(TanimotoSearch):
     """Raises `Conflict` where this RDKit computes other fingerprints than the one that built the generation."""
 
     def __init__(self, generation: Generation) -> None:
-        self._generation = generation
         self._recipe = MoleculeRecipe.model_validate(generation.manifest.recipe)
-        self._fingerprints = generation.fingerprints()
-        words = self._fingerprints.words
-        if words.shape[1] != self._recipe.fingerprint.words:
-            raise StoreFormat(
-                "the fingerprints of this collection are not of its recipe",
-                given=f"{64 * words.shape[1]} bits",
-                expected=f"{64 * self._recipe.fingerprint.words} bits",
-            )
-        whole = generation.indexed == generation.size  # else making it anew takes no longer than reading it
-        stored = stored_index(generation, BitPlanes, lambda planes: planes.fit(words)) if whole else None
-        self._planes = stored or BitPlanes.of(words)
-        for array in self._planes:
-            array.flags.writeable = False  # as those of a file: kernels are compiled for these
-        self._require_same_rdkit()
+        super().__init__(generation, self._recipe.fingerprint.words)
+        self._counting = Lock()
+        self._counts: CountSearch | None = None
+        if not self._recipe.fingerprint.given:
+            self._require_same_rdkit()
 
     def _require_same_rdkit(self) -> None:
         generation = self._generation
@@ -55,59 +43,28 @@ class MoleculeSearch(Search):
                 hint="install that RDKit, or ingest the collection again",
             )
 
+    def measured(self, measure: Measure) -> Search:
+        if measure.name != "counts":
+            return super().measured(measure)
+        with self._counting:
+            if self._counts is None:
+                self._counts = CountSearch(self, self._generation, self._recipe.fingerprint)
+            return self._counts
+
+    def _bits(self, query: Query) -> UInt64:
+        """Where fingerprints are given, a molecule has that of the stored one. Raises `Conflict` for another."""
+        if query.arrays:
+            return super()._bits(query)
+        if (stored := self.identical(query)) is None:
+            raise Conflict(
+                "the fingerprints of this collection came with its molecules: none can be computed of another",
+                given=query.text,
+                expected="a molecule of the collection, or a fingerprint",
+            )
+        bits: UInt64 = self._fingerprints.words[stored]
+        return bits
+
     def identical(self, query: Query) -> int | None:
-        return next(iter(self._generation.find("smiles", query.text, limit=1)), None)
-
-    def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
-        lists = BitLists.of_one(self._planes, query.arrays[0])
-        if min_similarity is not None:
-            found = self._scan(lists, rounded(min_similarity), 0, self._tiles)
-            return found.best(limit, total=len(found.ids))
-        found = self._nearest(lists, limit)
-        return (found if len(found.ids) >= limit else self._everything(query)).best(limit)
-
-    @property
-    def _tiles(self) -> int:
-        return len(self._planes.lacking)
-
-    def _nearest(self, lists: BitLists, limit: int) -> Hits:
-        """At least the `limit` most similar items, or all that share a bit: from the tiles of like popcount outwards,
-        with a threshold that rises to the last of those found."""
-        found, threshold = NOTHING, np.float32(0)
-        for first, stop in self._outwards(int(np.searchsorted(self._planes.popcounts, lists.popcounts[0])) // TILE):
-            found = found.with_(self._scan(lists, threshold, first, stop)).best(limit)
-            if len(found.ids) == limit:
-                threshold = found.similarity[-1]
-        return found
-
-    def _outwards(self, home: int) -> list[tuple[int, int]]:
-        """Ranges of tiles, this one alone and then many at a time: without a threshold every item is found."""
-        below = [(max(end - _TILES, 0), end) for end in range(home, 0, -_TILES)]
-        above = [(start, min(start + _TILES, self._tiles)) for start in range(home + 1, self._tiles, _TILES)]
-        return [
-            (home, min(home + 1, self._tiles)),
-            *sorted(below + above, key=lambda tiles: max(home - tiles[1], tiles[0] - home)),
-        ]
-
-    def _scan(self, lists: BitLists, threshold: np.float32, first: int, stop: int) -> Hits:
-        """The items of the tiles [first, stop) with similarity ≥ threshold, those without a common bit left out."""
-        size = int(lists.popcounts[0])
-        popcounts = self._planes.popcounts
-        below = max(float(np.nextafter(threshold, np.float32(0))), _LEAST)
-        smallest, beyond = np.searchsorted(popcounts, [int(below * size), int(size / below) + 2])
-        first, stop = max(first, smallest // TILE), min(stop, -(-beyond // TILE))
-        least = minimum_common(below, size + int(popcounts[-1]))
-        _, positions, shared = similar_in_tiles(lists, self._planes, least, -1, first, max(first, stop))
-        similarity = (shared / (size + popcounts[positions] - shared)).astype(np.float32)
-        passing = similarity >= threshold
-        return Hits(self._planes.order[positions[passing]], similarity[passing])
-
-    def _everything(self, query: Query) -> Hits:
-        similarity = self.similarities(query).astype(np.float32)
-        return Hits(np.arange(len(similarity), dtype=np.int32), similarity)
-
-    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
-        bits: UInt64 = of.arrays[0] if isinstance(of, Query) else self._fingerprints.words[of]
-        shared = common_with(self._fingerprints.words[others], bits)
-        union = self._fingerprints.popcounts[others] + np.bitwise_count(bits).sum(dtype=np.int32) - shared
-        return shared / np.maximum(union, 1)
+        if query.smiles is None:  # a fingerprint, which several molecules may have
+            return None
+        return next(iter(self._generation.find("smiles", query.smiles, limit=1)), None)

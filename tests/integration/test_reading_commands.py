@@ -110,6 +110,31 @@ def test_search_ranks_the_whole_collection(graphkin: Callable[..., Any], where: 
     assert answer["total"] == len(expected)
 
 
+@pytest.mark.parametrize("options", [("--tversky", 0.9, 0.2), ("--counts",)])
+def test_search_by_another_measure(
+    graphkin: Callable[..., Any], where: tuple[str, ...], options: tuple[object, ...]
+) -> None:
+    aspirin = Chem.MolFromSmiles("CC(=O)Oc1ccccc1C(=O)O")
+    answer = json.loads(graphkin("search", *where, Chem.MolToSmiles(aspirin), *options, "--limit", 20, "--json").out)
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    items = [Chem.MolFromSmiles(hit["item"]["smiles"]) for hit in answer["hits"]]
+    if options == ("--counts",):
+        counted = map(generator.GetSparseCountFingerprint, items)
+        expected = DataStructs.BulkTanimotoSimilarity(generator.GetSparseCountFingerprint(aspirin), [*counted])
+    else:
+        bits, asked = map(generator.GetFingerprint, items), generator.GetFingerprint(aspirin)
+        expected = [DataStructs.TverskySimilarity(asked, each, 0.9, 0.2) for each in bits]
+    assert [hit["similarity"] for hit in answer["hits"]] == pytest.approx(expected, rel=2e-7)
+    assert expected == sorted(expected, reverse=True)
+
+
+def test_a_search_is_by_one_measure(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
+    assert graphkin("search", *where, "CCO", "--counts", "--tversky", 1, 1).code == 2
+    refused = graphkin("search", *where, "CCO", "--tversky", -1, 1)
+    assert refused.code == 2
+    assert "greater than or equal to 0" in refused.err
+
+
 def test_positives_replay(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
     anchor = _connected(graphkin, where)
     asked = ("positives", *where, "--id", anchor, "--policy", "random_walk", "--k", 3, "--seed", 7, "--json")
@@ -165,6 +190,16 @@ def test_a_part_is_exported(graphkin: Callable[..., Any], where: tuple[str, ...]
     refused = graphkin("export", "items", *where, *to_stdout, "--column", "colour")
     assert refused.code == 2
     assert "one of id, smiles" in refused.err
+
+
+def test_fingerprints_leave_as_others_read_them(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
+    lines = graphkin("export", "fingerprints", *where, "--format", "fps", "--output", "-").out.splitlines()
+    records = [line.split("\t") for line in lines if not line.startswith("#")]
+    items = [*csv.DictReader(io.StringIO(graphkin("export", "items", *where, "--format", "csv", "--output", "-").out))]
+    assert [identifier for _, identifier in records] == [item["names"].split("; ")[0] for item in items]
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    read = [DataStructs.CreateFromFPSText(bits) for bits, _ in records]
+    assert read == [generator.GetFingerprint(Chem.MolFromSmiles(item["smiles"])) for item in items]
 
 
 def test_recall_and_verify(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:

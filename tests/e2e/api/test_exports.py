@@ -198,6 +198,21 @@ def test_similar_edges_as_a_graph(client: httpx.Client, edges: list[Edge]) -> No
     assert got == [edge for edge in edges if edge[2] >= 0.6]
 
 
+def test_fingerprints_as_others_read_them(client: httpx.Client) -> None:
+    asked: dict[str, Any] = {"what": "fingerprints", "start": 7, "stop": 9}
+    items = client.get(f"{URL}/items", params={"limit": 1000}).json()["items"][7:9]
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    expected = [generator.GetFingerprint(Chem.MolFromSmiles(item["smiles"])) for item in items]
+    reply = client.get(f"{URL}/export", params={**asked, "format": "fps"})
+    records = [line.split("\t") for line in reply.text.splitlines() if not line.startswith("#")]
+    assert [DataStructs.CreateFromFPSText(bits) for bits, _ in records] == expected
+    assert [identifier for _, identifier in records] == [item["names"][0] for item in items]
+    array = np.load(io.BytesIO(client.get(f"{URL}/export", params={**asked, "format": "npy"}).content))
+    assert [row.tobytes().hex() for row in array] == [bits for bits, _ in records]
+    chosen = client.post(f"{URL}/export", json={"ids": [8, 7], "what": "fingerprints", "format": "fps"}).text
+    assert chosen.splitlines()[-2:] == reply.text.splitlines()[:-3:-1]
+
+
 @pytest.mark.parametrize(
     ("asked", "detail", "given", "expected"),
     [

@@ -112,6 +112,7 @@ def test_what_is_no_graph(client: httpx.Client, graph: Any, status: int) -> None
         ("GET", "social/items?smiles=CCO", None),
         ("GET", "social/items/0/depiction.svg?highlight=1", None),
         ("GET", "social/export?what=items&format=sdf", None),
+        ("GET", "social/export?what=fingerprints&format=fps", None),
     ],
 )
 def test_what_the_other_kind_would_answer(client: httpx.Client, method: str, path: str, body: Any) -> None:

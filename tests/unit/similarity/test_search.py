@@ -138,7 +138,7 @@ def test_queries_that_are_refused(given: dict[str, str], reason: str) -> None:
 def test_molecules_are_not_written_as_graphs() -> None:
     with pytest.raises(Conflict, match="molecules") as error:
         read_structure(resolve(), graph="{}")
-    assert error.value.expected == "one of smiles, inchi, molblock"
+    assert error.value.expected == "one of smiles, inchi, molblock, fingerprint"
 
 
 def test_another_rdkit_may_search_what_it_would_have_built(

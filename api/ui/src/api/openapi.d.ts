@@ -118,6 +118,9 @@ export interface paths {
         /**
          * Search
          * @description The most similar items, exactly: the whole collection, whatever the hierarchy's threshold and cap.
+         *
+         *     By the collection's own measure or by another. The first search by counts describes all molecules, which takes a
+         *     while; what it needs is kept on this machine.
          */
         post: operations["search"];
         delete?: never;
@@ -385,7 +388,8 @@ export interface paths {
         };
         /**
          * Export
-         * @description All items, edges or links, or a range of them; of items some columns, of edges those similar enough.
+         * @description All items, edges, links or fingerprints, or a range of them; of items some columns, of edges those similar
+         *     enough.
          *
          *     It is sent as it is made. Who asks for a Range of its bytes has the whole made first, and kept for the next parts.
          */
@@ -393,7 +397,7 @@ export interface paths {
         put?: never;
         /**
          * Export Selection
-         * @description Some items in the order given, or the edges or links that have both ends among them.
+         * @description Some items or their fingerprints in the order given, or the edges or links that have both ends among them.
          *
          *     With `query_smiles` each item has its exact similarity to that molecule, and GraphML has the molecule itself.
          */
@@ -1218,7 +1222,7 @@ export interface components {
         };
         /**
          * ExportBody
-         * @description A selection of items, or of the edges or links with both ends among them.
+         * @description A selection of items, of their fingerprints, or of the edges or links with both ends among them.
          */
         ExportBody: {
             /**
@@ -1226,7 +1230,7 @@ export interface components {
              * @example items
              * @enum {string}
              */
-            what: "items" | "edges" | "links";
+            what: "items" | "edges" | "links" | "fingerprints";
             /**
              * Min Similarity
              * @description Smallest similarity of exported edges.
@@ -1247,7 +1251,7 @@ export interface components {
              * @example sdf
              * @enum {string}
              */
-            format: "csv" | "parquet" | "sdf" | "graphml" | "arrow";
+            format: "csv" | "parquet" | "sdf" | "graphml" | "arrow" | "fps" | "npy";
             /**
              * Query Smiles
              * @description A molecule, read as the recipe says: items get their similarity to it; GraphML also a node `query`. Edges in other formats refuse it.
@@ -1281,6 +1285,29 @@ export interface components {
             centre?: number | null;
         };
         /**
+         * Measure
+         * @description tversky, of fingerprints: c / (alpha (a - c) + beta (b - c) + c), a bits being the query's, b the item's, and c
+         *     common to both. counts, of molecules: min-max Tanimoto similarity of their Morgan environments, each as often as it
+         *     is there.
+         */
+        Measure: {
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "tversky" | "counts";
+            /**
+             * Alpha
+             * @default null
+             */
+            alpha?: number | null;
+            /**
+             * Beta
+             * @default null
+             */
+            beta?: number | null;
+        };
+        /**
          * Problem
          * @description An error (RFC 9457): what was given, what was expected, and what to do.
          */
@@ -1304,9 +1331,12 @@ export interface components {
         };
         /**
          * SearchBody
-         * @description Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, or structure.
+         * @description Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, fingerprint,
+         *     vector, or structure.
          *
-         *     structure is text as items of the collection's kind are first of all written: SMILES, or a graph as JSON.
+         *     fingerprint is what molecules or fingerprints are compared by, in hexadecimal, as files of the format FPS hold it.
+         *     structure is text as items of the collection's kind are first of all written: SMILES, a graph as JSON, a
+         *     fingerprint, or a vector as JSON.
          */
         SearchBody: {
             /**
@@ -1331,10 +1361,27 @@ export interface components {
              */
             graph?: components["schemas"]["GraphBody"] | null;
             /**
+             * Fingerprint
+             * @default null
+             */
+            fingerprint?: string | null;
+            /**
+             * Vector
+             * @default null
+             * @example null
+             */
+            vector?: number[] | null;
+            /**
              * Structure
              * @default null
              */
             structure?: string | null;
+            /**
+             * @description By default the collection's own.
+             * @default null
+             * @example null
+             */
+            measure?: components["schemas"]["Measure"] | null;
             /**
              * Min Similarity
              * @description With it, `total` is counted.
@@ -3216,10 +3263,10 @@ export interface operations {
             query: {
                 /** @description Generation id; by default the current one, or the cursor's. */
                 generation?: string | null;
-                what: "items" | "edges" | "links";
+                what: "items" | "edges" | "links" | "fingerprints";
                 /** @description Smallest similarity of exported edges. */
                 min_similarity?: number | null;
-                format: "csv" | "parquet" | "sdf" | "graphml" | "arrow";
+                format: "csv" | "parquet" | "sdf" | "graphml" | "arrow" | "fps" | "npy";
                 /** @description Columns of items, as exports call them; by default all. */
                 columns?: string[] | null;
                 /** @description First id. */
@@ -3243,10 +3290,12 @@ export interface operations {
                 };
                 content: {
                     "application/graphml+xml": string;
+                    "application/octet-stream": string;
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "chemical/x-mdl-sdfile": string;
                     "text/csv; charset=utf-8": string;
+                    "text/plain; charset=utf-8": string;
                 };
             };
             /** @description The part that Range asks for; several are multipart/byteranges. */
@@ -3256,10 +3305,12 @@ export interface operations {
                 };
                 content: {
                     "application/graphml+xml": string;
+                    "application/octet-stream": string;
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "chemical/x-mdl-sdfile": string;
                     "text/csv; charset=utf-8": string;
+                    "text/plain; charset=utf-8": string;
                 };
             };
             /** @description Malformed cursor or JSON, or a Host that is not served. */
@@ -3371,10 +3422,12 @@ export interface operations {
                 };
                 content: {
                     "application/graphml+xml": string;
+                    "application/octet-stream": string;
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "chemical/x-mdl-sdfile": string;
                     "text/csv; charset=utf-8": string;
+                    "text/plain; charset=utf-8": string;
                 };
             };
             /** @description Malformed cursor or JSON, or a Host that is not served. */

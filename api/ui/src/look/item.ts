@@ -22,7 +22,7 @@ export function structure(item: Item): string | null {
 
 /** What a picture of an item shows, for who cannot see it. */
 export function description(item: Item): string {
-  if (item.smiles === null) return `Graph ${title(item)}`;
+  if (item.smiles === null) return `Picture of ${title(item)}`;
   return `Structure of ${[title(item), structure(item)].filter(Boolean).join(", ")}`;
 }
 

@@ -1,0 +1,69 @@
+"""Packed fingerprints as files of chemfp's format FPS, and as arrays."""
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from graphkin.store.base import Generation
+from graphkin.store.records import FingerprintType, Int32
+
+_ROWS = 4096  # of a piece
+_BREAKING = frozenset("\t\n\r\0")  # what no identifier in a line can hold
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Fingerprints of a type: of the items with some ids, in their order."""
+
+    generation: Generation
+    type: FingerprintType
+    ids: Int32 | range
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def bytes(self) -> int:
+        """Of one fingerprint."""
+        return -(-self.type.bits // 8)
+
+    def blocks(self) -> Iterator[tuple[Int32, NDArray[np.uint8]]]:
+        """Some ids (n,) at a time, and (n, bytes) their packed bits."""
+        words = self.generation.fingerprints().words
+        for start in range(0, len(self), _ROWS):
+            ids = np.asarray(self.ids[start : start + _ROWS], np.int32)
+            packed = np.ascontiguousarray(words[ids], "<u8").view(np.uint8)
+            yield ids, packed[:, : self.bytes]
+
+
+def fps(chosen: Chosen) -> Iterator[bytes]:
+    """A header and one line a fingerprint, a piece per block."""
+    manifest = chosen.generation.manifest
+    made_by = [*(f"{name}/{manifest.versions[name]}" for name in manifest.libraries), "graphkin"]
+    said = {"num_bits": chosen.type.bits, "type": chosen.type.name, "software": " ".join(made_by)}
+    yield "".join(["#FPS1\n", *(f"#{key}={value}\n" for key, value in said.items() if value)]).encode()
+    for ids, packed in chosen.blocks():
+        items = chosen.generation.take(ids, ["id", "smiles", "names"])
+        lines = zip(packed, _identifiers(items), strict=True)
+        yield "".join(f"{bits.tobytes().hex()}\t{identifier}\n" for bits, identifier in lines).encode()
+
+
+def npy(chosen: Chosen) -> Iterator[bytes]:
+    """An array (n, bytes) of uint8."""
+    head = io.BytesIO()
+    shape = {"descr": "|u1", "fortran_order": False, "shape": (len(chosen), chosen.bytes)}
+    np.lib.format.write_array_header_1_0(head, shape)
+    yield head.getvalue()
+    for _, packed in chosen.blocks():
+        yield packed.tobytes()
+
+
+def _identifiers(items: pa.RecordBatch) -> Iterator[str]:
+    """What each item is called in a line."""
+    columns = (items[name].to_pylist() for name in ("id", "smiles", "names"))
+    for id, smiles, names in zip(*columns, strict=True):
+        yield next((name for name in names if name and _BREAKING.isdisjoint(name)), None) or smiles or str(id)

@@ -1,0 +1,59 @@
+"""Fingerprints of chemfp's format FPS: a header, then one fingerprint a line."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from graphkin.ingest.readers.lines import Line
+from graphkin.ingest.readers.records import Record, faulted
+from graphkin.protocol.errors import InvalidInput
+
+_VERSION = "#FPS1"
+_LONGEST = 1000  # characters of a type that are kept
+
+
+@dataclass(frozen=True)
+class Header:
+    """What an FPS file says of its fingerprints: how many bits each has, if it is said, and their type or ""."""
+
+    bits: int | None = None
+    type: str = ""
+
+
+def read_header(source: str, lines: Iterable[Line]) -> tuple[Header, Iterator[Line]]:
+    """The header, and the lines after it. Raises `InvalidInput` for another version, and for bits that are no number.
+
+    A file may have none: the format does not ask for it.
+    """
+    said: dict[str, str] = {}
+    rest = iter(lines)
+    for line in rest:
+        number, text, _ = line
+        if not text.startswith("#"):
+            rest = chain([line], rest)
+            break
+        if number == 1 and text.rstrip() != _VERSION:
+            raise InvalidInput(f"{source} is of no version of FPS that is read", given=text[:40], expected=_VERSION)
+        key, _, value = text[1:].partition("=")
+        said.setdefault(key.strip(), value.strip())
+    bits = said.get("num_bits")
+    if bits is not None and not (bits.isdecimal() and 0 < len(bits) < 10):
+        raise InvalidInput(f"{source} does not say how many bits it has", given=bits[:40], expected="#num_bits=N")
+    return Header(None if bits is None else int(bits), said.get("type", "")[:_LONGEST]), rest
+
+
+def read_fps(source: str, lines: Iterable[Line]) -> Iterator[Record]:
+    """Every line after the header is a record: bits in hexadecimal, a tab, and an identifier; what follows another tab
+    is left out. The header is read at once. Raises as `read_header` does."""
+    _, rest = read_header(source, lines)
+    return map(_record, rest)
+
+
+def _record(line: Line) -> Record:
+    number, text, fault = line
+    bits, *fields = text.rstrip("\r\n").split("\t")
+    if fault is None and not fields:
+        fault = "has no identifier after a tab"
+    if fault is not None:
+        return faulted(number, text, fault)
+    return number, bits, fields[0].strip() or None, (), (), None

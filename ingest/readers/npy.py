@@ -1,0 +1,100 @@
+"""Arrays of NumPy whose rows are records, and their names in a file beside."""
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphkin.ingest.readers.lines import Line
+from graphkin.ingest.readers.records import MAX_RECORD, Record, faulted
+from graphkin.protocol.errors import InvalidInput
+
+_BLOCK = 1 << 20  # bytes that are read at a time
+
+
+class _Rows(NamedTuple):
+    """Which arrays hold such records, told as to whom they are not, and the text of a row."""
+
+    kinds: str  # of NumPy's types
+    expected: str
+    hint: str | None
+    text: Callable[[NDArray[Any]], str]
+
+
+_ROWS = {
+    "fingerprint": _Rows(
+        "B",
+        "uint8 (N, bytes), a row for each fingerprint",
+        'numpy.packbits(bits, axis=1, bitorder="little") gives such an array',
+        lambda row: row.tobytes().hex(),
+    ),
+    "vector": _Rows("efd", "float32 (N, numbers), a row for each vector", None, lambda row: json.dumps(row.tolist())),
+}
+"""By how the text of a record is written."""
+
+
+def read_array(path: str, stream: IO[bytes], writing: str, names: Iterator[Line] | None) -> Iterator[Record]:
+    """Every row of an array (N, D) is a record: packed bits of uint8, as hexadecimal, or numbers, as JSON. `names`: a
+    line for each row.
+
+    The header is read at once. Raises `InvalidInput` for another array, and, once all is read, for one that is cut off
+    and for another number of names.
+    """
+    rows = _ROWS[writing]
+    shape, dtype = _header(path, stream, rows)
+    return _records(path, stream, shape, dtype, rows.text, names)
+
+
+def _header(path: str, stream: IO[bytes], rows: _Rows) -> tuple[tuple[int, int], np.dtype[Any]]:
+    try:
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, by_column, dtype = read(stream)
+    except ValueError as error:
+        raise InvalidInput(f"{path} is no array of NumPy", given=str(error)[:200], expected="a .npy file") from error
+    if dtype.char not in rows.kinds or len(shape) != 2 or by_column or not 0 < shape[1] * dtype.itemsize <= MAX_RECORD:
+        raise InvalidInput(
+            f"{path} holds no such rows",
+            given=f"{dtype} {shape}{', by columns' if by_column else ''}",
+            expected=rows.expected,
+            hint=rows.hint,
+        )
+    return (shape[0], shape[1]), dtype
+
+
+def _records(
+    path: str,
+    stream: IO[bytes],
+    shape: tuple[int, int],
+    dtype: np.dtype[Any],
+    text: Callable[[NDArray[Any]], str],
+    names: Iterator[Line] | None,
+) -> Iterator[Record]:
+    rows, width = shape[0], shape[1] * dtype.itemsize
+    at_once = max(_BLOCK // width, 1)
+    called = repeat(None) if names is None else chain(names, repeat(None))
+    for start in range(0, rows, at_once):
+        expected = min(at_once, rows - start) * width
+        content = stream.read(expected)
+        if len(content) != expected:
+            given = f"{start + len(content) // width:,} rows"
+            raise InvalidInput(f"{path} is cut off", given=given, expected=f"{rows:,} rows")
+        for number, row in enumerate(np.frombuffer(content, dtype).reshape(-1, shape[1]), start + 1):
+            name = next(called)
+            if names is not None and name is None:
+                raise InvalidInput(f"there are fewer names than rows of {path}", given=f"{number - 1:,} lines")
+            yield _record(number, text(row), name)
+    if next(called) is not None:
+        raise InvalidInput(f"there are more names than rows of {path}", expected=f"{rows:,} lines, one for each row")
+
+
+def _record(number: int, text: str, line: Line | None) -> Record:
+    if line is None:
+        return number, text, None, (), (), None
+    _, name, fault = line
+    if fault is not None:
+        return faulted(number, text, f"its name {fault}")
+    return number, text, name.strip() or None, (), (), None

@@ -1,0 +1,78 @@
+"""How long the fingerprints or vectors of files are, told before they are read."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+
+from graphkin.ingest.readers.formats import EXTENSIONS, open_source, told
+from graphkin.ingest.readers.fps import Header, read_header
+from graphkin.ingest.readers.lines import read_lines
+from graphkin.ingest.readers.raw import readable, unpacked
+from graphkin.ingest.readers.source import STDIN, ReadOptions, opened
+from graphkin.protocol.errors import InvalidInput
+from graphkin.store.records import FingerprintType
+
+_SAY = "say it: add --bits, or of vectors --dimension"
+
+
+def fingerprint_type(files: Sequence[str], writings: Mapping[str, str], options: ReadOptions) -> FingerprintType:
+    """How many bits the fingerprints of all these files have, and of which type they are: as the header of FPS says,
+    else as the first record shows. Types that are not told are "".
+
+    Raises `InvalidInput` for files that differ, for one that does not tell, and as `open_source` does.
+    """
+    found = {file: _told(file, writings, options) for file in files}
+    types = {header.type for header in found.values() if header.type}
+    widths = {header.bits for header in found.values()}
+    if len(widths) > 1 or len(types) > 1:
+        raise InvalidInput(
+            "these files hold different fingerprints",
+            given="; ".join(f"{file}: {header.bits} bits {header.type}".strip() for file, header in found.items()),
+            expected="one number of bits and one type",
+        )
+    (bits,) = widths
+    if bits is None:
+        raise InvalidInput("the first record does not show how many bits there are", given=files[0], hint=_SAY)
+    return FingerprintType(bits, next(iter(types), ""))
+
+
+def dimension(files: Sequence[str], writings: Mapping[str, str], options: ReadOptions) -> int:
+    """How many numbers the vectors of all these files have, as the first record of each shows. Raises as
+    `fingerprint_type` does."""
+    found = {file: _numbers(_first(file, writings, options)) for file in files}
+    (length, *others) = sorted(set(found.values()))
+    if others or not length:
+        raise InvalidInput(
+            "these files do not show how many numbers their vectors have",
+            given="; ".join(f"{file}: {numbers}" for file, numbers in found.items()),
+            expected="vectors of one length",
+        )
+    return length
+
+
+def _numbers(text: str) -> int:
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return 0
+    return len(content) if isinstance(content, list) else 0
+
+
+def _first(path: str, writings: Mapping[str, str], options: ReadOptions) -> str:
+    """The text of the first record; "" where there is none."""
+    if path == STDIN:
+        raise InvalidInput("standard input does not tell how long they are before it is read", hint=_SAY)
+    with closing(open_source(path, writings, options)) as source:
+        return next((text for batch in source for text in batch["text"].to_pylist()), "")
+
+
+def _told(path: str, writings: Mapping[str, str], options: ReadOptions) -> Header:
+    header = Header()
+    if path != STDIN and told(path, options.format, writings, EXTENSIONS) == "fps":
+        with ExitStack() as resources:
+            raw, _ = opened(path, None, resources)
+            with readable(path, raw):
+                header, _ = read_header(path, read_lines(unpacked(path, raw, "at least one record")[0]))
+    if header.bits is not None:
+        return header
+    return Header(4 * len(_first(path, writings, options)) or None, header.type)

@@ -1,0 +1,1 @@
+"""Items that are known by their fingerprints alone."""

@@ -1,0 +1,33 @@
+"""What the item table keeps of a fingerprint."""
+
+from importlib.metadata import version
+
+import pyarrow as pa
+
+from graphkin.similarity.describer import Describer
+from graphkin.similarity.fingerprints.recipe import BitsRecipe
+from graphkin.similarity.packed import packed, words_of
+from graphkin.store.identity import content_digest
+
+_DECIDING = {"schema_version", "bits", "tie_seed"}
+
+
+class BitsDescriber(Describer[BitsRecipe]):
+    """`structure` is the fingerprint in hexadecimal, `popcount` how many bits are set; equal bits are one item."""
+
+    def __init__(self, recipe: BitsRecipe, max_size: int) -> None:  # noqa: ARG002 - the recipe says how long they are
+        self._recipe = recipe
+        self.key = f"{recipe.model_dump_json(include=_DECIDING)} {version('graphkin')}".encode()
+        self.schema = pa.schema(
+            [
+                ("structure", pa.large_string()),
+                ("popcount", pa.int32()),
+                ("fingerprint", pa.binary(8 * words_of(recipe.bits))),
+                ("digest", pa.binary(16)),
+            ]
+        )
+
+    def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+        bits = packed(text, self._recipe.bits)
+        written = text.lower()
+        return written, int.from_bytes(bits).bit_count(), bits, content_digest(written, self._recipe.tie_seed)

@@ -1,0 +1,53 @@
+"""Fingerprints as the join sees them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphkin.similarity.fingerprints.recipe import BitsRecipe
+from graphkin.similarity.join import Pairs
+from graphkin.similarity.kind import Advance, Content, Descriptors
+from graphkin.similarity.planes import BitPlanes
+from graphkin.similarity.tanimoto import exact_pairs, newer_pairs, tanimoto
+from graphkin.store.records import Float64, Int32, UInt64
+
+
+@dataclass(frozen=True)
+class BitsDescriptors(Descriptors):
+    """bits (N, W) packed fingerprints; tie (N,)."""
+
+    recipe: BitsRecipe
+    bits: UInt64
+    tie: UInt64
+
+    @property
+    def words(self) -> UInt64:
+        return self.bits
+
+    @property
+    def content(self) -> Sequence[Content]:
+        return (self.bits,)
+
+    @cached_property
+    def _planes(self) -> BitPlanes:
+        return BitPlanes.of(self.bits)
+
+    def index(self) -> Mapping[str, NDArray[Any]]:
+        return self._planes._asdict()
+
+    def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        return exact_pairs(self.bits, self._planes, self.recipe.threshold, begin, threads, advance)
+
+    def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        return newer_pairs(self.bits, self.recipe.threshold, older, begin, threads, advance)
+
+    def similarities(self, left: Int32, right: Int32) -> Float64:
+        return tanimoto(self.bits)(left, right)
+
+    def followed_by(self, newer: Self) -> Self:
+        bits, tie = np.concatenate([self.bits, newer.bits]), np.concatenate([self.tie, newer.tie])
+        return replace(self, bits=bits, tie=tie)

@@ -1,0 +1,72 @@
+"""Fingerprints as a kind of item: what others have computed, of whatever it may be."""
+
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.similarity.columns import fixed_width
+from graphkin.similarity.fingerprints.describer import BitsDescriber
+from graphkin.similarity.fingerprints.descriptors import BitsDescriptors
+from graphkin.similarity.fingerprints.recipe import BitsRecipe
+from graphkin.similarity.fingerprints.recomputed import recomputed_similarities, recomputed_words
+from graphkin.similarity.kind import Kind, Query
+from graphkin.similarity.packed import MAX_BITS, read_fingerprint, words_of
+from graphkin.similarity.tanimoto import TanimotoSearch
+from graphkin.store.base import Generation
+from graphkin.store.identity import content_digest, tie_of
+from graphkin.store.records import Edges, FingerprintType, Float64
+
+
+class BitsSearch(TanimotoSearch):
+    """An item is nothing but its bits."""
+
+    def identical(self, query: Query) -> int | None:
+        equal = np.flatnonzero((self._fingerprints.words == query.arrays[0]).all(axis=1))
+        return int(equal[0]) if len(equal) else None
+
+
+class FingerprintKind(Kind[BitsRecipe]):
+    """Packed bits, compared by Tanimoto similarity."""
+
+    name = "fingerprint"
+    recipe_type = BitsRecipe
+    describer = BitsDescriber
+    plural = "fingerprints"
+    computed = ("popcount",)
+    writings = ("fingerprint",)
+    files: ClassVar = dict.fromkeys(("fps", "npy", "parquet", "csv", "tsv"), "fingerprint")
+    max_size = MAX_BITS
+
+    def descriptors(self, items: pa.Table, recipe: BitsRecipe) -> BitsDescriptors:
+        bits = fixed_width(items["fingerprint"], "<u8").reshape(len(items), -1)
+        return BitsDescriptors(recipe, bits, tie_of(fixed_width(items["digest"], "<u8")))
+
+    def digests(self, generation: Generation, recipe: BitsRecipe) -> bytes:
+        return b"".join(content_digest(text, recipe.tie_seed) for text in generation.structures())
+
+    def descriptors_of(self, generation: Generation, recipe: BitsRecipe, digests: bytes) -> BitsDescriptors:
+        return BitsDescriptors(recipe, generation.fingerprints().words, tie_of(digests))
+
+    def specimen(self, recipe: BitsRecipe) -> BitsDescriptors:
+        return BitsDescriptors(recipe, np.ones((2, words_of(recipe.bits)), np.uint64), np.arange(2, dtype=np.uint64))
+
+    def versions(self, recipe: BitsRecipe) -> dict[str, str]:  # noqa: ARG002
+        return {}
+
+    def fingerprint(self, recipe: BitsRecipe) -> FingerprintType:
+        return FingerprintType(recipe.bits, recipe.type)
+
+    def read(self, recipe: BitsRecipe, text: str, writing: str) -> Query:  # noqa: ARG002
+        return Query(text.lower(), (read_fingerprint(text, recipe.bits),))
+
+    def search(self, generation: Generation) -> BitsSearch:
+        return BitsSearch(generation, words_of(self.recipe(generation.manifest.recipe).bits))
+
+    def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+        ids = random.choice(generation.size, min(sample, generation.size), replace=False).astype(np.int32)
+        differs = (recomputed_words(generation, ids) != generation.fingerprints().words[ids]).any(axis=1)
+        return [f"item {id}: its stored bits are not those that it is written with" for id in np.sort(ids[differs])]
+
+    def recomputed(self, generation: Generation, edges: Edges) -> Float64:
+        return recomputed_similarities(generation, edges)

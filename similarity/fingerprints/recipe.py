@@ -1,0 +1,22 @@
+"""Recipes of fingerprints."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from graphkin.similarity.packed import MAX_BITS
+from graphkin.similarity.recipe import Recipe, validated
+
+
+class BitsRecipe(Recipe):
+    """Fingerprints of `bits` bits, compared by Tanimoto similarity. `type`: which they are, as their source says."""
+
+    candidates: Literal["exact"] = "exact"
+    threshold: Annotated[float, Field(gt=0, le=1)] = 0.4
+    bits: Annotated[int, Field(ge=1, le=MAX_BITS)]
+    type: Annotated[str, Field(max_length=1000)] = ""
+
+
+def resolve_bits(**explicit: Any) -> BitsRecipe:
+    """The recipe with every option that is not None put over it. Raises `InvalidInput`."""
+    return validated(BitsRecipe, {key: value for key, value in explicit.items() if value is not None})

@@ -1,0 +1,24 @@
+"""Stored fingerprints read and compared again by RDKit, from how they are written."""
+
+import numpy as np
+from rdkit import DataStructs
+
+from graphkin.similarity.packed import words_of
+from graphkin.store.base import Generation
+from graphkin.store.records import Edges, Float64, Int32, UInt64
+
+
+def recomputed_words(generation: Generation, ids: Int32) -> UInt64:
+    """(n, W) packed fingerprints of some items."""
+    read = [DataStructs.CreateFromFPSText(text) for text in generation.structures(ids)]
+    width = 8 * words_of(generation.manifest.recipe["bits"])
+    packed = b"".join(DataStructs.BitVectToBinaryText(bits).ljust(width, b"\0") for bits in read)
+    return np.frombuffer(packed, "<u8").reshape(len(ids), -1)
+
+
+def recomputed_similarities(generation: Generation, edges: Edges) -> Float64:
+    """(E,) RDKit's own Tanimoto similarity."""
+    ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
+    bits = [DataStructs.CreateFromFPSText(text) for text in generation.structures(ids)]
+    pairs = zip(*np.split(position, 2), strict=True)
+    return np.array([DataStructs.TanimotoSimilarity(bits[a], bits[b]) for a, b in pairs], np.float64)

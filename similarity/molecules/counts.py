@@ -1,0 +1,114 @@
+"""Molecules compared by how often each has each Morgan environment (min-max Tanimoto similarity)."""
+
+from collections.abc import Iterable
+from importlib.metadata import version
+from typing import NamedTuple
+
+import numpy as np
+from rdkit import Chem, rdBase
+from rdkit.Chem import rdFingerprintGenerator
+
+from graphkin.protocol.errors import Conflict
+from graphkin.similarity.kind import Query, Search
+from graphkin.similarity.molecules.recipe import FingerprintRecipe
+from graphkin.similarity.stored_index import cached_index
+from graphkin.similarity.tversky import ScannedSearch
+from graphkin.store.base import Generation
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Float64, Int32, Int64, UInt64
+
+_RADIUS = 2  # of collections whose recipe has none
+
+
+class Counts(NamedTuple):
+    """Molecule i has environments environment[indptr[i] : indptr[i + 1]] (uint64), ascending, each so many times as in
+    `times` (int64). indptr (N + 1,) int64."""
+
+    indptr: Int64
+    environment: UInt64
+    times: Int64
+
+    @classmethod
+    def of(cls, molecules: Iterable[str], recipe: FingerprintRecipe) -> "Counts":
+        """Of SMILES, by the recipe's radius and sight of chirality where it has these; never folded."""
+        generator = rdFingerprintGenerator.GetMorganGenerator(
+            radius=_RADIUS if recipe.radius is None else recipe.radius, includeChirality=recipe.chirality
+        )
+        counted = [
+            sorted(generator.GetSparseCountFingerprint(Chem.MolFromSmiles(smiles)).GetNonzeroElements().items())
+            for smiles in molecules
+        ]
+        indptr = np.zeros(len(counted) + 1, np.int64)
+        np.cumsum([len(own) for own in counted], out=indptr[1:])
+        environment = np.fromiter((each for own in counted for each, _ in own), np.uint64, indptr[-1])
+        return cls(
+            indptr, environment, np.fromiter((times for own in counted for _, times in own), np.int64, indptr[-1])
+        )
+
+    def fit(self, items: int) -> bool:
+        """Whether types, sizes and whatever kernels index by are those of so many molecules."""
+        entries = len(self.environment)
+        expected = {
+            "indptr": (np.int64, items + 1),
+            "environment": (np.uint64, entries),
+            "times": (np.int64, entries),
+        }
+        return (
+            all((array.dtype, *array.shape) == expected[name] for name, array in self._asdict().items())
+            and self.indptr[0] == 0
+            and self.indptr[-1] == entries
+            and bool((np.diff(self.indptr) >= 0).all())
+        )
+
+    def row(self, item: int) -> "Counts":
+        """Those of one molecule."""
+        own = slice(self.indptr[item], self.indptr[item + 1])
+        return Counts(np.array([0, own.stop - own.start]), np.array(self.environment[own]), np.array(self.times[own]))
+
+
+class CountSearch(ScannedSearch):
+    """What it needs of all molecules is computed once on a machine, and kept in the user's cache."""
+
+    def __init__(self, collection: Search, generation: Generation, recipe: FingerprintRecipe) -> None:
+        super().__init__(collection)
+        self._recipe = recipe
+        made_by = f"counts {recipe.radius} {recipe.chirality} {rdBase.rdkitVersion} {version('graphkin')}"
+        self._counts = cached_index(
+            generation,
+            made_by,
+            Counts,
+            lambda counts: counts.fit(generation.size),
+            lambda: Counts.of(generation.structures(), recipe),
+        )
+
+    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        query = self._read(of) if isinstance(of, Query) else self._counts.row(of)
+        rows = np.arange(len(self._counts.indptr) - 1)[others]
+        return _similarities(*self._counts, query.environment, query.times, rows)
+
+    def _read(self, query: Query) -> Counts:
+        if query.smiles is None:
+            raise Conflict(
+                "a fingerprint does not say how often a molecule has what", given="fingerprint", expected="smiles"
+            )
+        return Counts.of([query.smiles], self._recipe)
+
+
+@kernel
+def _similarities(
+    indptr: Int64, environment: UInt64, times: Int64, asked: UInt64, asked_times: Int64, rows: Int64
+) -> Float64:
+    """(n,) the sum of the smaller of both counts over that of the larger, of some molecules with one; 0 for 0 / 0."""
+    own = asked_times.sum()
+    similarities = np.zeros(len(rows), np.float64)
+    for place in range(len(rows)):
+        shared, total, at = 0, own, 0
+        for entry in range(indptr[rows[place]], indptr[rows[place] + 1]):
+            total += times[entry]
+            while at < len(asked) and asked[at] < environment[entry]:
+                at += 1
+            if at < len(asked) and asked[at] == environment[entry]:
+                shared += min(asked_times[at], times[entry])
+        if shared:
+            similarities[place] = shared / (total - shared)
+    return similarities

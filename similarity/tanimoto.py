@@ -1,0 +1,136 @@
+"""Packed fingerprints compared by Tanimoto similarity: all pairs of a collection, and any fingerprint against it."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from graphkin.protocol.errors import StoreFormat
+from graphkin.protocol.measure import Measure
+from graphkin.similarity.hits import NOTHING, Hits
+from graphkin.similarity.join import JoinPlan, NewerPlan, Pairs
+from graphkin.similarity.kind import Advance, Query, Search
+from graphkin.similarity.planes import TILE, BitLists, BitPlanes
+from graphkin.similarity.popcount import common_pairs, common_with, minimum_common
+from graphkin.similarity.stored_index import stored_index
+from graphkin.similarity.tiles import similar_in_tiles
+from graphkin.similarity.tversky import TverskySearch
+from graphkin.similarity.window import Similarity
+from graphkin.store.base import Generation, rounded
+from graphkin.store.records import Float64, Int32, Int64, UInt64
+
+_LEAST = 1e-6  # below any similarity of fingerprints that share a bit
+_TILES = 64  # searched at a time: 32,768 items
+
+
+def exact_pairs(
+    words: UInt64, planes: BitPlanes, threshold: float, begin: int, threads: int, advance: Advance
+) -> Iterator[Pairs]:
+    """As `Descriptors.pairs`: those of words (N, W), whose planes these are, with similarity ≥ threshold."""
+    plan = JoinPlan(words, threshold, planes)
+    advance(plan.done(begin))
+    return plan.pairs(begin, threads, advance)
+
+
+def newer_pairs(
+    words: UInt64, threshold: float, older: int, begin: int, threads: int, advance: Advance
+) -> Iterator[Pairs]:
+    """As `Descriptors.newer_pairs`, likewise."""
+    plan = NewerPlan(words, older, threshold)
+    advance(plan.done(begin))
+    return plan.pairs(begin, threads, advance)
+
+
+def tanimoto(bits: UInt64) -> Similarity:
+    """Of pairs of these fingerprints (N, W): c / (a + b - c), in [0, 1], and 0 where both are empty."""
+    popcounts = np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
+
+    def similarity(a: Int32, b: Int32) -> Float64:
+        shared = common_pairs(bits, a, b)
+        return shared / np.maximum(popcounts[a] + popcounts[b] - shared, 1)
+
+    return similarity
+
+
+class TanimotoSearch(Search):
+    """Of a generation whose items have fingerprints of `words` words, told by the first array of a query. Raises
+    `StoreFormat` where they have others."""
+
+    def __init__(self, generation: Generation, words: int) -> None:
+        self._generation = generation
+        self._fingerprints = generation.fingerprints()
+        stored = self._fingerprints.words
+        if stored.shape[1] != words:
+            raise StoreFormat(
+                "the fingerprints of this collection are not of its recipe",
+                given=f"{64 * stored.shape[1]} bits",
+                expected=f"{64 * words} bits",
+            )
+        whole = generation.indexed == generation.size  # else making it anew takes no longer than reading it
+        kept = stored_index(generation, BitPlanes, lambda planes: planes.fit(stored)) if whole else None
+        self._planes = kept or BitPlanes.of(stored)
+        for array in self._planes:
+            array.flags.writeable = False  # as those of a file: kernels are compiled for these
+
+    def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
+        lists = BitLists.of_one(self._planes, self._bits(query))
+        if min_similarity is not None:
+            found = self._scan(lists, rounded(min_similarity), 0, self._tiles)
+            return found.best(limit, total=len(found.ids))
+        found = self._nearest(lists, limit)
+        return (found if len(found.ids) >= limit else self._everything(query)).best(limit)
+
+    def measured(self, measure: Measure) -> Search:
+        if measure.alpha is None or measure.beta is None:
+            return super().measured(measure)
+        return TverskySearch(self, self._fingerprints, self._bits, measure.alpha, measure.beta)
+
+    def _bits(self, query: Query) -> UInt64:
+        """(W,) what a query is compared by."""
+        bits: UInt64 = query.arrays[0]
+        return bits
+
+    @property
+    def _tiles(self) -> int:
+        return len(self._planes.lacking)
+
+    def _nearest(self, lists: BitLists, limit: int) -> Hits:
+        """At least the `limit` most similar items, or all that share a bit: from the tiles of like popcount outwards,
+        with a threshold that rises to the last of those found."""
+        found, threshold = NOTHING, np.float32(0)
+        for first, stop in self._outwards(int(np.searchsorted(self._planes.popcounts, lists.popcounts[0])) // TILE):
+            found = found.with_(self._scan(lists, threshold, first, stop)).best(limit)
+            if len(found.ids) == limit:
+                threshold = found.similarity[-1]
+        return found
+
+    def _outwards(self, home: int) -> list[tuple[int, int]]:
+        """Ranges of tiles, this one alone and then many at a time: without a threshold every item is found."""
+        below = [(max(end - _TILES, 0), end) for end in range(home, 0, -_TILES)]
+        above = [(start, min(start + _TILES, self._tiles)) for start in range(home + 1, self._tiles, _TILES)]
+        return [
+            (home, min(home + 1, self._tiles)),
+            *sorted(below + above, key=lambda tiles: max(home - tiles[1], tiles[0] - home)),
+        ]
+
+    def _scan(self, lists: BitLists, threshold: np.float32, first: int, stop: int) -> Hits:
+        """The items of the tiles [first, stop) with similarity ≥ threshold, those without a common bit left out."""
+        size = int(lists.popcounts[0])
+        popcounts = self._planes.popcounts
+        below = max(float(np.nextafter(threshold, np.float32(0))), _LEAST)
+        smallest, beyond = np.searchsorted(popcounts, [int(below * size), int(size / below) + 2])
+        first, stop = max(first, smallest // TILE), min(stop, -(-beyond // TILE))
+        least = minimum_common(below, size + int(popcounts[-1]))
+        _, positions, shared = similar_in_tiles(lists, self._planes, least, -1, first, max(first, stop))
+        similarity = (shared / (size + popcounts[positions] - shared)).astype(np.float32)
+        passing = similarity >= threshold
+        return Hits(self._planes.order[positions[passing]], similarity[passing])
+
+    def _everything(self, query: Query) -> Hits:
+        similarity = self.similarities(query).astype(np.float32)
+        return Hits(np.arange(len(similarity), dtype=np.int32), similarity)
+
+    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        bits = self._bits(of) if isinstance(of, Query) else self._fingerprints.words[of]
+        shared = common_with(self._fingerprints.words[others], bits)
+        union = self._fingerprints.popcounts[others] + np.bitwise_count(bits).sum(dtype=np.int32) - shared
+        return shared / np.maximum(union, 1)

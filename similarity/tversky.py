@@ -1,0 +1,60 @@
+"""Searches by another measure than a collection's own: every item is compared."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from graphkin.similarity.hits import Hits
+from graphkin.similarity.kind import Query, Search
+from graphkin.similarity.popcount import common_with
+from graphkin.store.base import rounded
+from graphkin.store.records import Fingerprints, Float64, Int32, Int64, UInt64
+
+
+class ScannedSearch(Search):
+    """Finds by the similarities with all items. `collection` is the search by the collection's own measure."""
+
+    def __init__(self, collection: Search) -> None:
+        self._collection = collection
+
+    def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
+        similarity = self.similarities(query).astype(np.float32)
+        everything = Hits(np.arange(len(similarity), dtype=np.int32), similarity)
+        if min_similarity is None:
+            return everything.best(limit)
+        rows = np.flatnonzero((similarity > 0) & (similarity >= rounded(min_similarity))).astype(np.int32)
+        return Hits(rows, similarity[rows]).best(limit, total=len(rows))
+
+    def identical(self, query: Query) -> int | None:
+        return self._collection.identical(query)
+
+    @abstractmethod
+    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64: ...
+
+
+class TverskySearch(ScannedSearch):
+    """Tversky similarity of packed fingerprints, alpha weighing what the first alone has; 0 where nothing is common.
+
+    `bits` gives those of a query.
+    """
+
+    def __init__(
+        self,
+        collection: Search,
+        fingerprints: Fingerprints,
+        bits: Callable[[Query], UInt64],
+        alpha: float,
+        beta: float,
+    ) -> None:
+        super().__init__(collection)
+        self._fingerprints, self._bits = fingerprints, bits
+        self._alpha, self._beta = alpha, beta
+
+    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        bits = self._bits(of) if isinstance(of, Query) else self._fingerprints.words[of]
+        shared = common_with(self._fingerprints.words[others], bits).astype(np.float64)
+        own, theirs = float(np.bitwise_count(bits).sum()), self._fingerprints.popcounts[others]
+        weighed = self._alpha * own + self._beta * theirs + (1 - self._alpha - self._beta) * shared
+        similarity: Float64 = np.divide(shared, weighed, out=np.zeros_like(shared), where=shared > 0)
+        return similarity

@@ -1,0 +1,33 @@
+"""What the item table keeps of a vector."""
+
+from importlib.metadata import version
+
+import pyarrow as pa
+
+from graphkin.similarity.describer import Describer
+from graphkin.similarity.vectors.recipe import VectorRecipe
+from graphkin.similarity.vectors.written import length, read_vector, written
+from graphkin.store.identity import content_digest
+
+_DECIDING = {"schema_version", "dimension", "tie_seed"}
+
+
+class VectorDescriber(Describer[VectorRecipe]):
+    """`structure` is the vector as JSON, `norm` its length; equal vectors are one item."""
+
+    def __init__(self, recipe: VectorRecipe, max_size: int) -> None:  # noqa: ARG002 - the recipe says how long they are
+        self._recipe = recipe
+        self.key = f"{recipe.model_dump_json(include=_DECIDING)} {version('graphkin')}".encode()
+        self.schema = pa.schema(
+            [
+                ("structure", pa.large_string()),
+                ("norm", pa.float64()),
+                ("vector", pa.binary(4 * recipe.dimension)),
+                ("digest", pa.binary(16)),
+            ]
+        )
+
+    def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+        vector = read_vector(text, self._recipe.dimension)
+        said = written(vector)
+        return said, length(vector), vector.astype("<f4").tobytes(), content_digest(said, self._recipe.tie_seed)

@@ -1,0 +1,81 @@
+"""Vectors as the join sees them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphkin.similarity.join import Pairs
+from graphkin.similarity.kind import Advance, Content, Descriptors
+from graphkin.similarity.threads import in_order
+from graphkin.similarity.vectors.cosine import Vectors, margin
+from graphkin.similarity.vectors.recipe import VectorRecipe
+from graphkin.store.records import Float32, Float64, Int32, UInt64
+
+_ROWS, _COLUMNS = 1024, 4096  # of a task
+
+
+@dataclass(frozen=True)
+class VectorDescriptors(Descriptors):
+    """vectors (N, D) float32; tie (N,)."""
+
+    recipe: VectorRecipe
+    vectors: Float32
+    tie: UInt64
+
+    @property
+    def words(self) -> UInt64:
+        return np.empty((len(self), 0), np.uint64)
+
+    @property
+    def content(self) -> Sequence[Content]:
+        return (self.vectors,)
+
+    @cached_property
+    def _compared(self) -> Vectors:
+        return Vectors.of(self.vectors)
+
+    def index(self) -> Mapping[str, NDArray[Any]]:
+        return self._compared._asdict()
+
+    def similarities(self, left: Int32, right: Int32) -> Float64:
+        return self._compared.cosines(left, right)
+
+    def followed_by(self, newer: Self) -> Self:
+        vectors, tie = np.concatenate([self.vectors, newer.vectors]), np.concatenate([self.tie, newer.tie])
+        return replace(self, vectors=vectors, tie=tie)
+
+    def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        size = len(self)
+        tasks = [(row, column) for row in range(0, size, _ROWS) for column in range(row, size, _COLUMNS)]
+        return self._run(tasks, begin, threads, advance)
+
+    def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        size = len(self)
+        tasks = [(row, column) for row in range(0, size, _ROWS) for column in range(max(row, older), size, _COLUMNS)]
+        return self._run(tasks, begin, threads, advance)
+
+    def _run(self, tasks: list[tuple[int, int]], begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        size, vectors = len(self), self._compared
+        work = np.cumsum([min(_ROWS, size - row) * min(_COLUMNS, size - column) for row, column in tasks])
+        done = np.append(0, size * work // work.max(initial=1)).astype(np.int64)
+        advance(int(done[begin]))
+        calls = (partial(self._similar, vectors, row, column) for row, column in tasks[begin:])
+        for task, pairs in enumerate(in_order(calls, threads), begin):
+            yield pairs
+            advance(int(done[task + 1] - done[task]))
+
+    def _similar(self, vectors: Vectors, row: int, column: int) -> Pairs:
+        """The similar pairs of rows from `row` on with later ones from `column` on."""
+        threshold = self.recipe.threshold
+        products = vectors.units(slice(row, row + _ROWS)) @ vectors.units(slice(column, column + _COLUMNS)).T
+        near = np.argwhere(products >= threshold - margin(self.recipe.dimension)).astype(np.int32)
+        left, right = near[:, 0] + np.int32(row), near[:, 1] + np.int32(column)
+        later = left < right
+        left, right = left[later], right[later]
+        similarity = vectors.cosines(left, right)
+        kept = similarity >= threshold
+        return Pairs(left[kept], right[kept], similarity[kept])

@@ -1,0 +1,74 @@
+"""Vectors as a kind of item: embeddings, of whatever it may be."""
+
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.values import MAX_NUMBERS
+from graphkin.similarity.columns import fixed_width
+from graphkin.similarity.describer import Rejected
+from graphkin.similarity.kind import Kind, Query
+from graphkin.similarity.vectors.describer import VectorDescriber
+from graphkin.similarity.vectors.descriptors import VectorDescriptors
+from graphkin.similarity.vectors.recipe import VectorRecipe
+from graphkin.similarity.vectors.recomputed import recomputed_similarities, stored_vectors
+from graphkin.similarity.vectors.search import VectorSearch, vectors_of
+from graphkin.similarity.vectors.written import read_vector, written
+from graphkin.store.base import Generation
+from graphkin.store.identity import content_digest, tie_of
+from graphkin.store.records import Edges, Float64
+
+_SHOWN = 200
+
+
+class VectorKind(Kind[VectorRecipe]):
+    """Dense vectors, compared by their cosine."""
+
+    name = "vector"
+    recipe_type = VectorRecipe
+    describer = VectorDescriber
+    plural = "vectors"
+    computed = ("norm",)
+    writings = ("vector",)
+    files: ClassVar = {"parquet": "vector", "npy": "vector"}
+    max_size = MAX_NUMBERS
+
+    def descriptors(self, items: pa.Table, recipe: VectorRecipe) -> VectorDescriptors:
+        vectors = fixed_width(items["vector"], "<f4").reshape(len(items), -1)
+        return VectorDescriptors(recipe, vectors, tie_of(fixed_width(items["digest"], "<u8")))
+
+    def digests(self, generation: Generation, recipe: VectorRecipe) -> bytes:
+        return b"".join(content_digest(text, recipe.tie_seed) for text in generation.structures())
+
+    def descriptors_of(self, generation: Generation, recipe: VectorRecipe, digests: bytes) -> VectorDescriptors:
+        return VectorDescriptors(recipe, vectors_of(generation, recipe).vectors, tie_of(digests))
+
+    def specimen(self, recipe: VectorRecipe) -> VectorDescriptors:
+        return VectorDescriptors(recipe, np.ones((2, recipe.dimension), np.float32), np.arange(2, dtype=np.uint64))
+
+    def versions(self, recipe: VectorRecipe) -> dict[str, str]:  # noqa: ARG002
+        return {}
+
+    def read(self, recipe: VectorRecipe, text: str, writing: str) -> Query:  # noqa: ARG002
+        try:
+            vector = read_vector(text, recipe.dimension)
+        except Rejected as reason:
+            given = text[:_SHOWN].encode(errors="backslashreplace").decode()
+            expected = f"{recipe.dimension:,} numbers: [0.5, -1, ...]"
+            raise InvalidInput(f"not a vector: it {reason}", given=given, expected=expected) from reason
+        return Query(written(vector), (vector,))
+
+    def search(self, generation: Generation) -> VectorSearch:
+        return VectorSearch(generation, self.recipe(generation.manifest.recipe))
+
+    def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+        ids = np.sort(random.choice(generation.size, min(sample, generation.size), replace=False)).astype(np.int32)
+        recipe = self.recipe(generation.manifest.recipe)
+        said, compared = stored_vectors(generation, recipe, ids), vectors_of(generation, recipe).vectors[ids]
+        differs = (said != compared).any(axis=1)
+        return [f"item {id}: what is compared is not the vector that it is written with" for id in ids[differs]]
+
+    def recomputed(self, generation: Generation, edges: Edges) -> Float64:
+        return recomputed_similarities(generation, self.recipe(generation.manifest.recipe), edges)

@@ -1,0 +1,21 @@
+"""Recipes of vectors."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from graphkin.protocol.values import MAX_NUMBERS
+from graphkin.similarity.recipe import Recipe, validated
+
+
+class VectorRecipe(Recipe):
+    """Vectors of `dimension` numbers, compared by their cosine."""
+
+    candidates: Literal["exact"] = "exact"
+    threshold: Annotated[float, Field(gt=0, le=1)] = 0.8
+    dimension: Annotated[int, Field(ge=1, le=MAX_NUMBERS)]
+
+
+def resolve_vectors(**explicit: Any) -> VectorRecipe:
+    """The recipe with every option that is not None put over it. Raises `InvalidInput`."""
+    return validated(VectorRecipe, {key: value for key, value in explicit.items() if value is not None})

@@ -1,0 +1,25 @@
+"""Stored vectors read and compared again, from how they are written."""
+
+import json
+
+import numpy as np
+
+from graphkin.similarity.vectors.recipe import VectorRecipe
+from graphkin.store.base import Generation
+from graphkin.store.records import Edges, Float32, Float64, Int32
+
+
+def stored_vectors(generation: Generation, recipe: VectorRecipe, ids: Int32 | None = None) -> Float32:
+    """(n, D) of some items, by default of all."""
+    rows = [np.array(json.loads(text), np.float32) for text in generation.structures(ids)]
+    return np.array(rows, np.float32).reshape(-1, recipe.dimension)
+
+
+def recomputed_similarities(generation: Generation, recipe: VectorRecipe, edges: Edges) -> Float64:
+    """(E,) cosines by NumPy's own products."""
+    ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
+    vectors = stored_vectors(generation, recipe, ids).astype(np.float64)
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    a, b = np.split(position, 2)
+    similarities: Float64 = np.einsum("pd,pd->p", units[a], units[b])
+    return similarities

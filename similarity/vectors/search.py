@@ -1,0 +1,63 @@
+"""Ad-hoc search: any vector against every one of a collection, exactly."""
+
+import numpy as np
+
+from graphkin.similarity.hits import Hits
+from graphkin.similarity.kind import Query, Search
+from graphkin.similarity.stored_index import cached_index, stored_index
+from graphkin.similarity.vectors.cosine import Vectors, margin
+from graphkin.similarity.vectors.recipe import VectorRecipe
+from graphkin.similarity.vectors.recomputed import stored_vectors
+from graphkin.store.base import Generation, rounded
+from graphkin.store.records import Float32, Float64, Int32, Int64
+
+
+class VectorSearch(Search):
+    """Similarities are cosines; what points away is not found."""
+
+    def __init__(self, generation: Generation, recipe: VectorRecipe) -> None:
+        self._vectors = vectors_of(generation, recipe)
+        self._margin = margin(recipe.dimension)
+
+    def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
+        vector: Float32 = query.arrays[0]
+        near = self._products(vector)
+        least = rounded(min_similarity)
+        if min_similarity is None and limit < len(near):
+            least = np.partition(near, len(near) - limit)[len(near) - limit] - np.float32(self._margin)
+        rows = np.flatnonzero(near >= least - np.float32(self._margin)).astype(np.int32)
+        similarity = self._vectors.cosines_with(vector, rows).astype(np.float32)
+        passing = (similarity > 0) & (similarity >= rounded(min_similarity))
+        found = Hits(rows[passing], similarity[passing])
+        return found.best(limit, None if min_similarity is None else len(found.ids))
+
+    def identical(self, query: Query) -> int | None:
+        vector: Float32 = query.arrays[0]
+        rows = np.flatnonzero(self._products(vector) >= 1 - self._margin)
+        equal = rows[(self._vectors.vectors[rows] == vector).all(axis=1)]
+        return int(equal[0]) if len(equal) else None
+
+    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        vector: Float32 = of.arrays[0] if isinstance(of, Query) else np.array(self._vectors.vectors[of])
+        rows = np.arange(len(self._vectors.squares), dtype=np.int32)[others]
+        return self._vectors.cosines_with(vector, rows)
+
+    def _products(self, vector: Float32) -> Float32:
+        """(N,) cosines in float32, each within the margin."""
+        unit = Vectors.of(vector[np.newaxis]).units(slice(None))[0]
+        products: Float32 = (self._vectors.vectors @ unit / np.sqrt(self._vectors.squares)).astype(np.float32)
+        return products
+
+
+def vectors_of(generation: Generation, recipe: VectorRecipe) -> Vectors:
+    """All vectors of a generation: those its store keeps for searching, else read from its items."""
+
+    def fits(vectors: Vectors) -> bool:
+        return vectors.fit(generation.size, recipe.dimension)
+
+    def read() -> Vectors:
+        return Vectors.of(stored_vectors(generation, recipe))
+
+    whole = generation.indexed == generation.size
+    kept = stored_index(generation, Vectors, fits) if whole else None
+    return kept or cached_index(generation, "vectors 1", Vectors, fits, read)

@@ -1,0 +1,46 @@
+"""Vectors as text: JSON arrays of numbers, which are kept as float32."""
+
+import json
+import math
+
+import numpy as np
+
+from graphkin.similarity.describer import Rejected
+from graphkin.store.records import Float32, shortest
+
+_SMALLEST, _LARGEST = 1e-30, 1e30  # lengths with which products stay far from what float32 cannot say
+
+
+def read_vector(text: str, dimension: int) -> Float32:
+    """(D,) the numbers rounded to float32; one zero is like the other. Raises `Rejected` with the reason."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Rejected("is no JSON array of numbers") from error
+    if not isinstance(content, list) or not all(type(each) in (int, float) for each in content):
+        raise Rejected("is no JSON array of numbers")
+    if len(content) != dimension:
+        raise Rejected(f"has {len(content):,} numbers, not {dimension:,}")
+    try:
+        exact = np.array(content, np.float64)
+    except OverflowError as error:  # a whole number beyond all doubles
+        raise Rejected("holds a number that is not finite") from error
+    with np.errstate(over="ignore"):
+        vector = exact.astype(np.float32) + np.float32(0)
+    if not np.isfinite(vector).all():
+        raise Rejected("holds a number that is not finite")
+    if not vector.any():
+        raise Rejected("is zero, which has no direction")
+    if not _SMALLEST <= length(vector) <= _LARGEST:
+        raise Rejected(f"has a length that is not from {_SMALLEST:g} to {_LARGEST:g}")
+    return vector
+
+
+def length(vector: Float32) -> float:
+    """Its Euclidean norm, the same on every machine."""
+    return math.sqrt(math.fsum(each * each for each in vector.tolist()))
+
+
+def written(vector: Float32) -> str:
+    """The shortest JSON that is read as the same."""
+    return json.dumps(shortest(vector), separators=(",", ":"))

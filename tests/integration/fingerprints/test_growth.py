@@ -1,0 +1,84 @@
+"""Fingerprints, vectors and molecules with given fingerprints grow: the same as one ingest of everything."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphkin.store import open_store
+
+RANDOM = np.random.default_rng(2)
+BITS = (RANDOM.random((300, 40)) < 0.5).astype(np.uint8)
+PACKED = np.packbits(BITS, axis=1, bitorder="little")
+VECTORS = (RANDOM.normal(size=(20, 5))[RANDOM.integers(0, 20, 300)] + RANDOM.normal(size=(300, 5)) / 3).astype(
+    np.float32
+)
+GIVEN = [f"{'C' * length},{bits.tobytes().hex()}" for length, bits in enumerate(PACKED, 1)]
+BESIDE = ("--fingerprint-column", "fp")
+TOLD: dict[str, tuple[object, ...]] = {
+    "fingerprints": ("--bits", 40, "--threshold", 0.4),
+    "vectors": ("--threshold", 0.7),
+    "molecules": ("--fingerprint", "given", "--bits", 40, *BESIDE),
+}
+
+Graphkin = Callable[..., Any]
+
+
+def write(kind: str, name: str, rows: slice) -> str:
+    match kind:
+        case "fingerprints":
+            lines = [f"{bits.tobytes().hex()}\tp{row}\n" for row, bits in enumerate(PACKED)]
+            Path(f"{name}.fps").write_text("".join(["#FPS1\n", *lines[rows]]))
+            return f"{name}.fps"
+        case "vectors":
+            np.save(f"{name}.npy", VECTORS[rows])
+            return f"{name}.npy"
+    Path(f"{name}.csv").write_text("\n".join(["smiles,fp", *GIVEN[rows]]))
+    return f"{name}.csv"
+
+
+@pytest.mark.parametrize("kind", TOLD)
+def test_what_is_appended_is_as_if_it_had_been_there(graphkin: Graphkin, kind: str) -> None:
+    whole, first, rest = (
+        write(kind, *part) for part in (("w", slice(None)), ("a", slice(200)), ("b", slice(180, None)))
+    )
+    running = ("--top-k", 5, "--workers", 1, "--json")
+    into = ("--store", "store", "--collection")
+    expected = json.loads(graphkin("ingest", kind, whole, *into, "whole", *TOLD[kind], *running).out)["generation"]
+    graphkin("ingest", kind, first, *into, "grown", *TOLD[kind], *running)
+    beside = BESIDE if kind == "molecules" else ()
+    outcome = graphkin("append", rest, *into, "grown", *beside, "--workers", 1)
+    assert outcome.code == 0, outcome.err
+    with open_store("store") as store, store.open("whole") as one, store.open("grown") as grown:
+        assert grown.id == expected
+        for a, b in zip(one.edges(), grown.edges(), strict=True):
+            assert a.source.tolist() == b.source.tolist()
+            assert a.similarity.tolist() == b.similarity.tolist()
+        assert one.manifest.edges > 100
+    checked = json.loads(graphkin("verify", *into, "grown", "--json").out)
+    assert [each["problems"] for each in checked] == [[], []]
+    found = [
+        json.loads(graphkin("search", *into, name, *_asked(kind), "--json").out)["hits"] for name in ("whole", "grown")
+    ]
+    assert found[0] == found[1] != []
+
+
+def _asked(kind: str) -> tuple[str, ...]:
+    if kind == "vectors":
+        return (json.dumps(VECTORS[250].tolist()),)
+    return ("--fingerprint", PACKED[250].tobytes().hex())
+
+
+def test_what_is_appended_must_agree_too(graphkin: Graphkin) -> None:
+    Path("a.csv").write_text("smiles,fp\nCCO,0f\nCC,01\n")
+    Path("b.csv").write_text("smiles,fp\nOCC,f0\nCC,01\nC,02\n")
+    into = ("--store", "store", "--collection", "c")
+    graphkin("ingest", "molecules", "a.csv", *into, "--fingerprint", "given", *BESIDE, "--workers", 1)
+    outcome = graphkin("append", "b.csv", *into, *BESIDE, "--workers", 1, "--max-rejected", 1)
+    assert outcome.code == 0, outcome.err
+    (told,) = json.loads(graphkin("info", *into, "--rejections", "--json").out)["rejections"]
+    assert (told["input"], told["line"]) == ("f0 OCC", 2)
+    assert "another fingerprint" in told["reason"]

@@ -1,0 +1,52 @@
+"""Vectors as JSON: what is kept, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphkin.similarity.describer import Rejected
+from graphkin.similarity.vectors.written import length, read_vector, written
+
+
+@given(
+    st.lists(st.floats(-(2.0**66), 2.0**66, width=32), min_size=1, max_size=9).filter(
+        lambda row: max(map(abs, row)) > 1e-20
+    )
+)
+def test_what_is_written_is_read_as_the_same(row: list[float]) -> None:
+    vector = read_vector(json.dumps(row), len(row))
+    assert vector.tolist() == row
+    assert read_vector(written(vector), len(row)).tobytes() == vector.tobytes()
+    assert length(vector) == pytest.approx(np.linalg.norm(np.array(row, np.float64)), rel=1e-14)
+
+
+def test_numbers_are_rounded_to_float32() -> None:
+    assert written(read_vector("[0.1, 1, -0.0, 16777217]", 4)) == "[0.1,1.0,0.0,16777216.0]"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no JSON array"),
+        ('{"a": 1}', "no JSON array"),
+        ("[1, null]", "no JSON array"),
+        ("[1, true]", "no JSON array"),
+        ("[[1], [2]]", "no JSON array"),
+        ("[" * 100_000, "no JSON array"),
+        ("[1, 2, 3]", "3 numbers, not 2"),
+        ("[0, -0.0]", "is zero"),
+        ("[1e-60, 0]", "is zero"),
+        ("[NaN, 1]", "not finite"),
+        ("[Infinity, 1]", "not finite"),
+        ("[1e39, 1]", "not finite"),
+        (f"[{10**400}, 1]", "not finite"),
+        ("[1e-35, 0]", "length"),
+        ("[1e35, 0]", "length"),
+    ],
+)
+def test_what_is_no_vector_says_why(text: str, reason: str) -> None:
+    with pytest.raises(Rejected, match=reason):
+        read_vector(text, 2)
