@@ -53,7 +53,7 @@ class Neo4jDraft(Draft):
         for id, properties in enumerate(Keys(items.schema).nodes(items), self._items):
             if "smiles" in properties:
                 properties["digest"] = digest(properties["smiles"])
-            properties["name"] = caption(properties["names"], properties.get("smiles") or properties["structure"])
+            properties["name"] = caption(properties["names"], properties.get("smiles") or properties.get("structure"))
             rows.append({"id": id, "properties": properties})
         names = [{"digest": digest(name), "id": row["id"]} for row in rows for name in row["properties"]["names"]]
         for part in _parts(rows):

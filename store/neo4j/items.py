@@ -71,9 +71,9 @@ class Keys:
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
-def caption(names: Sequence[str], structure: str) -> str:
+def caption(names: Sequence[str], structure: str | None) -> str:
     """What people see an item as: its first name, or else what it is, of which the beginning will do."""
-    return next(filter(None, names), structure[:_CAPTION])
+    return next(filter(None, names), (structure or "")[:_CAPTION])
 
 
 def _column(of: pa.Field, held: list[Any]) -> pa.Array:
