@@ -10,6 +10,8 @@ The contract is the docstrings of `store.base`. An adapter of another package ke
         def store_factory(cls, tmp_path_factory):
             folder = tmp_path_factory.mktemp("stores")
             return lambda place: MyStore(folder / place, create=True)
+
+`GrowingStoreContract` is that of a store whose collections grow, `ReadContract` that of one which holds one generation.
 """
 
 import pytest
@@ -24,7 +26,7 @@ from graphkin.store.contract.random_hierarchies import AnyHierarchy  # noqa: E40
 from graphkin.store.contract.sampling import Sample  # noqa: E402
 from graphkin.store.contract.traversal import KeepThresholds, ReadHierarchy  # noqa: E402
 
-__all__ = ["ReadContract", "StoreContract"]
+__all__ = ["GrowingStoreContract", "ReadContract", "StoreContract"]
 
 
 class ReadContract(KeepThresholds, KeepItems, Sample, ReadHierarchy, ReadItems):
@@ -34,5 +36,9 @@ class ReadContract(KeepThresholds, KeepItems, Sample, ReadHierarchy, ReadItems):
     """
 
 
-class StoreContract(Publish, Grow, AnyHierarchy, ReadContract):
-    """The whole contract, for stores that hold many generations of many collections."""
+class StoreContract(Publish, AnyHierarchy, ReadContract):
+    """What stores promise that hold many generations of many collections."""
+
+
+class GrowingStoreContract(Grow, StoreContract):
+    """The whole contract, for stores whose collections grow."""

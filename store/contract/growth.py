@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphkin.protocol.errors import Conflict, NotFound, StoreBusy
+from graphkin.protocol.errors import NotFound, StoreBusy
 from graphkin.store.base import Generation, Store
 from graphkin.store.contract.hierarchies import MOLECULES, Hierarchy
 from graphkin.store.contract.places import Places, StoreFactory
@@ -77,13 +77,7 @@ class Grow(Places):
     @pytest.fixture(scope="class")
     @classmethod
     def growing(cls, store_factory: StoreFactory) -> Store:
-        store = store_factory("growing")
-        MOLECULES.publish(store, "grows")
-        try:
-            store.growth("grows").discard()
-        except Conflict as refused:
-            pytest.skip(f"{refused.detail}: {refused.hint}")
-        return store
+        return store_factory("growing")
 
     @settings(few, max_examples=10)
     @given(steps())

@@ -3,12 +3,12 @@ from collections.abc import Iterator
 import pytest
 
 from graphkin.store.base import Store
-from graphkin.store.contract import StoreContract
+from graphkin.store.contract import GrowingStoreContract
 from graphkin.store.contract.places import StoreFactory
 from graphkin.store.embedded.store import EmbeddedStore
 
 
-class TestEmbeddedStore(StoreContract):
+class TestEmbeddedStore(GrowingStoreContract):
     @pytest.fixture(scope="class")
     @classmethod
     def store_factory(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoreFactory]:

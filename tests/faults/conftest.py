@@ -153,7 +153,8 @@ def _contents(generation: Generation) -> tuple[bytes, ...]:
         assert generation.check() == []
         graph, forest = generation.graph(), generation.forest()
         arrays = (graph.indptr, graph.indices, graph.similarity, generation.fingerprints().words, forest.source)
-        items, fragments = generation.items(range(generation.size)), len(generation.manifest.fragments)
+        items = generation.items(range(generation.size))
+        fragments = len(generation.manifest.fragments) or 1  # a server has no files
         return (json.dumps([items, fragments]).encode(), *(array.tobytes() for array in arrays))
 
 

@@ -20,6 +20,7 @@ from rdkit.Chem.rdMolDescriptors import CalcCrippenDescriptors
 from benchmarks.memory import MemorySource
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.dataset import MOLECULENET
+from graphkin.trainer.downstream.measured import MEASURED
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize_readable
 from graphkin.trainer.feed.source import Epoch
@@ -368,7 +369,7 @@ def test_what_is_wrong_is_said(graphkin: Any, file: Path, given: dict[str, str],
 
 
 def test_every_published_set_has_a_name(graphkin: Any) -> None:
-    assert f"[{'|'.join(sorted(MOLECULENET))}]" in graphkin("finetune", "--help").out
+    assert f"[{'|'.join(sorted([*MOLECULENET, *MEASURED]))}]" in graphkin("finetune", "--help").out
 
 
 def test_a_task_of_one_class(graphkin: Any, tmp_path: Path) -> None:
