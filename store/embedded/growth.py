@@ -66,7 +66,7 @@ class EmbeddedGrowth(FolderDraft, Growth):
     def write_forest(self, forest: Edges) -> None:
         self._forest = Edges(*(array.copy() for array in vars(forest).values()))
 
-    def write_links(self, links: Links) -> None:
+    def write_links(self, links: Links) -> None:  # noqa: ARG002
         raise Conflict("nodes of a big graph do not grow", given=self._collection, hint="ingest all files again")
 
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
