@@ -9,6 +9,7 @@ import pyarrow as pa
 from filelock import BaseFileLock
 from numpy.typing import NDArray
 
+from graphkin.protocol.errors import Conflict
 from graphkin.protocol.manifest import Provenance
 from graphkin.store import csr
 from graphkin.store.base import Generation, Growth
@@ -65,8 +66,8 @@ class EmbeddedGrowth(FolderDraft, Growth):
     def write_forest(self, forest: Edges) -> None:
         self._forest = Edges(*(array.copy() for array in vars(forest).values()))
 
-    def write_links(self, links: Links) -> None:
-        raise NotImplementedError("a big graph does not grow")
+    def write_links(self, links: Links) -> None:  # noqa: ARG002
+        raise Conflict("nodes of a big graph do not grow", given=self._collection, hint="ingest all files again")
 
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """The index stays that of the items which the first fragment holds."""
