@@ -64,7 +64,10 @@ _capture_rdkit_log()
 
 @contextmanager
 def rdkit_messages() -> Iterator[list[str]]:
-    """Collects what RDKit logs on this thread, instead of printing it."""
+    """Collects what RDKit logs on this thread, instead of printing it; also after somebody has switched its log off for
+    the whole process, as PyTorch Geometric does."""
+    for level in ("rdApp.error", "rdApp.warning"):
+        rdBase.EnableLog(level)
     messages: list[str] = []
     _collector.listening.messages = messages
     try:

@@ -47,7 +47,7 @@ ODD = (
 )
 
 
-OWN = re.compile(rb',?"(published_at":"[^"]*"|fragments":\[[^\]]*\])')
+OWN = re.compile(rb',?"(published_at":"[^"]*"|fragments":\[(\{.*?\}\})?\])')
 """When a store published a generation, and in which files it is."""
 
 

@@ -11,7 +11,7 @@ from rdkit import Chem, rdBase
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.describer import Rejected
-from graphkin.similarity.molecules.messages import in_words
+from graphkin.similarity.molecules.messages import in_words, rdkit_messages
 from graphkin.similarity.molecules.query import read_molecule
 from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.molecules.recipe import resolve
@@ -152,3 +152,11 @@ def test_no_message_quotes_this_machine() -> None:
         with pytest.raises(InvalidInput) as error:
             read_molecule(resolve(), text, "smiles")
         assert here not in str(error.value)
+
+
+def test_a_log_that_was_switched_off_is_heard() -> None:
+    """PyTorch Geometric switches it off in the whole process when it reads a SMILES."""
+    rdBase.DisableLog("rdApp.*")
+    with rdkit_messages() as messages:
+        assert Chem.MolFromSmiles("C1CC") is None
+    assert messages == ["SMILES Parse Error: unclosed ring for input: 'C1CC'"]
