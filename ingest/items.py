@@ -1,8 +1,10 @@
 """The item table: distinct items in order of first appearance, with every source name and typed properties."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from functools import cached_property, reduce
+from operator import and_
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,16 +23,88 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _BATCH = 4096
 
 
+@dataclass(frozen=True)
+class Written:
+    """How the values of a property are written: all as numbers, all of those in the shortest way."""
+
+    numeric: bool
+    shortest: bool
+
+    def __and__(self, other: "Written") -> "Written":
+        return Written(self.numeric and other.numeric, self.shortest and other.shortest)
+
+
+@dataclass(frozen=True)
+class Properties:
+    """What the properties of items are called, of which types they are, and which keep their texts beside numbers."""
+
+    computed: Sequence[str]
+    found: Mapping[str, Written]
+    """By their names in the source."""
+
+    @classmethod
+    def of(cls, computed: Sequence[str], kept: pa.Table) -> "Properties":
+        """Of items as they were parsed; `computed` are columns of theirs that become numeric properties."""
+        return cls(computed, {name: _written(texts) for name, texts in _source_columns(kept["properties"])})
+
+    def __and__(self, other: "Properties") -> "Properties":
+        """Of the items of both."""
+        names = sorted({*self.found, *other.found})
+        both = {name: [each.found[name] for each in (self, other) if name in each.found] for name in names}
+        return Properties(self.computed, {name: reduce(and_, found) for name, found in both.items()})
+
+    @cached_property
+    def given(self) -> dict[str, str]:
+        """What each is called that the source has given, by its name there."""
+        taken, called = set(self.computed), {}
+        for name in sorted(self.found):
+            given = name
+            while given in taken:
+                given = f"source.{given}"
+            taken.add(given)
+            called[name] = given
+        return called
+
+    @property
+    def types(self) -> dict[str, PropertyType]:
+        """By name, in order."""
+        types: dict[str, PropertyType] = dict.fromkeys(self.computed, "number")
+        for name, given in self.given.items():
+            types[given] = "number" if self.found[name].numeric else "text"
+        return dict(sorted(types.items()))
+
+    @property
+    def written(self) -> list[str]:
+        """Numbers that are not written the shortest way everywhere."""
+        return [given for name, given in self.given.items() if self._texts_too(self.found[name])]
+
+    @staticmethod
+    def _texts_too(written: Written) -> bool:
+        return written.numeric and not written.shortest
+
+    def table(self, kept: pa.Table, names: pa.Array) -> pa.Table:
+        """The item table of distinct items as they were parsed, each with all its names."""
+        none = pa.nulls(len(kept), pa.string())
+        identity = [kept[name] if name in kept.column_names else none for name in _IDENTITY]
+        columns: dict[str, Any] = {name: kept[name].cast(pa.float64()) for name in self.computed}
+        texts = dict(_source_columns(kept["properties"]))
+        for name, given in self.given.items():
+            columns[given] = _column(texts.get(name, none), self.found[name])
+        called = titles(columns)
+        ordered = [(name, columns[name]) for name in sorted(columns)]
+        fields = [pa.field(called[name], values.type) for name, values in ordered]
+        return pa.table([*identity, names, *(values for _, values in ordered)], pa.schema([*ITEM_SCHEMA, *fields]))
+
+
 @dataclass
 class ItemTable:
     """Collects parsed items, collapses equal digests, and yields the item table; `computed` are columns of theirs that
-    become numeric properties. `written`: numbers that are not written the shortest way everywhere."""
+    become numeric properties."""
 
     computed: Sequence[str]
     read: int = 0
     rejected: int = 0
-    property_types: dict[str, PropertyType] = field(default_factory=dict)
-    written: list[str] = field(default_factory=list)
+    properties: Properties = field(default_factory=lambda: Properties((), {}))
     _batches: list[pa.RecordBatch] = field(default_factory=list)
 
     def add(self, parsed: Parsed) -> None:
@@ -44,45 +118,20 @@ class ItemTable:
         have been kept."""
         items = pa.Table.from_batches(self._batches)
         self._batches = []
-        item_of, first = _collapse(items["digest"])
-        names = _names(items["name"], item_of, len(first))
+        item_of, first = collapse(items["digest"])
+        names = names_of(items["name"], item_of, len(first))
         kept = items.take(pa.array(first))
         described = describe(kept)
-        none = pa.nulls(len(kept), pa.string())
-        identity = [kept[name] if name in kept.column_names else none for name in _IDENTITY]
-        properties = self._properties(kept)
-        called = titles(properties)
-        fields = [pa.field(called[name], values.type) for name, values in properties.items()]
-        table = pa.table([*identity, names, *properties.values()], pa.schema([*ITEM_SCHEMA, *fields]))
-        return described, map(_rebased, table.to_batches(max_chunksize=_BATCH))
-
-    def _properties(self, kept: pa.Table) -> dict[str, pa.ChunkedArray | pa.Array]:
-        """A column each, by name. One is numeric if every value is; the text of a number is kept if need be."""
-        columns: dict[str, pa.ChunkedArray | pa.Array] = {name: kept[name].cast(pa.float64()) for name in self.computed}
-        self.property_types = dict.fromkeys(self.computed, "number")
-        for name, texts in _source_columns(kept["properties"]):
-            given = name
-            while given in columns:
-                given = f"source.{given}"
-            numbers = _numbers(texts)
-            self.property_types[given] = "text" if numbers is None else "number"
-            if numbers is None:
-                columns[given] = texts
-            elif numbers.cast(pa.string()).equals(texts):
-                columns[given] = numbers
-            else:
-                columns[given] = pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())
-                self.written.append(given)
-        self.property_types = dict(sorted(self.property_types.items()))
-        return {name: columns[name] for name in self.property_types}
+        self.properties = Properties.of(self.computed, kept)
+        return described, map(rebased, self.properties.table(kept, names).to_batches(max_chunksize=_BATCH))
 
 
-def _rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
+def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Offsets of texts count from this batch's first."""
     return batch.take(pa.array(np.arange(batch.num_rows)))
 
 
-def _collapse(digests: pa.ChunkedArray) -> tuple[Int64, Int64]:
+def collapse(digests: pa.ChunkedArray) -> tuple[Int64, Int64]:
     """item id of each record, and the first record of each item; ids follow first appearance."""
     halves = fixed_width(digests, "<u8").reshape(-1, 2)
     order = np.lexsort((halves[:, 1], halves[:, 0]))  # stable: the first of a group is its first appearance
@@ -97,7 +146,7 @@ def _collapse(digests: pa.ChunkedArray) -> tuple[Int64, Int64]:
     return item_of, first[appearance]
 
 
-def _names(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray:
+def names_of(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray:
     """Per item its distinct names in order of appearance."""
     encoded = names.combine_chunks().dictionary_encode()
     named = np.flatnonzero(np.asarray(encoded.is_valid()))
@@ -125,10 +174,24 @@ def _source_columns(properties: pa.ChunkedArray) -> Iterator[tuple[str, pa.Array
         yield key, pairs.items.take(pa.array(picked, mask=picked < 0))
 
 
+def _written(texts: pa.Array) -> Written:
+    numbers = _numbers(texts)
+    return Written(numbers is not None, numbers is not None and numbers.cast(pa.string()).equals(texts))
+
+
+def _column(texts: pa.Array, written: Written) -> pa.Array:
+    if not written.numeric:
+        return texts
+    numbers = _numbers(texts)
+    if written.shortest:
+        return numbers
+    return pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())
+
+
 def _numbers(texts: pa.Array) -> pa.Array | None:
     """The values as doubles, if each is a finite number."""
     bare = pc.utf8_trim_whitespace(texts)
-    if not pc.all(pc.match_substring_regex(bare, _NUMBER)).as_py():
+    if not pc.all(pc.match_substring_regex(bare, _NUMBER), min_count=0).as_py():
         return None
     numbers = pc.utf8_ltrim(bare, "+").cast(pa.float64())
-    return numbers if pc.all(pc.is_finite(numbers)).as_py() else None
+    return numbers if pc.all(pc.is_finite(numbers), min_count=0).as_py() else None

@@ -74,7 +74,7 @@ def ingest(
             kind=kind.name,
             structure=kind.structure,
             recipe=recipe.model_dump(mode="json"),
-            versions={**kind.versions(recipe), **_versions()},
+            versions={**kind.versions(recipe), **library_versions()},
             libraries=sorted(kind.versions(recipe)),
             inputs=[read for source in sources for read in source.inputs()],
             counts=Counts(
@@ -85,8 +85,8 @@ def ingest(
             ),
             edges=tally.edges,
             dropped=int(dropped.sum(dtype=np.int64)) // 2,
-            properties=dict(table.property_types),
-            written=table.written,
+            properties=table.properties.types,
+            written=table.properties.written,
             links=None if descriptors.links is None else links_digest(descriptors.links),
             histograms=tally.histograms(),
             times=clock.times,
@@ -118,5 +118,6 @@ def _collect(
     return collected
 
 
-def _versions() -> dict[str, str]:
+def library_versions() -> dict[str, str]:
+    """Of what computes, whatever the kind of items."""
     return {name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}

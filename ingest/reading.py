@@ -1,8 +1,10 @@
 """Files to an item table: they are opened, their records parsed by worker processes, too many rejections refused."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -61,7 +63,13 @@ def parsed(
             reached = sum(source.bytes_read for source in sources)
             advance(reached - done)
             done = reached
-    _require_items(table, rejected, options)
+    require_items(
+        table.read,
+        table.rejected,
+        lambda: rejected[0].slice(0, 1).to_pylist()[0],
+        options,
+        partial(_saved, rejected, options.rejections_file) if options.rejections_file is not None else None,
+    )
     return table
 
 
@@ -71,19 +79,27 @@ def _chunks(sources: list[Source]) -> Iterator[Chunk]:
             yield Chunk(source.name, source.writing, records)
 
 
-def _require_items(table: ItemTable, rejected: list[pa.RecordBatch], options: IngestOptions) -> None:
-    share = table.rejected / table.read if table.read else 0.0
-    if table.read > table.rejected and share <= options.max_rejected:
+def require_items(
+    read: int,
+    rejected: int,
+    first: Callable[[], dict[str, Any]],
+    options: IngestOptions,
+    saved: Callable[[], str] | None = None,
+) -> None:
+    """Raises `InvalidInput` unless records were kept, and no more rejected than allowed. `first` gives the first
+    rejection; `saved` keeps all of them, and says where."""
+    share = rejected / read if read else 0.0
+    if read > rejected and share <= options.max_rejected:
         return
-    if not table.read:
+    if not read:
         raise InvalidInput("the input holds no record", expected="at least one")
     hint = "see what is wrong with them, or allow more with --max-rejected"
-    if options.rejections_file is not None:
-        hint = f"{_saved(rejected, options.rejections_file)}; mend them, or allow more with --max-rejected"
-    first = rejected[0].slice(0, 1).to_pylist()[0]
+    if saved is not None:
+        hint = f"{saved()}; mend them, or allow more with --max-rejected"
+    row = first()
     raise InvalidInput(
-        f"{table.rejected} of {table.read} records ({share:.1%}) were rejected; nothing was published",
-        given=f"first: {first['source']}:{first['line']}: {first['reason'][:300]}",
+        f"{rejected} of {read} records ({share:.1%}) were rejected; nothing was published",
+        given=f"first: {row['source']}:{row['line']}: {row['reason'][:300]}",
         expected=f"one that is kept, and at most {options.max_rejected:.1%} rejected",
         hint=hint,
     )

@@ -90,6 +90,34 @@ class JoinPlan:
         return Pairs(np.minimum(a, b), np.maximum(a, b), similarity)
 
 
+@dataclass(frozen=True)
+class Block:
+    """Some items that follow each other by popcount: words (n, W) uint64 and their planes."""
+
+    words: UInt64
+    planes: BitPlanes
+
+
+def similar_between(a: Block, b: Block, threshold: float) -> Iterator[Pairs]:
+    """Every similar pair of an item of block a and one of b, which is the same block or a later one; by their places."""
+    if a is b:
+        yield from JoinPlan(a.words, threshold, a.planes).pairs()
+        return
+    popcounts, others = a.planes.popcounts, b.planes.popcounts
+    least = minimum_common(threshold, 2 * int(others.max(initial=0)))
+    for start in range(0, len(a.words), _ROWS):
+        stop = min(start + _ROWS, len(a.words))
+        lists = BitLists.of(a.planes, a.words, start, stop)
+        largest = popcounts[stop - 1]
+        for first in range(0, -(-len(others) // TILE), _TILES):
+            if least[largest + others[first * TILE]] > largest:
+                break
+            last = min(first + _TILES, -(-len(others) // TILE))
+            rows, right, shared = similar_in_tiles(lists, b.planes, least, start - stop, first, last)
+            left = rows + np.int32(start)
+            yield Pairs(left, right, shared / (popcounts[left] + others[right] - shared))
+
+
 def similar_pairs(
     words: UInt64, threshold: float, threads: int, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[Pairs]:

@@ -36,11 +36,13 @@ class BitPlanes(NamedTuple):
     lacking: UInt64
 
     @classmethod
-    def of(cls, words: UInt64) -> "BitPlanes":
-        """words (N, W) uint64, at most 65,472 bits. Takes as much memory again."""
+    def of(cls, words: UInt64, rank: UInt16 | None = None) -> "BitPlanes":
+        """words (N, W) uint64, at most 65,472 bits. Takes as much memory again. `rank`: of the bits, by default by how
+        often these words have them; what is compared must have one in common."""
         popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
         order = np.argsort(popcounts, kind="stable").astype(np.int32)
-        rank = _rarest_first(words)
+        if rank is None:
+            rank = rarest_first(frequency(words[:: max(1, len(words) // _SAMPLE)]))
         lacking = _aligned(-(-len(words) // TILE), lanes.WORDS * (len(rank) + 1))
         lacking[:, : lanes.WORDS * len(rank)] = ~np.uint64(0)
         lacking[:, lanes.WORDS * len(rank) :] = 0
@@ -99,10 +101,8 @@ def _permutes(array: Int32 | UInt16) -> bool:
     return np.array_equal(np.sort(array), np.arange(len(array)))
 
 
-def _rarest_first(words: UInt64) -> UInt16:
-    """(B,) the place of each bit when bits are sorted by how many of a sample of the fingerprints have them."""
-    sample = words[:: max(1, len(words) // _SAMPLE)]
-    frequency = _frequency(sample)
+def rarest_first(frequency: Int64) -> UInt16:
+    """(B,) the place of each bit when bits are sorted by how many fingerprints have them."""
     rank = np.empty(len(frequency), np.uint16)
     rank[np.argsort(frequency, kind="stable")] = np.arange(len(frequency))
     return rank
@@ -116,7 +116,8 @@ def _aligned(rows: int, words: int) -> UInt64:
 
 
 @kernel
-def _frequency(words: UInt64) -> Int64:
+def frequency(words: UInt64) -> Int64:
+    """(B,) how many fingerprints have each bit."""
     counts = np.zeros(64 * words.shape[1], np.int64)
     for row in range(len(words)):
         for word in range(words.shape[1]):

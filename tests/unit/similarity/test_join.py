@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rdkit import Chem, DataStructs
 
-from graphkin.similarity.join import JoinPlan, Pairs, similar_pairs
+from graphkin.similarity.join import Block, JoinPlan, Pairs, similar_between, similar_pairs
 from graphkin.similarity.planes import BitLists, BitPlanes
 from graphkin.similarity.popcount import minimum_common
 from graphkin.similarity.tiles import similar_in_tiles
@@ -211,3 +211,23 @@ def test_every_row_is_reported_done_once(rows: int) -> None:
     for _ in similar_pairs(words, 1.0, 2, done.append):
         pass
     assert sum(done) == rows
+
+
+@pytest.mark.parametrize("size", [1, 37, 512, 10_000])
+def test_pairs_of_blocks_are_those_of_all(words: np.ndarray, exact: np.ndarray, size: int) -> None:
+    """Blocks of so many, which have the ranks of their bits in common."""
+    threshold = 0.4
+    chosen = np.argsort(np.bitwise_count(words).sum(axis=1), kind="stable")[:: 8 if size == 1 else 1]
+    ordered, rank = words[chosen], BitPlanes.of(words).rank
+    parts = [ordered[start : start + size] for start in range(0, len(ordered), size)]
+    blocks = [Block(part, BitPlanes.of(part, rank)) for part in parts]
+    found = set()
+    for a, first in enumerate(blocks):
+        for b, second in enumerate(blocks[a:], a):
+            for pairs in similar_between(first, second, threshold):
+                left, right = chosen[size * a + pairs.left], chosen[size * b + pairs.right]
+                assert np.array_equal(pairs.similarity, exact[left, right])
+                found |= set(zip(np.minimum(left, right).tolist(), np.maximum(left, right).tolist(), strict=True))
+    similar = np.triu(exact[np.ix_(np.sort(chosen), np.sort(chosen))] >= threshold, 1)
+    expected = {(int(np.sort(chosen)[a]), int(np.sort(chosen)[b])) for a, b in np.argwhere(similar)}
+    assert found == expected
