@@ -11,14 +11,20 @@ import click
 from graphkin import options
 
 if TYPE_CHECKING:
+    from graphkin.ingest.options import IngestOptions
+    from graphkin.ingest.progress import Progress
     from graphkin.ingest.readers import ReadOptions
+    from graphkin.protocol.manifest import Manifest
     from graphkin.similarity.recipe import Recipe
 
 
 _preset = click.option(
     "--preset", type=click.Choice(["default", "paper", "rc"]), default="default", help="Recipe to start from."
 )
-_RUNNING = ("files", "store_location", "collection", "workers", "max_rejected", "rejections_file", "as_json")
+_RUNNING = (
+    *("files", "store_location", "collection", "workers", "max_rejected", "rejections_file", "as_json"),
+    *("engine", "master", "lake"),
+)
 
 
 def _running(command: Callable[..., None]) -> Callable[..., None]:
@@ -36,7 +42,25 @@ def _running(command: Callable[..., None]) -> Callable[..., None]:
         "--max-rejected", type=click.FloatRange(0, 1), default=0.1, help="Share of rejected records that fails the run."
     )
     @options.collection
-    @options.store
+    @click.option("--lake", metavar="URL", help="Folder or URL to write a lake into, new or empty.")
+    @click.option(
+        "--master",
+        metavar="URL",
+        help="Where Spark runs: local[N], spark://HOST:PORT, ...  [default: as spark-submit says]",
+    )
+    @click.option(
+        "--engine",
+        type=click.Choice(["local", "spark"]),
+        default="local",
+        help="What does the work: this machine, or Spark, which writes a lake.",
+    )
+    @click.option(
+        "--store",
+        "store_location",
+        metavar="STORE",
+        help="Folder of the store, neo4j://HOST or bolt://HOST of a Neo4j server, or the URL of a lake; with --lake, "
+        "where the lake is loaded then.",
+    )
     @click.argument("files", nargs=-1, required=True, metavar="FILE...")
     @wraps(command)
     def gathered(**given: Any) -> None:
@@ -250,7 +274,10 @@ def _ingest(
     *,
     labels: tuple[str, ...] = (),
     files: tuple[str, ...],
-    store_location: str,
+    store_location: str | None,
+    lake: str | None,
+    engine: str,
+    master: str | None,
     collection: str,
     workers: int | None,
     max_rejected: float,
@@ -258,9 +285,7 @@ def _ingest(
     as_json: bool,
 ) -> None:
     from graphkin.ingest.pipeline import IngestOptions
-    from graphkin.ingest.pipeline import ingest as run
     from graphkin.progress import terminal_progress
-    from graphkin.store import open_store
 
     options_ = IngestOptions(
         read=read,
@@ -270,8 +295,17 @@ def _ingest(
         rejections_file=rejections_file or Path(f"{collection}.rejections.csv"),
         **({"workers": workers} if workers else {}),
     )
-    with open_store(store_location, create=True) as store:
-        manifest = run(store, collection, files, recipe, options_, terminal_progress())
+    progress = terminal_progress()
+    if engine == "spark":
+        if lake is None:
+            raise click.UsageError("--engine spark writes a lake: give --lake.")
+        manifest = _by_spark(master, lake, collection, files, recipe, options_, progress)
+    elif (target := lake or store_location) is None:
+        raise click.UsageError("Missing option '--store', or '--lake'.")
+    else:
+        manifest = _here(target, lake is not None, collection, files, recipe, options_, progress)
+    if lake is not None and store_location is not None:
+        manifest = _loaded(lake, store_location, collection, progress)
     if as_json:
         click.echo(manifest.model_dump_json(exclude={"fragments"}))
         return
@@ -284,6 +318,50 @@ def _ingest(
         f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}{capped}\n"
         f"  seconds: {json.dumps(manifest.times)}"
     )
+
+
+def _here(
+    target: str,
+    is_lake: bool,
+    collection: str,
+    files: tuple[str, ...],
+    recipe: "Recipe",
+    options_: "IngestOptions",
+    progress: "Progress",
+) -> "Manifest":
+    from graphkin.ingest.pipeline import ingest as run
+    from graphkin.store import open_lake, open_store
+
+    with (open_lake if is_lake else open_store)(target, create=True) as store:
+        return run(store, collection, files, recipe, options_, progress)
+
+
+def _by_spark(
+    master: str | None,
+    lake: str,
+    collection: str,
+    files: tuple[str, ...],
+    recipe: "Recipe",
+    options_: "IngestOptions",
+    progress: "Progress",
+) -> "Manifest":
+    from graphkin.ingest.spark.pipeline import ingest as run
+    from graphkin.ingest.spark.session import session
+
+    with session(master) as context:
+        return run(context, lake, collection, files, recipe, options_, progress)
+
+
+def _loaded(lake: str, store_location: str, collection: str, progress: "Progress") -> "Manifest":
+    from graphkin.store import open_lake, open_store
+    from graphkin.store.transfer import copy_generation
+
+    with (
+        open_lake(lake) as source,
+        source.open(collection) as opened,
+        open_store(store_location, create=True) as target,
+    ):
+        return copy_generation(opened, target, progress.stage)
 
 
 def resolve_recipe(preset: str, given: dict[str, Any]) -> Any:
