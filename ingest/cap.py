@@ -90,8 +90,8 @@ class Cap:
         return kept, self._degrees - stayed
 
     def kept(self) -> tuple[Kept, Int32]:
-        """What each item keeps, and (N,) how many pairs it had. Of what several caps over some of the pairs each keep, the
-        `top_k` best are what one over all of them does."""
+        """What each item keeps, and (N,) how many pairs it had. Of what several caps keep, each of some of the pairs,
+        the `top_k` best are what one of all of them keeps."""
         self._sift()
         pairs = self._held[0]
         mixed = _all_mixed(self._tie[pairs.left], self._tie[pairs.right])

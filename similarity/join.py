@@ -99,7 +99,7 @@ class Block:
 
 
 def similar_between(a: Block, b: Block, threshold: float) -> Iterator[Pairs]:
-    """Every similar pair of an item of block a and one of b, which is the same block or a later one; by their places."""
+    """Every similar pair of an item of block a and one of b, the same block or a later one, by their places in them."""
     if a is b:
         yield from JoinPlan(a.words, threshold, a.planes).pairs()
         return

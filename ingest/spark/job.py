@@ -30,8 +30,9 @@ class Sizes:
     """How work is cut, none of it deciding the edges; what a task holds is so many of these at once.
 
     records: to a part that is parsed, at least; group: records among which one task looks for equal items; rows: items
-    to a part of the lake, a multiple of 4,096; owners: to a shard of the graph; block: fingerprints that are compared with those of
-    another block; columns: blocks that a task compares with one; room: pairs that its cap holds beside what it keeps.
+    to a part of the lake, a multiple of 4,096; owners: to a shard of the graph; block: fingerprints that are compared
+    with those of another block; columns: blocks that a task compares with one; room: pairs that its cap holds beside
+    what it keeps.
     """
 
     records: int = 16_384

@@ -1,14 +1,17 @@
 """What Spark makes of files is what one machine makes of them, byte for byte, however the work is cut."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 
+import graphkin
 from graphkin.ingest.pipeline import IngestOptions
 from graphkin.ingest.pipeline import ingest as by_one_machine
 from graphkin.ingest.spark.job import Sizes
@@ -23,6 +26,7 @@ from graphkin.store.files import sha256_at
 from graphkin.store.transfer import copy_generation
 
 SMALL = Sizes(records=600, group=1000, owners=500, block=400, columns=2, room=1000)
+COMMAND = Path(graphkin.__path__[0]) / "__main__.py"
 OPTIONS = IngestOptions(workers=1, max_rejected=0.2)
 
 
@@ -96,6 +100,20 @@ def test_by_the_command(graphkin: Callable[..., Any], mixed: list[str], tmp_path
     outcome = graphkin("ingest", "molecules", *mixed, "--store", tmp_path / "one", *told)
     assert json.loads(done.stdout)["generation"] == json.loads(outcome.out)["generation"]
     assert _files(tmp_path / "store" / "collections") == _files(tmp_path / "one" / "collections")
+
+
+@pytest.mark.long
+def test_by_spark_submit(graphkin: Callable[..., Any], mixed: list[str], tmp_path: Path) -> None:
+    """With the same arguments, but for the master, which it is told itself."""
+    spark_submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+    submit = [spark_submit, "--master", "local[2]", str(COMMAND)]
+    told = ("--collection", "c", "--max-rejected", "0.2", "--json")
+    command = [*submit, "ingest", "molecules", *mixed, "--engine", "spark", "--lake", str(tmp_path / "lake"), *told]
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    outcome = graphkin("ingest", "molecules", *mixed, "--store", tmp_path / "one", *told)
+    assert json.loads(done.stdout)["generation"] == json.loads(outcome.out)["generation"]
 
 
 def test_what_the_command_cannot_do_is_told(graphkin: Callable[..., Any], mixed: list[str], tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rdkit import Chem
 from rdkit.Chem import Descriptors
 
-from graphkin.ingest.items import ItemTable
+from graphkin.ingest.items import ItemTable, Properties
 from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.similarity.molecules.kind import MoleculeKind
@@ -269,3 +269,29 @@ def test_any_records_in_any_chunks(
         assert _own(row).keys() == given.keys()
         for key, value in _own(row).items():
             assert value == (given[key] if table.properties.types[key] == "text" else float(given[key]))
+
+
+VALUES = st.sampled_from([None, "1", "2.50", "-3e2", "x", "", "007"])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.fixed_dictionaries({"a": VALUES, "b": VALUES, "rings": VALUES}), min_size=1, max_size=6), st.data())
+def test_parts_together_have_the_properties_of_the_whole(
+    parser: ChunkParser, chunk: Callable[..., Chunk], rows: list[dict[str, str | None]], data: st.DataObject
+) -> None:
+    """And each part's table is a part of the whole one, also where none of its own items has a property."""
+    given = [{name: value for name, value in row.items() if value is not None} for row in rows]
+    items = pa.Table.from_batches(
+        [parser.parse(chunk(["C" * n for n in range(1, len(rows) + 1)], properties=given)).items]
+    )
+    computed = ("molwt", "rings", "heavy_atoms")
+    whole = Properties.of(computed, items)
+    cut = data.draw(st.integers(0, len(rows)))
+    parts = [items.slice(0, cut), items.slice(cut)]
+    together = Properties.of(computed, parts[0]) & Properties.of(computed, parts[1])
+    assert (together.types, together.written, together.given) == (whole.types, whole.written, whole.given)
+
+    def table(part: pa.Table) -> pa.Table:
+        return together.table(part, pa.array([[]] * len(part), pa.list_(pa.string())))
+
+    assert pa.concat_tables([table(part) for part in parts]).equals(table(items))
