@@ -52,10 +52,11 @@ class Sizes:
 @dataclass(frozen=True)
 class Job:
     """It travels with every task. `key` stands for all that decides what tasks write; pieces of another job are not
-    found under it."""
+    found under it. `folder` is the one that names of files are relative to."""
 
     url: str
     key: str
+    folder: str
     files: tuple[str, ...]
     recipe: Recipe
     options: IngestOptions

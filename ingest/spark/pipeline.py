@@ -58,7 +58,8 @@ def ingest(
     versions = {**kind.versions(recipe), **library_versions()}
     cut = [repr(options.read), repr(options.max_size), asdict(sizes)]
     key = key_of(recipe.model_dump(mode="json"), versions, [_seen(file) for file in files], *cut)
-    job = Job(url, key, tuple(files), recipe, options, sizes)
+    absolute = url if "://" in url else str(Path(url).absolute())
+    job = Job(absolute, key, str(Path.cwd()), tuple(files), recipe, options, sizes)
     _prepare(job)
     engine = Engine(context, job, clock)
 

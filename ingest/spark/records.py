@@ -1,7 +1,8 @@
 """Files to described items: each file is cut into parts by one task, each part parsed by another."""
 
-from contextlib import closing
+from contextlib import ExitStack, chdir, closing
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,14 @@ _FILE = 100_000  # parts of a file, at most
 
 def read(job: Job, file: int) -> dict[str, Any]:
     """Cut a file into parts: what is read, and how large each part is."""
-    (source,) = opened([job.files[file]], job.kind, job.recipe, job.options)
     parts = count(file * _FILE)
     held: list[pa.RecordBatch] = []
     rows, sizes = 0, []
-    with closing(source):
+    with ExitStack() as stack:
+        if not Path(job.files[file]).is_absolute():
+            stack.enter_context(chdir(job.folder))  # an executor has a folder of its own
+        (source,) = opened([job.files[file]], job.kind, job.recipe, job.options)
+        stack.enter_context(closing(source))
         for batch in source:
             held.append(batch)
             rows += batch.num_rows

@@ -20,7 +20,7 @@ from graphkin.store.files import sha256_at
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
-SIZES = {"records": 200, "group": 500, "rows": 4096, "owners": 100, "block": 64, "columns": 2, "room": 1000}
+SIZES = {"records": 200, "group": 500, "rows": 4096, "owners": 100, "block": 128, "columns": 2, "room": 1000}
 RECIPE = {"threshold": 0.3, "top_k": 4}
 
 
@@ -45,8 +45,7 @@ def master(require_tools: Callable[..., None], tmp_path_factory: pytest.TempPath
     with ExitStack() as stack:
         log = stack.enter_context((folder / "log.txt").open("wb"))
         for command in commands:
-            process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
-            stack.callback(process.wait)
+            process = stack.enter_context(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
             stack.callback(process.kill)
         yield url
 
@@ -66,7 +65,7 @@ def start(master: str, mixed: list[str]) -> Iterator[Start]:
             process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
             )
-            stack.callback(process.wait)
+            stack.enter_context(process)
             stack.callback(process.kill)
             return process
 
