@@ -109,7 +109,7 @@ def _finished(lake: Path, stage: str) -> list[Path]:
 
 def _reached(lake: Path, stage: str, process: "subprocess.Popen[str]") -> None:
     """Wait until some tasks of the stage are done, and fail if the process ends before."""
-    until = time.monotonic() + 300
+    until = time.monotonic() + 600
     while len(_finished(lake, stage)) < 2:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < until
