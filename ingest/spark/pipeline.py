@@ -24,6 +24,7 @@ from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.planes import rarest_first
 from graphkin.similarity.recipe import Recipe
+from graphkin.store.base import require_collection_name
 from graphkin.store.lake.draft import publish, require_new
 from graphkin.store.lake.layout import Group, Part
 
@@ -55,6 +56,7 @@ def ingest(
             expected="molecules or graphs",
             hint="--engine local does",
         )
+    require_collection_name(collection)
     versions = {**kind.versions(recipe), **library_versions()}
     cut = [repr(options.read), repr(options.max_size), asdict(sizes)]
     key = key_of(recipe.model_dump(mode="json"), versions, [_seen(file) for file in files], *cut)

@@ -127,6 +127,23 @@ def test_too_many_rejections_publish_nothing(context: Any, mixed: list[str], tmp
     assert not (tmp_path / "lake" / "manifest.json").exists()
 
 
+def test_what_is_wrong_with_a_file_is_told_as_one_machine_tells_it(
+    context: Any, mixed: list[str], tmp_path: Path
+) -> None:
+    cut = tmp_path / "cut.csv.gz"
+    cut.write_bytes(Path(mixed[1]).read_bytes()[:-100])
+    (tmp_path / "other.csv").write_text("structure\nC\n")
+    for file in (cut, tmp_path / "other.csv", tmp_path / "nowhere.smi"):
+        with pytest.raises(InvalidInput) as here, open_store(tmp_path / "one", create=True) as store:
+            by_one_machine(store, "c", [str(file)], resolve(), OPTIONS)
+        with pytest.raises(InvalidInput) as there:
+            ingest(context, str(tmp_path / "lake"), "c", [str(file)], resolve(), OPTIONS)
+        told = [str(each.value) for each in (here, there)]
+        assert told[0] == told[1]
+    with pytest.raises(InvalidInput, match="not a collection name"):
+        ingest(context, str(tmp_path / "lake"), "No Name", mixed, resolve(), OPTIONS)
+
+
 def test_pieces_of_another_job_are_not_mixed_in(context: Any, mixed: list[str], tmp_path: Path) -> None:
     """One that ended when too many records were rejected has left some; the next finds none of its own."""
     url = str(tmp_path / "lake")
