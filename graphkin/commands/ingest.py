@@ -16,6 +16,13 @@ _preset = click.option(
     "--preset", type=click.Choice(["default", "paper", "rc"]), default="default", help="Recipe to start from."
 )
 
+_names = click.option(
+    "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
+)
+_name_column = click.option(
+    "--name-column", metavar="COLUMN", help="Column with the name.  [default: id, in any case, if there is one]"
+)
+
 
 @click.group()
 def ingest() -> None:
@@ -225,9 +232,7 @@ def nodes(
 @click.option("--threshold", type=float, help="Smallest Tanimoto similarity, inclusive.  [default: 0.4]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
 @options.running
-@click.option(
-    "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
-)
+@_names
 @click.option(
     "--format",
     "format",
@@ -237,9 +242,7 @@ def nodes(
 @click.option(
     "--fingerprint-column", metavar="COLUMN", help="Column with the bits.  [default: fingerprint, in any case]"
 )
-@click.option(
-    "--name-column", metavar="COLUMN", help="Column with the name.  [default: id, in any case, if there is one]"
-)
+@_name_column
 def fingerprints(
     bits: int | None,
     names_files: tuple[str, ...],
@@ -273,9 +276,7 @@ def fingerprints(
 @click.option("--threshold", type=float, help="Smallest cosine, inclusive.  [default: 0.8]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
 @options.running
-@click.option(
-    "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
-)
+@_names
 @click.option(
     "--format",
     "format",
@@ -283,9 +284,7 @@ def fingerprints(
     help='Format of the input; needed for standard input ("-").  [default: by file name]',
 )
 @click.option("--vector-column", metavar="COLUMN", help="Column with the vectors.  [default: vector, in any case]")
-@click.option(
-    "--name-column", metavar="COLUMN", help="Column with the name.  [default: id, in any case, if there is one]"
-)
+@_name_column
 def vectors(
     dimension: int | None,
     names_files: tuple[str, ...],
