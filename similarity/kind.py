@@ -16,6 +16,7 @@ from graphkin.similarity.hits import Hits
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import AnyRecipe
 from graphkin.store.base import Generation
+from graphkin.store.identity import content_digest
 from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64, Links, UInt64
 
 Advance: TypeAlias = Callable[[int], object]
@@ -136,9 +137,10 @@ class Kind(ABC, Generic[AnyRecipe]):
     def descriptors_of(self, generation: Generation, recipe: AnyRecipe, digests: bytes) -> Descriptors:
         """Of the items of a published generation, which have these `digests`."""
 
-    @abstractmethod
     def digests(self, generation: Generation, recipe: AnyRecipe) -> bytes:
-        """Of the items of a published generation, one after the other, as their describer gave them."""
+        """Of the items of a published generation, one after the other, as their describer gave them: by default of what
+        each item is."""
+        return b"".join(content_digest(text, recipe.tie_seed) for text in generation.structures())
 
     @abstractmethod
     def specimen(self, recipe: AnyRecipe) -> Descriptors:

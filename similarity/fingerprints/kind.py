@@ -14,7 +14,7 @@ from graphkin.similarity.kind import Kind, Query
 from graphkin.similarity.packed import MAX_BITS, read_fingerprint, words_of
 from graphkin.similarity.tanimoto import TanimotoSearch
 from graphkin.store.base import Generation
-from graphkin.store.identity import content_digest, tie_of
+from graphkin.store.identity import tie_of
 from graphkin.store.records import Edges, FingerprintType, Float64
 
 
@@ -41,9 +41,6 @@ class FingerprintKind(Kind[BitsRecipe]):
     def descriptors(self, items: pa.Table, recipe: BitsRecipe) -> BitsDescriptors:
         bits = fixed_width(items["fingerprint"], "<u8").reshape(len(items), -1)
         return BitsDescriptors(recipe, bits, tie_of(fixed_width(items["digest"], "<u8")))
-
-    def digests(self, generation: Generation, recipe: BitsRecipe) -> bytes:
-        return b"".join(content_digest(text, recipe.tie_seed) for text in generation.structures())
 
     def descriptors_of(self, generation: Generation, recipe: BitsRecipe, digests: bytes) -> BitsDescriptors:
         return BitsDescriptors(recipe, generation.fingerprints().words, tie_of(digests))

@@ -16,7 +16,7 @@ from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.recomputed import recomputed_fingerprints, recomputed_similarities
 from graphkin.similarity.molecules.search import MoleculeSearch
 from graphkin.store.base import Generation
-from graphkin.store.identity import content_digest, tie_of
+from graphkin.store.identity import tie_of
 from graphkin.store.records import Edges, FingerprintType, Float64
 
 
@@ -42,9 +42,6 @@ class MoleculeKind(Kind[MoleculeRecipe]):
             heavy_atoms=np.asarray(items["heavy_atoms"]),
             tie=tie_of(fixed_width(items["digest"], "<u8")),
         )
-
-    def digests(self, generation: Generation, recipe: MoleculeRecipe) -> bytes:
-        return b"".join(content_digest(smiles, recipe.tie_seed) for smiles in generation.structures())
 
     def descriptors_of(self, generation: Generation, recipe: MoleculeRecipe, digests: bytes) -> MoleculeDescriptors:
         return MoleculeDescriptors(

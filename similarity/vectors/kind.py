@@ -17,7 +17,7 @@ from graphkin.similarity.vectors.recomputed import recomputed_similarities, stor
 from graphkin.similarity.vectors.search import VectorSearch, vectors_of
 from graphkin.similarity.vectors.written import read_vector, written
 from graphkin.store.base import Generation
-from graphkin.store.identity import content_digest, tie_of
+from graphkin.store.identity import tie_of
 from graphkin.store.records import Edges, Float64
 
 _SHOWN = 200
@@ -38,9 +38,6 @@ class VectorKind(Kind[VectorRecipe]):
     def descriptors(self, items: pa.Table, recipe: VectorRecipe) -> VectorDescriptors:
         vectors = fixed_width(items["vector"], "<f4").reshape(len(items), -1)
         return VectorDescriptors(recipe, vectors, tie_of(fixed_width(items["digest"], "<u8")))
-
-    def digests(self, generation: Generation, recipe: VectorRecipe) -> bytes:
-        return b"".join(content_digest(text, recipe.tie_seed) for text in generation.structures())
 
     def descriptors_of(self, generation: Generation, recipe: VectorRecipe, digests: bytes) -> VectorDescriptors:
         return VectorDescriptors(recipe, vectors_of(generation, recipe).vectors, tie_of(digests))

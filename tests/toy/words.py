@@ -128,9 +128,6 @@ class Words(Kind[WordRecipe]):
         tie = tie_of(fixed_width(items["digest"], "<u8"))
         return WordDescriptors(items["structure"].to_pylist(), recipe, tie)
 
-    def digests(self, generation: Generation, recipe: WordRecipe) -> bytes:
-        return b"".join(content_digest(word, recipe.tie_seed) for word in generation.structures())
-
     def descriptors_of(self, generation: Generation, recipe: WordRecipe, digests: bytes) -> WordDescriptors:
         return WordDescriptors(list(generation.structures()), recipe, tie_of(digests))
 
