@@ -8,7 +8,7 @@ from functools import partial
 import pyarrow as pa
 
 from graphkin.ingest.collect import collector
-from graphkin.ingest.items import Older
+from graphkin.ingest.items import Older, Properties
 from graphkin.ingest.older import OlderLists
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
@@ -65,7 +65,7 @@ def append(
         workspace.prepare()
         with clock.stage("older items", base.size, kind.plural):
             digests = kind.digests(base, recipe)
-        table = parsed(kind, sources, recipe, options, draft, workspace, clock, _older(base, digests))
+        table = parsed(kind, sources, recipe, options, draft, workspace, clock, _older(base, kind, digests))
         with clock.stage("items"):
             newer, items = table.finish(partial(kind.descriptors, recipe=recipe))
             if not len(newer) and not table.added_names.num_rows:
@@ -122,11 +122,12 @@ def _listed(versions: dict[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items()) or "none"
 
 
-def _older(base: Generation, digests: bytes) -> Older:
+def _older(base: Generation, kind: Kind[Recipe], digests: bytes) -> Older:
     def names(ids: Int32) -> pa.ListArray:
         return base.take(ids, ["names"])["names"]
 
-    return Older(digests, base.manifest.properties, base.manifest.written, names, lambda: base.fingerprints().words)
+    properties = Properties.stored(kind.computed, base.manifest.properties, base.manifest.written)
+    return Older(digests, properties, names, lambda: base.fingerprints().words)
 
 
 def _dropped(base: Generation) -> Int32:

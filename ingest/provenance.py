@@ -5,18 +5,16 @@ from importlib.metadata import version
 
 import numpy as np
 
-from graphkin.ingest.items import ItemTable
+from graphkin.ingest.items import ItemTable, Properties
 from graphkin.ingest.progress import Clock
 from graphkin.ingest.readers import Source
 from graphkin.ingest.tally import Tally
-from graphkin.protocol.manifest import Counts, Provenance
+from graphkin.protocol.manifest import Counts, Histogram, Input, Provenance
 from graphkin.similarity.kind import Descriptors
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.identity import links_digest
-from graphkin.store.records import Int32
-
-_NOTHING = Counts(read=0, kept=0, duplicates=0, rejected=0)
+from graphkin.store.records import Int32, Links
 
 
 def provenance_of(
@@ -30,31 +28,58 @@ def provenance_of(
     base: Provenance | None = None,
 ) -> Provenance:
     """Of the items of these descriptors, which come from what was read and, before that, from what `base` says."""
+    before = counted(0, 0, 0) if base is None else base.counts
+    return provenance(
+        recipe,
+        inputs=[*([] if base is None else base.inputs), *(each for source in sources for each in source.inputs())],
+        counts=counted(before.read + table.read, before.rejected + table.rejected, len(descriptors)),
+        properties=table.properties,
+        links=descriptors.links,
+        edges=tally.edges,
+        dropped=int(dropped.sum(dtype=np.int64)) // 2,
+        histograms=tally.histograms(),
+        clock=clock,
+    )
+
+
+def counted(read: int, rejected: int, kept: int) -> Counts:
+    """What is neither kept nor rejected is a duplicate."""
+    return Counts(read=read, kept=kept, duplicates=read - rejected - kept, rejected=rejected)
+
+
+def provenance(
+    recipe: Recipe,
+    *,
+    inputs: Sequence[Input],
+    counts: Counts,
+    properties: Properties,
+    edges: int,
+    dropped: int,
+    histograms: dict[str, Histogram],
+    clock: Clock,
+    links: Links | None = None,
+) -> Provenance:
+    """Of a generation by this recipe, whoever builds it."""
     kind = kind_of_recipe(recipe)
-    before = _NOTHING if base is None else base.counts
-    read, rejected = before.read + table.read, before.rejected + table.rejected
     return Provenance(
         kind=kind.name,
         structure=kind.structure,
         recipe=recipe.model_dump(mode="json"),
-        versions={**kind.versions(recipe), **_versions()},
+        versions=versions(recipe),
         libraries=sorted(kind.versions(recipe)),
-        inputs=[*([] if base is None else base.inputs), *(each for source in sources for each in source.inputs())],
-        counts=Counts(
-            read=read,
-            kept=len(descriptors),
-            duplicates=read - rejected - len(descriptors),
-            rejected=rejected,
-        ),
-        edges=tally.edges,
-        dropped=int(dropped.sum(dtype=np.int64)) // 2,
-        properties=dict(table.property_types),
-        written=table.written,
-        links=None if descriptors.links is None else links_digest(descriptors.links),
-        histograms=tally.histograms(),
+        inputs=inputs,
+        counts=counts,
+        edges=edges,
+        dropped=dropped,
+        properties=properties.types,
+        written=properties.written,
+        links=None if links is None else links_digest(links),
+        histograms=histograms,
         times=clock.times,
     )
 
 
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}
+def versions(recipe: Recipe) -> dict[str, str]:
+    """Of all that takes part in an ingest by this recipe."""
+    ours = {name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}
+    return {**kind_of_recipe(recipe).versions(recipe), **ours}
