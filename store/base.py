@@ -163,12 +163,7 @@ class Store(ABC):
 
     def _require_writable(self, collection: str, kind: Kind) -> None:
         """For adapters, before a draft: raises `InvalidInput` for what is no collection name, and `Conflict`."""
-        if not _COLLECTION_NAME.fullmatch(collection):
-            raise InvalidInput(
-                "not a collection name",
-                given=collection,
-                expected="1 to 63 of the characters a-z 0-9 . _ -, the first a letter or digit",
-            )
+        require_collection_name(collection)
         for found in self.collections():
             if found.name == collection and found.kind != kind:
                 raise Conflict(
@@ -550,6 +545,16 @@ def _require_snapshot(engine: Engine) -> None:
             given=f"sampler {engine}, for a store that is no Neo4j server",
             expected="a store at a neo4j:// or bolt:// URL",
             hint="use the snapshot sampler",
+        )
+
+
+def require_collection_name(name: str) -> None:
+    """Raises `InvalidInput` for what is none."""
+    if not _COLLECTION_NAME.fullmatch(name):
+        raise InvalidInput(
+            "not a collection name",
+            given=name,
+            expected="1 to 63 of the characters a-z 0-9 . _ -, the first a letter or digit",
         )
 
 
