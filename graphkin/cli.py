@@ -31,6 +31,7 @@ _COMMANDS = {
 _EXTRAS = {
     **dict.fromkeys(("httpx", "pydantic", "sklearn", "tenacity", "tomli_w", "torch", "torch_geometric"), "trainer"),
     **dict.fromkeys(("matplotlib", "scipy"), "report"),
+    **dict.fromkeys(("fsspec", "pyspark"), "spark"),
 }
 """Which extra brings a package."""
 
