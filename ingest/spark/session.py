@@ -6,9 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", FutureWarning)  # about pandas, which is not used
-    from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf, SparkContext
 
 from graphkin.protocol.errors import InvalidInput
 
@@ -33,7 +31,9 @@ def session(master: str | None) -> Iterator[SparkContext]:
     for name, value in _DEFAULTS.items():
         conf.setIfMissing(name, value)
     try:
-        context = SparkContext(conf=conf)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # about pandas, which is not used
+            context = SparkContext(conf=conf)
     except Exception as error:  # of Java, or of not finding it
         raise InvalidInput(
             f"Spark does not start: {str(error).splitlines()[0]}",

@@ -159,7 +159,7 @@ def test_other_kinds_with_names_in_files_of_their_own(
     recipe: Recipe
     if kind == "fingerprints":
         rows = random.integers(0, 256, (300, 8), np.uint8) & random.integers(0, 256, (300, 8), np.uint8)
-        recipe = resolve_bits(bits=64, threshold=0.4, top_k=5)
+        recipe = resolve_bits(bits=64, threshold=0.3, top_k=5)
     else:
         rows = random.normal(size=(300, 6)).astype(np.float32)
         recipe = resolve_vectors(dimension=6, threshold=0.7, top_k=5)
