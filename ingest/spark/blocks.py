@@ -55,10 +55,12 @@ def gather(parts: int, job: Job, number: int) -> dict[str, Any]:
 
 
 def plan(said: list[dict[str, Any]], threshold: float, columns: int) -> list[tuple[int, list[int]]]:
-    """(block, blocks to compare it with) of each task: all pairs that popcounts let reach the threshold."""
+    """(block, blocks before it, or it itself, to compare it with) of each task: all that popcounts let reach the
+    threshold. So the planes of one are made for all of them, and the rows are those with fewer bits, as is best."""
     least = minimum_common(threshold, 2 * max(each["most"] for each in said))
     tasks = []
-    for a, own in enumerate(said):
-        near = [b for b in range(a, len(said)) if a == b or least[own["most"] + said[b]["least"]] <= own["most"]]
-        tasks += [(a, near[start : start + columns]) for start in range(0, len(near), columns)]
+    for b, own in enumerate(said):
+        reach = (least[each["most"] + own["least"]] <= each["most"] for each in said[:b])
+        near = [*(a for a, reaches in enumerate(reach) if reaches), b]
+        tasks += [(b, near[start : start + columns]) for start in range(0, len(near), columns)]
     return tasks

@@ -14,9 +14,9 @@ from graphkin.store.records import Int32, UInt64
 
 
 def compare(tasks: list[tuple[int, list[int]]], shards: int, job: Job, task: int) -> dict[str, Any]:
-    """One block with some blocks, itself among them or not."""
+    """One block with some before it, and itself or not."""
     own, others = tasks[task]
-    numbers = list(dict.fromkeys([own, *others]))
+    numbers = list(dict.fromkeys([*others, own]))
     held = [job.read_arrays("block", number) for number in numbers]
     ids, tie = (np.concatenate([each[name] for each in held]) for name in ("ids", "tie"))
     ends = np.cumsum([len(each["ids"]) for each in held])
@@ -24,12 +24,15 @@ def compare(tasks: list[tuple[int, list[int]]], shards: int, job: Job, task: int
 
     def found() -> Iterator[Pairs]:
         words = job.read_arrays("words", own)["words"]
+        planes, threshold = BitPlanes.of(words), job.recipe.threshold
         for other in others:
-            columns = words if other == own else job.read_arrays("words", other)["words"]
-            told = words, job.recipe.threshold, BitPlanes.of(columns)
-            plan: JoinPlan | AcrossPlan = JoinPlan(*told) if other == own else AcrossPlan(*told)
+            plan: JoinPlan | AcrossPlan = (
+                JoinPlan(words, threshold, planes)
+                if other == own
+                else AcrossPlan(job.read_arrays("words", other)["words"], threshold, planes)
+            )
             for pairs in plan.pairs():
-                yield Pairs(pairs.left, pairs.right + starts[other], pairs.similarity)
+                yield Pairs(pairs.left + starts[other], pairs.right + starts[own], pairs.similarity)
 
     return _kept(found(), ids, tie, shards, job, task)
 
