@@ -88,6 +88,26 @@ def test_what_the_command_cannot_do_is_told(
     assert not list(tmp_path.iterdir())
 
 
+def test_without_the_extra_it_says_what_to_install(mixed: list[str], tmp_path: Path) -> None:
+    """With an import system that finds everything but pyspark."""
+    script = tmp_path / "without.py"
+    script.write_text("""import sys
+
+class Without:
+    def find_spec(self, name, *_):
+        if name == "pyspark":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Without())
+from graphkin.cli import run
+sys.exit(run(sys.argv[1:]))
+""")
+    what = ["ingest", "molecules", *mixed, "--engine", "spark", "--lake", "lake", "--collection", "c"]
+    ended = subprocess.run([sys.executable, str(script), *what], capture_output=True, text=True, check=False)
+    hint = "pip install 'graphkin[spark]', or '.[spark]' in a clone"
+    assert (ended.returncode, hint in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)
+
+
 @pytest.mark.parametrize(
     "recipe",
     [resolve_nodes(), resolve(fingerprint={"name": "given", "bits": 64})],
