@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # pip is three times slower, and knows mirrors that uv was not told of
-INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode -c constraints.txt $(1) \
+INSTALL = $(BIN)/uv pip install --python $(BIN)/python --compile-bytecode -c constraints.txt $(1) \
 	|| $(PIP) $(1)
 
 UI := api/ui
