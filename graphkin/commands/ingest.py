@@ -87,15 +87,11 @@ def molecules(
     than before is rejected.
     """
     from graphkin.ingest.readers import ReadOptions
-    from graphkin.similarity.molecules.recipe import resolve_flat
+    from graphkin.recipes import molecule_recipe
 
-    given = recipe_options["fingerprint"] == "given"
-    if given != (table["fingerprint_column"] is not None):
-        raise click.UsageError("--fingerprint given and --fingerprint-column need each other")
-    if given and recipe_options["bits"] is None:
-        recipe_options["bits"] = _bits_told(running["files"], format, table["fingerprint_column"])
     read = ReadOptions(format=format, **table)
-    recipe = resolve_flat(preset, standardise=recipe_options.pop("standardise") or None, **recipe_options)
+    recipe_options["standardise"] = recipe_options["standardise"] or None
+    recipe = molecule_recipe(running["files"], read, preset, **recipe_options)
     _ingest(recipe, read, max_atoms, **running, **building)
 
 
@@ -277,14 +273,11 @@ def fingerprints(
     `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
-    from graphkin.ingest.readers.widths import fingerprint_type
-    from graphkin.similarity.fingerprints.kind import FingerprintKind
-    from graphkin.similarity.fingerprints.recipe import resolve_bits
+    from graphkin.recipes import bits_recipe
 
     read = ReadOptions(format=format, structure_column=fingerprint_column, name_column=name_column)
-    told = fingerprint_type(running["files"], FingerprintKind.files, read) if bits is None else None
-    kind = {"bits": bits} if told is None else {"bits": told.bits, "type": told.name}
-    _ingest(resolve_bits(**kind, **recipe_options), read, None, names=names_files, **running, **building)
+    recipe = bits_recipe(running["files"], read, bits, **recipe_options)
+    _ingest(recipe, read, None, names=names_files, **running, **building)
 
 
 @ingest.command()
@@ -319,13 +312,12 @@ def vectors(
     cosine. All have one length, up to 4,096. Vectors that are zero or hold NaN are rejected with a reason and kept: see
     `graphkin info --rejections`.
     """
-    from graphkin.ingest.readers import ReadOptions, widths
-    from graphkin.similarity.vectors.kind import VectorKind
-    from graphkin.similarity.vectors.recipe import resolve_vectors
+    from graphkin.ingest.readers import ReadOptions
+    from graphkin.recipes import vector_recipe
 
     read = ReadOptions(format=format, structure_column=vector_column, name_column=name_column)
-    numbers = widths.dimension(running["files"], VectorKind.files, read) if dimension is None else dimension
-    _ingest(resolve_vectors(dimension=numbers, **recipe_options), read, None, names=names_files, **running, **building)
+    recipe = vector_recipe(running["files"], read, dimension, **recipe_options)
+    _ingest(recipe, read, None, names=names_files, **running, **building)
 
 
 def _ingest(
@@ -393,13 +385,3 @@ def _loaded(lake: str, collection: str, store_location: str) -> "Manifest":
 
     with open_lake(lake) as source, source.open(collection) as made, open_store(store_location, create=True) as store:
         return copy_generation(made, store, terminal_progress().stage)
-
-
-def _bits_told(files: tuple[str, ...], format: str | None, column: str | None) -> int:
-    """Length of the fingerprints in a column of tables. Raises `InvalidInput` where they do not tell."""
-    from graphkin.ingest.readers import ReadOptions
-    from graphkin.ingest.readers.widths import fingerprint_type
-    from graphkin.similarity.molecules.kind import MoleculeKind
-
-    tables = {each: "fingerprint" for each in MoleculeKind.files if each in ("csv", "tsv", "parquet")}
-    return fingerprint_type(files, tables, ReadOptions(format=format, structure_column=column)).bits

@@ -60,7 +60,8 @@ class ServedCollection(Collection):
         return Table(self._asked.positives_batch(anchors, policy, seed=seed, epoch=epoch, **parameters))
 
     def _search(self, asked: SearchBody) -> Found:
-        return _found(self._asked.search(**asked.model_dump(exclude_none=True)).hits)
+        said = asked.model_dump(exclude_none=True, exclude={"measure"})
+        return _found(self._asked.search(**said, measure=asked.measure).hits)
 
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         require_one_way(id, smiles, name)
