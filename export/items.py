@@ -6,10 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from graphkin.export.cells import RUN_BY_SPREADSHEETS
 from graphkin.export.table import ItemTable, text
 from graphkin.store.columns import numbers
-
-_RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def schema(table: ItemTable) -> pa.Schema:
@@ -48,7 +47,7 @@ def _cell(value: Any) -> str:
 
 def _unrun(value: str) -> str:
     """Text that a spreadsheet shows and does not run (OWASP, "CSV Injection")."""
-    return f"'{value}" if value.startswith(_RUN_BY_SPREADSHEETS) else value
+    return f"'{value}" if value.startswith(RUN_BY_SPREADSHEETS) else value
 
 
 class _Lines:
