@@ -80,6 +80,9 @@ def write(folder: Path, smiles: list[str]) -> None:
     (folder / "250k_rndm_zinc_drugs_clean_3.csv").write_text(f"smiles,logP,qed,SAS\n{zinc}")
     bace = "".join(f"{each},{row % 2}\n" for row, each in enumerate(smiles[:200]))
     (folder / "bace.csv").write_text(f"mol,Class\n{bace}")
+    with Chem.SDWriter(str(folder / "list.sdf")) as file:
+        for each in smiles[:20]:
+            file.write(Chem.MolFromSmiles(each))
     (folder / "mine.csv").write_text("smiles\n" + "\n".join(smiles[:50]) + "\n")
     write_graphs(folder)
     write_fingerprints(folder, smiles[:100])
