@@ -49,6 +49,12 @@ MAX_EXPORTED = 10_000
 MAX_COLUMNS = 1000
 """Columns that one export names."""
 
+MAX_FILTERS = 100
+"""Filters of one request."""
+
+MAX_VALUES = 1000
+"""Values that one filter names."""
+
 MAX_BATCHES = 65_536
 """Batches of negatives in one reply, of at most `MAX_NEGATIVES` ids together."""
 

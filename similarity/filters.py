@@ -1,0 +1,106 @@
+"""Which items pass filters: read a batch of columns at a time, compared column by column."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.filters import Filter
+from graphkin.store.base import Generation
+from graphkin.store.columns import numbers, titles
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+_NAMES = "names"
+_POSSIBLE = {"number": ("min", "max", "equals", "among"), "text": ("equals", "among", "contains")}
+_WRITTEN = {"among": "in"}
+_HOLDS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
+    "min": pc.greater_equal,
+    "max": pc.less_equal,
+    "equals": pc.equal,
+    "among": lambda values, among: pc.is_in(values, value_set=among),
+    "contains": lambda values, part: pc.match_substring(values, part.as_py()),
+    "begins": lambda values, beginning: pc.starts_with(values, beginning.as_py()),
+}
+
+
+class _Condition(NamedTuple):
+    """Of one column: `kind` number, text or names; what is to hold of its values; and what they are compared with."""
+
+    column: str
+    kind: str
+    name: str
+    value: pa.Scalar | pa.Array
+
+
+def passing(generation: Generation, filters: Sequence[Filter], beginning: str | None = None) -> Mask:
+    """(N,) which items pass every filter, and have a name that begins so, in any case.
+
+    Raises `InvalidInput` naming the properties for another, and what can be asked of one for another condition.
+    """
+    conditions = [each for filter in filters for each in _conditions(generation, filter)]
+    if beginning is not None:
+        conditions.append(_Condition(_NAMES, _NAMES, "begins", _lower(beginning)))
+    mask = np.ones(generation.size, np.bool_)
+    begin = 0
+    for batch in generation.columns([*dict.fromkeys(each.column for each in conditions)]) if conditions else ():
+        rows = slice(begin, begin + batch.num_rows)
+        for condition in conditions:
+            mask[rows] &= _held(condition, batch[condition.column])
+        begin = rows.stop
+    return mask
+
+
+def _conditions(generation: Generation, filter: Filter) -> Iterator[_Condition]:
+    properties = generation.manifest.properties
+    kinds = {_NAMES: _NAMES, **{title: properties[name] for name, title in titles(properties).items()}}
+    if filter.property not in kinds:
+        raise InvalidInput("items have no such property", given=filter.property, expected=f"one of {', '.join(kinds)}")
+    kind = kinds[filter.property]
+    for name, value in filter.conditions().items():
+        _require_possible(filter.property, kind, name, value)
+        yield _Condition(filter.property, kind, name, _compared(kind, value))
+
+
+def _require_possible(column: str, kind: str, name: str, value: Any) -> None:
+    held = "number" if kind == "number" else "text"
+    type, values = (str if held == "text" else int | float), value if isinstance(value, list) else [value]
+    if name not in _POSSIBLE[held] or not all(isinstance(each, type) for each in values):
+        possible = ", ".join(_WRITTEN.get(each, each) for each in _POSSIBLE[held])
+        written = _WRITTEN.get(name, name)
+        raise InvalidInput(
+            f"{column} holds {held}s, of which this cannot be asked",
+            given={"property": column, written: value if len(values) == 1 else values[:3]},
+            expected=f"{held}s, for {possible}",
+            hint="numbers are written without quotation marks" if held == "number" else "texts have no order here",
+        )
+
+
+def _compared(kind: str, value: Any) -> pa.Scalar | pa.Array:
+    if kind == "number":
+        return pa.array(value, pa.float64()) if isinstance(value, list) else pa.scalar(float(value))
+    return pc.utf8_lower(pa.array(value, pa.string())) if isinstance(value, list) else _lower(value)
+
+
+def _lower(text: str) -> pa.Scalar:
+    return pc.utf8_lower(pa.scalar(text))
+
+
+def _held(condition: _Condition, column: pa.Array) -> Mask:
+    holds = partial(_true, condition)
+    if condition.kind == "number":
+        return holds(numbers(column))
+    if condition.kind == "text":
+        return holds(pc.utf8_lower(column))
+    owners = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(column)))
+    return np.bincount(owners[holds(pc.utf8_lower(pc.list_flatten(column)))], minlength=len(column)) > 0
+
+
+def _true(condition: _Condition, values: pa.Array) -> Mask:
+    held = _HOLDS[condition.name](values, condition.value)
+    return pc.fill_null(held, False).to_numpy(zero_copy_only=False)

@@ -1,0 +1,161 @@
+"""The items of a generation that a query asks for, in its order. They never change, so they are remembered."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from cachetools import LRUCache
+from numpy.typing import NDArray
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.filters import Filter, Sort
+from graphkin.protocol.measure import Measure
+from graphkin.similarity.filters import Mask, passing
+from graphkin.similarity.hits import Hits
+from graphkin.similarity.kind import Query, Search
+from graphkin.store.base import Generation
+from graphkin.store.columns import numbers, titles
+from graphkin.store.records import Float32, Int32
+
+_REMEMBERED = 64 * 2**20  # bytes
+_OF_EACH = 16  # more where an item has fewer: whole orders of many items are remembered too
+
+SIMILARITY = "similarity"
+"""What the order by similarity is called."""
+
+
+@dataclass(frozen=True)
+class Near:
+    """At least so similar to a structure, by a measure, by default the collection's own, which `search` gives."""
+
+    search: Callable[[], Search]
+    query: Query
+    min_similarity: float
+    measure: Measure | None = None
+
+    def hits(self) -> Hits:
+        """All that are."""
+        search = self.search() if self.measure is None else self.search().measured(self.measure)
+        return search.search(self.query, self.min_similarity, sys.maxsize)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """ids (n,) int32 in order; similarity (n,) float32 of each to the structure asked for, None where none was."""
+
+    ids: Int32
+    similarity: Float32 | None = None
+
+    def first(self, limit: int | None) -> "Selected":
+        """The first so many; None: all."""
+        return Selected(self.ids[:limit], None if self.similarity is None else self.similarity[:limit])
+
+    @property
+    def nbytes(self) -> int:
+        return self.ids.nbytes + (0 if self.similarity is None else self.similarity.nbytes)
+
+
+class Selections:
+    """Of one generation. Safe to share between threads."""
+
+    def __init__(self, generation: Generation) -> None:
+        self._generation = generation
+        self._lock = Lock()
+        most = max(_REMEMBERED, _OF_EACH * generation.size)
+        self._known: LRUCache[bytes, Any] = LRUCache(most, getsizeof=lambda found: found.nbytes)
+
+    def passing(self, filters: Sequence[Filter], name: str | None = None) -> Mask:
+        """(N,) as `similarity.filters.passing`, which raises."""
+        said = [[each.model_dump_json() for each in filters], name]
+        return self._once(said, lambda: passing(self._generation, filters, name))
+
+    def selected(
+        self,
+        filters: Sequence[Filter] = (),
+        name: str | None = None,
+        near: Near | None = None,
+        sort: Sort | None = None,
+    ) -> Selected:
+        """The items that pass filters, have a name that begins so, and are near: all of them, as `sort` says.
+
+        By default the most similar first where they are compared, else by id; equals by id in any case. Raises as
+        `passing`, as a search does, and `InvalidInput` naming the columns for another.
+        """
+        of = None if near is None else [near.query.text, *(each.tobytes() for each in near.query.arrays)]
+        how = None if near is None else [near.min_similarity, near.measure]
+        said = [[each.model_dump_json() for each in filters], name, of, how, sort]
+
+        def select() -> Selected:
+            mask = self.passing(filters, name)
+            if near is None:
+                return self._sorted(Selected(np.flatnonzero(mask).astype(np.int32)), sort)
+            found = near.hits()
+            kept = mask[found.ids]
+            return self._sorted(Selected(found.ids[kept], found.similarity[kept]), sort)
+
+        return self._once(said, select)
+
+    def _once(self, said: list[Any], find: Callable[[], Any]) -> Any:
+        key = blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=32).digest()
+        with self._lock:
+            found = self._known.get(key)
+        if found is None:
+            found = find()
+            with self._lock:
+                self._known[key] = found
+        return found
+
+    def _sorted(self, found: Selected, sort: Sort | None) -> Selected:
+        if sort is None:
+            return found
+        by_id = np.argsort(found.ids)
+        ids = found.ids[by_id]
+        similarity = None if found.similarity is None else found.similarity[by_id]
+        if sort.by == SIMILARITY and similarity is not None:
+            key = similarity.astype(np.float64)
+        else:
+            key = self._key(ids, sort.by, compared=similarity is not None)
+        lacking = np.isnan(key)
+        order = np.lexsort((-key if sort.descending else key, lacking))  # stable
+        return Selected(ids[order], None if similarity is None else similarity[order])
+
+    def _key(self, ids: Int32, by: str, *, compared: bool) -> NDArray[np.float64]:
+        """(n,) numbers that order as the values of a column do; NaN for an item that lacks it."""
+        manifest = self._generation.manifest
+        properties = titles(manifest.properties)
+        inchikey = ["inchikey"] if manifest.recipe.get("inchikey") else []
+        offered = ["id", manifest.structure, "names", *inchikey, *properties.values()]
+        if by not in offered:
+            expected = f"one of {', '.join([*offered, *([SIMILARITY] if compared else [])])}"
+            raise InvalidInput("items have no such column to be sorted by", given=by, expected=expected)
+        if by == "id":
+            return ids.astype(np.float64)
+        column = self._column(ids, by)
+        if pa.types.is_floating(column.type):
+            return pc.fill_null(column, float("nan")).to_numpy()
+        exact = by in (manifest.structure, "inchikey")  # whose letters mean something
+        ranks = pc.rank(column if exact else pc.utf8_lower(column), tiebreaker="dense")
+        return np.where(column.is_null().to_numpy(), np.nan, ranks.to_numpy())
+
+    def _column(self, ids: Int32, name: str) -> pa.ChunkedArray:
+        """The values of these items, which are in order; of names the first."""
+        parts, begin = [], 0
+        for batch in self._generation.columns([name]):
+            first, last = np.searchsorted(ids, [begin, begin + batch.num_rows])
+            parts.append(_single(batch[name].take(pa.array(ids[first:last] - begin))))
+            begin += batch.num_rows
+        return pa.chunked_array(parts) if parts else pa.chunked_array([], pa.float64())
+
+
+def _single(column: pa.Array) -> pa.Array:
+    if not pa.types.is_list(column.type):
+        return numbers(column)
+    lengths = np.asarray(pc.list_value_length(column))
+    first = pa.array(np.cumsum(lengths) - lengths, mask=lengths == 0)
+    return pc.list_flatten(column).take(first)
