@@ -67,10 +67,13 @@ class Reading:
     never another for the same request.
     """
 
-    def __init__(self, request: Request, opened: Opened, media_type: str, position: int, *, settled: bool) -> None:
+    def __init__(
+        self, request: Request, opened: Opened, media_type: str, position: int, key: bytes, *, settled: bool
+    ) -> None:
         self.opened = opened
         self.media_type = media_type
         self.position = position  # where the page asked for begins
+        self._key = key  # of the query that it is a page of
         self._request = request
         caching = FOR_EVER if settled and "generation" in request.query_params else "no-cache"
         self._headers = {"Vary": "Accept", "Cache-Control": caching, "Graphkin-Generation": self.generation.id}
@@ -94,7 +97,7 @@ class Reading:
 
     def cursor_at(self, position: int) -> str:
         """The cursor of this query's page that begins there."""
-        return Cursor(self.generation.id, _query_key(self._request), position).encode()
+        return Cursor(self.generation.id, self._key, position).encode()
 
     def threshold(self, min_similarity: float | None) -> float | None:
         """The caller's threshold. Raises `InvalidInput` if it lies below the stored τ."""
@@ -172,33 +175,39 @@ async def _joined(begun: list[bytes], rest: AsyncGenerator[bytes]) -> AsyncGener
         yield piece
 
 
-async def open_reading(request: Request, collection: str, offers: tuple[str, ...], *, settled: bool = True) -> Reading:
+async def open_reading(
+    request: Request,
+    collection: str,
+    offers: tuple[str, ...],
+    *,
+    settled: bool = True,
+    said: Mapping[str, str] | None = None,
+) -> Reading:
     """Settle media type and generation: the one named, the cursor's, or the current one.
 
+    `said`: what the body says that pages are asked for by, where it is not the query that does, its cursor too.
     Raises `NotAcceptable`, `BadRequest` for a cursor, `NotFound`, `Deleted` and `NotModified`.
     """
     media_type = negotiate(offers, request.headers.get("accept", "*/*"))
-    generation, position = _asked_for(request)
+    asked = request.query_params.multi_items() if said is None else [*said.items()]
+    key = query_key(request.scope["path"], asked)
+    generation, position = _asked_for(request, dict(asked).get("cursor"), key)
     library = state_of(request)["library"]
     opened = library.at_hand(collection, generation)
     if opened is None:
         opened = await run_in_threadpool(library.get, collection, generation)
-    return Reading(request, opened, media_type, position, settled=settled)
+    return Reading(request, opened, media_type, position, key, settled=settled)
 
 
-def _asked_for(request: Request) -> tuple[str | None, int]:
+def _asked_for(request: Request, text: str | None, key: bytes) -> tuple[str | None, int]:
     """The generation, if one is named, and where the page begins."""
-    named, text = request.query_params.get("generation"), request.query_params.get("cursor")
+    named = request.query_params.get("generation")
     if text is None:
         return named, 0
     cursor = Cursor.decode(text)
-    if cursor.query != _query_key(request) or named not in (None, cursor.generation):
+    if cursor.query != key or named not in (None, cursor.generation):
         raise BadRequest("this cursor is of another query", given=text, expected="the query that it came from")
     return cursor.generation, cursor.position
-
-
-def _query_key(request: Request) -> bytes:
-    return query_key(request.scope["path"], request.query_params.multi_items())
 
 
 def _reading(*offers: str, settled: Callable[[Request], bool] = lambda _: True) -> Callable[..., Awaitable[Reading]]:

@@ -114,6 +114,20 @@ class ItemsPage(FromGeneration):
     next_cursor: NextCursor
 
 
+class QueriedItem(Item):
+    """`similarity` to the structure that was asked for; null without one."""
+
+    similarity: Similarity | None
+
+
+class QueryPage(FromGeneration):
+    """`total`: all that pass."""
+
+    items: list[QueriedItem]
+    total: int
+    next_cursor: NextCursor
+
+
 class NeighborsPage(FromGeneration):
     """Similarity descending, then id. `capped`: the cap dropped some of its pairs; null if unknown."""
 

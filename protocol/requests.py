@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
+from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Bias, Chance, Length, Policy, Positives, Walks
@@ -12,6 +13,7 @@ from graphkin.protocol.values import (
     MAX_BATCHES,
     MAX_COLUMNS,
     MAX_EXPORTED,
+    MAX_FILTERS,
     MAX_HITS,
     MAX_ID,
     MAX_NEGATIVES,
@@ -45,6 +47,12 @@ StoredSimilarity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 """Thresholds of stored edges; that of a whole collection may be 0."""
 MinSimilarity = Annotated[
     StoredSimilarity | None, Field(description="Smallest similarity, from the stored threshold (the default) to 1.")
+]
+
+
+Filters = Annotated[
+    list[Filter] | None,
+    Field(max_length=MAX_FILTERS, fail_fast=True, description="An item passes all of them.", examples=[None]),
 ]
 
 
@@ -311,6 +319,34 @@ class SearchBody(StructureFields):
     measure: Annotated[Measure | None, Field(description="By default the collection's own.", examples=[None])] = None
     min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
+
+
+class Near(StructureFields):
+    """A structure in one of the ways of a search, and how similar to it items are at least."""
+
+    measure: Annotated[Measure | None, Field(description="By default the collection's own.", examples=[None])] = None
+    min_similarity: Similarity
+
+
+class QueryBody(Body):
+    """What items pass, all of it, and their order: by default the most similar first where there is a structure, else
+    by id."""
+
+    filters: Filters = None
+    name: Annotated[str | None, Field(description="How one of its names begins, in any case.", examples=["1"])] = None
+    similar: Annotated[Near | None, Field(examples=[None])] = None
+    sort: Annotated[Sort | None, Field(examples=[None])] = None
+    columns: Annotated[
+        list[str] | None,
+        Field(
+            max_length=MAX_COLUMNS,
+            fail_fast=True,
+            description="Properties that the items are shown with; by default all.",
+            examples=[None],
+        ),
+    ] = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+    cursor: Annotated[str | None, Field(description="`next_cursor` of the page before.", examples=[None])] = None
 
 
 class StructureOrName(StructureFields):

@@ -9,9 +9,9 @@ from pydantic.json_schema import models_json_schema
 
 from graphkin.protocol.problems import MEDIA_TYPE
 from graphkin.protocol.replies import Problem
-from graphkin.protocol.requests import BatchBody, ExportBody, SearchBody
+from graphkin.protocol.requests import BatchBody, ExportBody, QueryBody, SearchBody
 
-_NAMED = (Problem, BatchBody, ExportBody, SearchBody)
+_NAMED = (Problem, BatchBody, ExportBody, QueryBody, SearchBody)
 _REFERENCE = "#/components/schemas/{model}"
 
 _REASONS = {

@@ -12,6 +12,7 @@ from graphkin.api.generations.preparation import Preparation
 from graphkin.similarity.kind import Kind, Search
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.recipe import Recipe
+from graphkin.similarity.selection import Selections
 from graphkin.store.base import Generation, rounded
 from graphkin.store.components import Components
 from graphkin.store.sampling.base import Engine, Sampler
@@ -25,6 +26,7 @@ class Opened:
 
     def __init__(self, generation: Generation, engine: Engine) -> None:
         self.generation = generation
+        self.selections = Selections(generation)
         self.scrubbed: float | None = None  # when all its files were last checked, by the monotonic clock
         self._engine = engine
         self._lock = threading.Lock()

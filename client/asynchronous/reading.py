@@ -12,10 +12,17 @@ from graphkin.client.answers import Reply, read_reply
 from graphkin.client.asynchronous.connection import AsyncConnection, Parameters
 from graphkin.client.rows import MEDIA_TYPE, Rows, Stream
 from graphkin.protocol.errors import GenerationChanged, Unavailable
-from graphkin.protocol.replies import ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, RejectionsPage
+from graphkin.protocol.replies import (
+    ComponentReply,
+    ComponentsPage,
+    ItemsPage,
+    NeighborsPage,
+    QueryPage,
+    RejectionsPage,
+)
 from graphkin.protocol.values import MAX_PAGE
 
-Page = TypeVar("Page", ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, RejectionsPage)
+Page = TypeVar("Page", ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, QueryPage, RejectionsPage)
 
 _NOTHING: Parameters = {}
 
@@ -23,6 +30,11 @@ _NOTHING: Parameters = {}
 def path_of(collection: str) -> str:
     """Of a collection."""
     return f"/v1/collections/{quote(collection, safe='')}"
+
+
+def _said(fields: Parameters) -> Parameters:
+    """Those that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 class AsyncReading:
@@ -48,13 +60,14 @@ class AsyncReading:
         return reply.content
 
     async def pages(
-        self, model: type[Page], path: str, query: Parameters, limit: int | None = None
+        self, model: type[Page], path: str, query: Parameters, limit: int | None = None, *, posted: bool = False
     ) -> AsyncIterator[Page]:
-        """All pages of a list, or as many as `limit` elements take."""
+        """All pages of a list, or as many as `limit` elements take. `posted`: what is asked for goes in a body."""
         left, cursor = sys.maxsize if limit is None else limit, None
         while True:
             size = min(MAX_PAGE, left)
-            page = await self.ask(model, path, {**query, "limit": size, "cursor": cursor})
+            told = {**query, "limit": size, "cursor": cursor}
+            page = await (self.ask(model, path, body=_said(told)) if posted else self.ask(model, path, told))
             yield page
             left, cursor = left - size, page.next_cursor
             if cursor is None or not left:

@@ -24,6 +24,7 @@ from graphkin.protocol.replies import (
     NeighborsPage,
     PathReply,
     PositivesReply,
+    QueryPage,
     Rejection,
     RejectionsPage,
     ReportsReply,
@@ -122,6 +123,31 @@ class Collection:
         body = {**query, "vector": vector, "structure": structure, **told}
         said = {field: value for field, value in body.items() if value is not None}
         return self._reading.ask(SearchReply, "search", body=said)
+
+    def query(
+        self,
+        *,
+        filters: Sequence[Mapping[str, Any]] | None = None,
+        name: str | None = None,
+        similar: Mapping[str, Any] | None = None,
+        sort: Mapping[str, Any] | None = None,
+        columns: Sequence[str] | None = None,
+        limit: int | None = None,
+    ) -> QueryPage:
+        """The items that pass all filters, all of them or the first `limit`, as one page; `total` is how many pass.
+
+        filters are such as {"property": "logP", "min": 1, "max": 3}, with `equals`, `in` and `contains` for what else
+        is asked of a property or of `names`; name is how a name begins. Texts are compared in any case.
+        similar is a structure as in a search, with `min_similarity`. sort is such as {"by": "logP", "descending":
+        True}, by default the most similar first where there is a structure, else by id. columns are the properties
+        that items are shown with. Raises `InvalidInput` naming those that there are for another.
+        """
+        said = {"filters": filters, "name": name, "similar": similar, "sort": sort, "columns": columns}
+        pages = list[QueryPage]()
+        for page in self._reading.pages(QueryPage, "items/query", said, limit, posted=True):
+            pages.append(page)
+        found = [item for page in pages for item in page.items][:limit]
+        return pages[-1].model_copy(update={"items": found})
 
     def neighbors(self, id: int, *, min_similarity: float | None = None, limit: int | None = None) -> list[SimilarItem]:
         """The stored neighbours of an item, similarity descending, then id; at most `limit`, by default all."""

@@ -14,10 +14,17 @@ from graphkin.client.answers import Reply, read_reply
 from graphkin.client.rows import MEDIA_TYPE, Rows, Stream
 from graphkin.client.synchronous.connection import Connection, Parameters
 from graphkin.protocol.errors import GenerationChanged, Unavailable
-from graphkin.protocol.replies import ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, RejectionsPage
+from graphkin.protocol.replies import (
+    ComponentReply,
+    ComponentsPage,
+    ItemsPage,
+    NeighborsPage,
+    QueryPage,
+    RejectionsPage,
+)
 from graphkin.protocol.values import MAX_PAGE
 
-Page = TypeVar("Page", ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, RejectionsPage)
+Page = TypeVar("Page", ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, QueryPage, RejectionsPage)
 
 _NOTHING: Parameters = {}
 
@@ -25,6 +32,11 @@ _NOTHING: Parameters = {}
 def path_of(collection: str) -> str:
     """Of a collection."""
     return f"/v1/collections/{quote(collection, safe='')}"
+
+
+def _said(fields: Parameters) -> Parameters:
+    """Those that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 class Reading:
@@ -47,12 +59,15 @@ class Reading:
         self._require_own(reply)
         return reply.content
 
-    def pages(self, model: type[Page], path: str, query: Parameters, limit: int | None = None) -> Iterator[Page]:
-        """All pages of a list, or as many as `limit` elements take."""
+    def pages(
+        self, model: type[Page], path: str, query: Parameters, limit: int | None = None, *, posted: bool = False
+    ) -> Iterator[Page]:
+        """All pages of a list, or as many as `limit` elements take. `posted`: what is asked for goes in a body."""
         left, cursor = sys.maxsize if limit is None else limit, None
         while True:
             size = min(MAX_PAGE, left)
-            page = self.ask(model, path, {**query, "limit": size, "cursor": cursor})
+            told = {**query, "limit": size, "cursor": cursor}
+            page = self.ask(model, path, body=_said(told)) if posted else self.ask(model, path, told)
             yield page
             left, cursor = left - size, page.next_cursor
             if cursor is None or not left:

@@ -90,6 +90,14 @@ OPERATIONS: dict[str, list[Request]] = {
         *each(f"{KARATE}/items", {}, {"name": "m7"}),
     ],
     "GET /v1/collections/{c}/items/{id}": [Request(f"{url}/items/{id}") for url in (NCI, SOCIAL) for id in range(60)],
+    "POST /v1/collections/{c}/items/query": [
+        Request(f"{NCI}/items/query", body=body)
+        for body in (
+            {"filters": [{"property": "molwt", "min": 150, "max": 250}], "sort": {"by": "molwt"}, "limit": 30},
+            {"name": "1", "sort": {"by": "names", "descending": True}, "columns": ["rings"]},
+            {"similar": {"smiles": ASPIRIN, "min_similarity": 0.2}, "limit": 1000},
+        )
+    ],
     "GET /v1/collections/{c}/items/{id}/neighbors": [
         *[Request(f"{url}/items/{id}/neighbors", {"limit": 7}) for url in (NCI, SOCIAL) for id in range(0, 80, 3)],
         *each(f"{NCI}/items/9/neighbors", {"min_similarity": 0.5}, {"min_similarity": 0.45}, {"min_similarity": 1}),

@@ -123,6 +123,26 @@ def test_search_by_each_notation(nci: Collection, plain: httpx.Client) -> None:
     )
 
 
+def test_a_query_of_every_page_or_as_many_as_wanted(nci: Collection, plain: httpx.Client, server: Graphkin) -> None:
+    asked: dict[str, Any] = {
+        "filters": [{"property": "rings", "in": [1, 2]}, {"property": "molwt", "min": 120}],
+        "sort": {"by": "molwt", "descending": True},
+        "columns": ["molwt"],
+    }
+    found = nci.query(**asked)
+    assert found.model_dump() == plain.post("items/query", json={**asked, "limit": 1000}).json()
+    assert nci.query(**asked, limit=3).items == found.items[:3]
+    assert nci.query(**asked, limit=3).total == found.total == len(found.items)
+    near: dict[str, Any] = {"smiles": "CCOC(C)=O", "min_similarity": 0.3}
+    assert [(each.id, each.similarity) for each in nci.query(similar=near).items] == [
+        (hit.item.id, hit.similarity) for hit in nci.search(**near, limit=1000).hits
+    ]
+    many = server.collection("many")
+    assert [item.id for item in many.query(sort={"by": "id", "descending": True}).items] == [*range(many.size)][::-1]
+    with pytest.raises(InvalidInput, match="no such property"):
+        nci.query(filters=[{"property": "weight", "max": 1}])
+
+
 def test_a_structure_that_need_not_be_stored(nci: Collection, plain: httpx.Client) -> None:
     asked: dict[str, Any] = {"smiles": "OC(=O)CC1CC1"}
     assert nci.structure(**asked).model_dump() == plain.get("structure", params=asked).json()

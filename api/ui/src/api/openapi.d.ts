@@ -129,6 +129,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/items/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Query
+         * @description The items that pass all filters, of the whole collection, in order, and how many they are.
+         *
+         *     Filters are ranges of numbers, values, and parts of texts; names and texts are compared in any case. Items are shown
+         *     with the properties `columns`; `similarity` is to the structure `similar`, where that is given.
+         */
+        post: operations["query"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections": {
         parameters: {
             query?: never;
@@ -999,6 +1022,50 @@ export interface components {
             positives: components["schemas"]["Positive"][];
         };
         /**
+         * QueriedItem
+         * @description `similarity` to the structure that was asked for; null without one.
+         */
+        QueriedItem: {
+            /** Id */
+            id: number;
+            /** Smiles */
+            smiles: string | null;
+            /** Names */
+            names: string[];
+            /** Inchikey */
+            inchikey: string | null;
+            /** Properties */
+            properties: {
+                [key: string]: unknown;
+            };
+            /** Degree */
+            degree: number;
+            /** Dropped */
+            dropped: number | null;
+            /** Similarity */
+            similarity: number | null;
+        };
+        /**
+         * QueryPage
+         * @description `total`: all that pass.
+         */
+        QueryPage: {
+            /**
+             * Generation
+             * @description Generation id.
+             */
+            generation: string;
+            /** Items */
+            items: components["schemas"]["QueriedItem"][];
+            /** Total */
+            total: number;
+            /**
+             * Next Cursor
+             * @description Where the next page begins; null on the last.
+             */
+            next_cursor: string | null;
+        };
+        /**
          * Readiness
          * @description `damaged`: generations known to be damaged that are not current.
          */
@@ -1261,6 +1328,47 @@ export interface components {
             query_smiles?: string | null;
         };
         /**
+         * Filter
+         * @description Conditions on one property, or on `names`, of which one must hold them; what lacks it holds none.
+         *
+         *     min, max: numbers from and to here. equals, in: a number or text, or any of several. contains: a part of a text.
+         *     Texts are compared in any case.
+         */
+        Filter: {
+            /**
+             * Property
+             * @description As exports call it.
+             * @example names
+             */
+            property: string;
+            /**
+             * Min
+             * @default null
+             */
+            min?: number | null;
+            /**
+             * Max
+             * @default null
+             */
+            max?: number | null;
+            /**
+             * Equals
+             * @default null
+             */
+            equals?: string | number | null;
+            /**
+             * In
+             * @default null
+             */
+            in?: (string | number)[] | null;
+            /**
+             * Contains
+             * @default null
+             * @example acid
+             */
+            contains?: string | null;
+        };
+        /**
          * GraphBody
          * @description A graph: its edges as pairs of node numbers from 0, how many nodes it has (by default as many as the edges name),
          *     where the recipe compares them the labels of all nodes, and in a collection of nodes the centre.
@@ -1308,6 +1416,57 @@ export interface components {
             beta?: number | null;
         };
         /**
+         * Near
+         * @description A structure in one of the ways of a search, and how similar to it items are at least.
+         */
+        Near: {
+            /**
+             * Smiles
+             * @default null
+             * @example CC(=O)Oc1ccccc1C(=O)O
+             */
+            smiles?: string | null;
+            /**
+             * Inchi
+             * @default null
+             */
+            inchi?: string | null;
+            /**
+             * Molblock
+             * @default null
+             */
+            molblock?: string | null;
+            /**
+             * @default null
+             * @example null
+             */
+            graph?: components["schemas"]["GraphBody"] | null;
+            /**
+             * Fingerprint
+             * @default null
+             */
+            fingerprint?: string | null;
+            /**
+             * Vector
+             * @default null
+             * @example null
+             */
+            vector?: number[] | null;
+            /**
+             * Structure
+             * @default null
+             */
+            structure?: string | null;
+            /**
+             * @description By default the collection's own.
+             * @default null
+             * @example null
+             */
+            measure?: components["schemas"]["Measure"] | null;
+            /** Min Similarity */
+            min_similarity: number;
+        };
+        /**
          * Problem
          * @description An error (RFC 9457): what was given, what was expected, and what to do.
          */
@@ -1328,6 +1487,56 @@ export interface components {
             expected: string | null;
             /** Hint */
             hint: string | null;
+        };
+        /**
+         * QueryBody
+         * @description What items pass, all of it, and their order: by default the most similar first where there is a structure, else
+         *     by id.
+         */
+        QueryBody: {
+            /**
+             * Filters
+             * @description An item passes all of them.
+             * @default null
+             * @example null
+             */
+            filters?: components["schemas"]["Filter"][] | null;
+            /**
+             * Name
+             * @description How one of its names begins, in any case.
+             * @default null
+             * @example 1
+             */
+            name?: string | null;
+            /**
+             * @default null
+             * @example null
+             */
+            similar?: components["schemas"]["Near"] | null;
+            /**
+             * @default null
+             * @example null
+             */
+            sort?: components["schemas"]["Sort"] | null;
+            /**
+             * Columns
+             * @description Properties that the items are shown with; by default all.
+             * @default null
+             * @example null
+             */
+            columns?: string[] | null;
+            /**
+             * Limit
+             * @default 100
+             */
+            limit?: number;
+            /**
+             * Cursor
+             * @description `next_cursor` of the page before.
+             * @default null
+             * @example null
+             */
+            cursor?: string | null;
         };
         /**
          * SearchBody
@@ -1393,6 +1602,23 @@ export interface components {
              * @default 10
              */
             limit?: number;
+        };
+        /**
+         * Sort
+         * @description By `id`, by a column as exports call it, or by `similarity` where items are compared. Texts in any case, names by
+         *     the first; what lacks it comes last, equals by id.
+         */
+        Sort: {
+            /**
+             * By
+             * @example id
+             */
+            by: string;
+            /**
+             * Descending
+             * @default false
+             */
+            descending?: boolean;
         };
     };
     responses: never;
@@ -1972,6 +2198,126 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SearchReply"];
+                };
+            };
+            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such collection, item or generation. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Right in itself, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is over 2 MiB. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An invalid value, or one over its cap. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A bug; the log has its id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    query: {
+        parameters: {
+            query?: {
+                /** @description Generation id; by default the current one, or the cursor's. */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QueryBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryPage"];
                 };
             };
             /** @description Malformed cursor or JSON, or a Host that is not served. */

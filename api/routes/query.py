@@ -1,0 +1,88 @@
+"""POST items/query: filter, sort and count a whole collection."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic_core import to_json
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from graphkin.api.gate.body import as_body, body_of
+from graphkin.api.gate.openapi import problems
+from graphkin.api.gate.paths import CollectionName
+from graphkin.api.gate.reply import JSON, array, similarity_texts
+from graphkin.api.reading import Reading, open_reading
+from graphkin.api.work.classes import Querying
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.replies import QueryPage
+from graphkin.protocol.requests import GenerationQuery, QueryBody
+from graphkin.similarity.query import written
+from graphkin.similarity.selection import Near
+from graphkin.store.base import Generation
+from graphkin.store.columns import titles
+
+router = APIRouter(
+    prefix="/v1/collections/{c}",
+    tags=["items"],
+    route_class=Querying,
+    responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
+)
+
+
+@router.post("/items/query", response_model=QueryPage, openapi_extra=as_body(QueryBody))
+async def query(
+    request: Request,
+    c: CollectionName,
+    body: Annotated[QueryBody, Depends(body_of(QueryBody))],
+    _: Annotated[GenerationQuery, Query()],
+) -> Response:
+    """The items that pass all filters, of the whole collection, in order, and how many they are.
+
+    Filters are ranges of numbers, values, and parts of texts; names and texts are compared in any case. Items are shown
+    with the properties `columns`; `similarity` is to the structure `similar`, where that is given.
+    """
+    read = await open_reading(request, c, (JSON,), said=_said(body))
+    near = None
+    if body.similar is not None:
+        structure = await read.structure(**written(body.similar))
+        near = Near(read.opened.search, structure, body.similar.min_similarity, body.similar.measure)
+    return await run_in_threadpool(_page, read, body, near)
+
+
+def _said(body: QueryBody) -> dict[str, str]:
+    said = {name: to_json(value).decode() for name, value in body.model_dump(exclude={"cursor"}).items()}
+    return said if body.cursor is None else {**said, "cursor": body.cursor}
+
+
+def _page(read: Reading, body: QueryBody, near: Near | None) -> Response:
+    shown = None if body.columns is None else _properties(read.generation, body.columns)
+    found = read.opened.selections.selected(body.filters or (), body.name, near, body.sort)
+    begin, total = read.position, len(found.ids)
+    end = min(begin + body.limit, total)
+    texts = _texts(read, found.ids[begin:end].tolist(), shown)
+    none = [b"null"] * len(texts)
+    similarity = none if found.similarity is None else similarity_texts(found.similarity[begin:end])
+    pairs = zip((text[:-1] for text in texts), similarity, strict=True)
+    return read.json(
+        {"total": total, "next_cursor": read.cursor_at(end) if end < total else None},
+        items=array(b'%b,"similarity":%b}' % pair for pair in pairs),
+    )
+
+
+def _properties(generation: Generation, columns: list[str]) -> set[str]:
+    """The properties that exports call so. Raises `InvalidInput` naming them for another."""
+    named = {title: name for name, title in titles(generation.manifest.properties).items()}
+    for column in columns:
+        if column not in named:
+            raise InvalidInput("items have no such property", given=column, expected=f"of {', '.join(named) or 'none'}")
+    return {named[column] for column in columns}
+
+
+def _texts(read: Reading, ids: list[int], shown: set[str] | None) -> list[bytes]:
+    """The items as JSON, with some of their properties, by default all."""
+    if shown is None:
+        return read.opened.item_texts(ids)
+    return [
+        to_json({**item, "properties": {name: value for name, value in item["properties"].items() if name in shown}})
+        for item in read.generation.items(ids)
+    ]

@@ -1,0 +1,128 @@
+"""POST items/query beside pandas, over what the API exports."""
+
+import io
+from typing import Any
+
+import httpx
+import pandas as pd
+import pytest
+
+URL = "/v1/collections/nci"
+ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
+
+
+@pytest.fixture(scope="module")
+def frame(client: httpx.Client) -> pd.DataFrame:
+    reply = client.get(f"{URL}/export", params={"what": "items", "format": "parquet"})
+    return pd.read_parquet(io.BytesIO(reply.content))
+
+
+def answered(client: httpx.Client, **body: Any) -> dict[str, Any]:
+    reply = client.post(f"{URL}/items/query", json=body)
+    assert reply.status_code == 200, reply.text
+    found: dict[str, Any] = reply.json()
+    return found
+
+
+def test_ranges_and_an_order(client: httpx.Client, frame: pd.DataFrame) -> None:
+    filters = [{"property": "molwt", "min": 150, "max": 300}, {"property": "rings", "in": [1, 2]}]
+    found = answered(client, filters=filters, sort={"by": "heavy_atoms", "descending": True}, limit=1000)
+    kept = frame[frame["molwt"].between(150, 300) & frame["rings"].isin([1, 2])]
+    expected = kept.sort_values(["heavy_atoms", "id"], ascending=[False, True])
+    assert [item["id"] for item in found["items"]] == expected["id"].tolist()
+    assert found["total"] == len(expected) > 50
+    assert found["next_cursor"] is None
+    first = found["items"][0]
+    assert {**first, "generation": found["generation"]} == {
+        **client.get(f"{URL}/items/{first['id']}").json(),
+        "similarity": None,
+    }
+
+
+def test_a_name_begins_so(client: httpx.Client, frame: pd.DataFrame) -> None:
+    found = answered(client, name="12", limit=1000)
+    expected = frame[frame["names"].map(lambda names: any(name.startswith("12") for name in names))]
+    assert [item["id"] for item in found["items"]] == expected["id"].tolist()
+    assert found["total"] > 3
+
+
+def test_what_is_similar_comes_as_a_search_finds_it(client: httpx.Client) -> None:
+    near = {"smiles": ASPIRIN, "min_similarity": 0.15}
+    found = answered(client, similar=near, filters=[{"property": "rings", "equals": 1}], limit=1000)
+    hits = client.post(f"{URL}/search", json={**near, "limit": 1000}).json()["hits"]
+    kept = [hit for hit in hits if hit["item"]["properties"]["rings"] == 1]
+    assert [(item["id"], item["similarity"]) for item in found["items"]] == [
+        (hit["item"]["id"], hit["similarity"]) for hit in kept
+    ]
+    assert 5 < found["total"] == len(kept) < len(hits)
+    rising = answered(client, similar=near, sort={"by": "similarity"}, limit=1000)["items"]
+    assert [item["similarity"] for item in rising] == sorted(hit["similarity"] for hit in hits)
+
+
+def test_items_show_the_properties_asked_for(client: httpx.Client) -> None:
+    found = answered(client, columns=["molwt"], limit=3)
+    assert [[*item["properties"]] for item in found["items"]] == [["molwt"]] * 3
+    assert [item["properties"] for item in answered(client, columns=[], limit=2)["items"]] == [{}, {}]
+
+
+def test_pages_are_parts_of_one_answer(client: httpx.Client) -> None:
+    body = {"filters": [{"property": "molwt", "max": 200}], "sort": {"by": "molwt"}}
+    whole = answered(client, **body, limit=1000)
+    pages: list[list[dict[str, Any]]] = []
+    cursor = None
+    while not pages or cursor:
+        page = answered(client, **body, limit=7, **({"cursor": cursor} if cursor else {}))
+        assert page["total"] == whole["total"]
+        pages.append(page["items"])
+        cursor = page["next_cursor"]
+    assert [item for page in pages for item in page] == whole["items"]
+    assert {len(page) for page in pages[:-1]} == {7}
+
+
+def test_a_cursor_is_of_its_query_and_generation(client: httpx.Client) -> None:
+    page = answered(client, name="1", limit=2)
+    following = answered(client, name="1", limit=5, cursor=page["next_cursor"])
+    assert following["generation"] == page["generation"]
+    for body in ({"name": "2"}, {"name": "1", "sort": {"by": "id"}}):
+        assert client.post(f"{URL}/items/query", json={**body, "cursor": page["next_cursor"]}).status_code == 400
+    other = client.get(f"{URL}/items", params={"limit": 1}).json()["next_cursor"]
+    assert client.post(f"{URL}/items/query", json={"cursor": other}).status_code == 400
+    assert client.post(f"{URL}/items/query", json={"cursor": "x"}).status_code == 400
+
+
+def test_other_kinds_are_asked_alike(client: httpx.Client) -> None:
+    body = {"filters": [{"property": "class", "equals": 1}], "sort": {"by": "nodes", "descending": True}, "limit": 3}
+    found = client.post("/v1/collections/social/items/query", json=body).json()
+    assert found["total"] == 40
+    nodes = [item["properties"]["nodes"] for item in found["items"]]
+    assert nodes == sorted(nodes, reverse=True)
+    assert nodes[0] == 150
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"filters": [{"property": "weight", "min": 1}]}, "molwt"),
+        ({"filters": [{"property": "molwt", "contains": "1"}]}, "min, max, equals, in"),
+        ({"filters": [{"property": "molwt", "equals": "1"}]}, "numbers"),
+        ({"filters": [{"property": "names", "min": 1}]}, "equals, in, contains"),
+        ({"filters": [{"property": "molwt"}]}, "at least one of"),
+        ({"filters": [{"property": "molwt", "min": True}]}, "number"),
+        ({"filters": [{"property": "molwt", "least": 1}]}, "unknown"),
+        ({"filters": [{"property": "molwt", "min": 1}] * 101}, "100"),
+        ({"filters": [{"property": "molwt", "in": [1] * 1001}]}, "1000"),
+        ({"sort": {"by": "weight"}}, "molwt"),
+        ({"sort": {"by": "similarity"}}, "molwt"),
+        ({"columns": ["weight"]}, "molwt"),
+        ({"limit": 1001}, "1000"),
+        ({"similar": {"smiles": "C"}}, "min_similarity"),
+        ({"similar": {"smiles": "C(", "min_similarity": 0.5}}, "C("),
+        ({"similar": {"smiles": "C", "inchi": "x", "min_similarity": 0.5}}, "exactly one"),
+        ({"unknown": 1}, "unknown"),
+    ],
+)
+def test_what_is_wrong_is_named(client: httpx.Client, body: dict[str, Any], named: str) -> None:
+    reply = client.post(f"{URL}/items/query", json=body)
+    assert reply.status_code == 422, reply.text
+    assert named in reply.text
+    assert reply.json()["given"] is not None or named == "min_similarity"
