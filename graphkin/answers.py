@@ -1,21 +1,32 @@
 """What commands and the library ask of a generation; with --json commands print the fields of the API's replies."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
 
+from graphkin.export.table import Comparison
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.filters import Filter
+from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Policy
 from graphkin.similarity.kind import Query, Search
-from graphkin.similarity.kinds import recipe_of
+from graphkin.similarity.kinds import kind_of, recipe_of
 from graphkin.similarity.query import read_structure, the_one
+from graphkin.similarity.selection import Near
 from graphkin.store.base import Generation, require_stored_threshold
+from graphkin.store.columns import titles
 from graphkin.store.records import Float32, Int32, shortest
 from graphkin.store.sampling.base import Sampler
+
+_SIGNS = {">=": "min", "<=": "max", "=": "equals", "~": "contains"}
+_SIGN = re.compile("|".join(_SIGNS))
+_SIGNED = re.compile(rf"\s*({_SIGN.pattern})\s*(.*)", re.DOTALL)
 
 
 def neighbors_of(generation: Generation, id: int, min_similarity: float | None, limit: int) -> dict[str, Any]:
@@ -82,6 +93,46 @@ def policy_of(name: str, **parameters: Any) -> Policy:
     """The policy with defaults for parameters that are None. Raises `InvalidInput` naming the one that is wrong."""
     with refusing():
         return Policy.of(name, **parameters)
+
+
+def filter_of(manifest: Manifest, condition: str) -> Filter:
+    """What a condition such as `molwt>=300` says. Raises `InvalidInput` for one that says none.
+
+    The property is the longest that is there, so that its name may hold such signs, too.
+    """
+    kinds = {title: manifest.properties[name] for name, title in titles(manifest.properties).items()}
+    known = [each for each in (*kinds, "names") if condition.startswith(each)]
+    named = [each for each in known if _SIGNED.match(condition.removeprefix(each))]
+    property = max(named, key=len) if named else _SIGN.split(condition, maxsplit=1)[0].strip()
+    said = _SIGNED.fullmatch(condition.removeprefix(property).lstrip())
+    if said is None:
+        raise InvalidInput(
+            "not a condition", given=condition, expected="as in molwt>=300: a property, >= <= = or ~, and a value"
+        )
+    sign, value = said.groups()
+    number = sign in (">=", "<=") or (sign == "=" and kinds.get(property) == "number")
+    try:
+        return Filter.model_validate({"property": property, _SIGNS[sign]: float(value) if number else value})
+    except ValueError as error:
+        raise InvalidInput("not a condition", given=condition, expected=f"a number after {sign}") from error
+
+
+def near_of(generation: Generation, structure: str, min_similarity: float) -> Near:
+    """At least so similar to a structure. Raises as a search does."""
+    require_search(min_similarity)
+    return Near(
+        cache(lambda: kind_of(generation).search(generation)),
+        read_structure(recipe_of(generation), structure=structure),
+        min_similarity,
+    )
+
+
+def comparison_of(near: Near) -> Comparison:
+    """What exported items are compared with."""
+    search, query = near.search(), near.query
+    return Comparison(
+        query.text, search.identical(query), lambda ids: search.similarities(query, ids).astype(np.float32)
+    )
 
 
 @contextmanager

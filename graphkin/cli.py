@@ -13,6 +13,7 @@ _COMMANDS = {
     "info": "read",
     "neighbors": "read",
     "search": "read",
+    "query": "query",
     "positives": "read",
     "export": "export",
     "load": "load",

@@ -15,8 +15,9 @@ from graphkin.answers import refusing
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.protocol.manifest import Manifest
-from graphkin.protocol.requests import SearchBody
+from graphkin.protocol.requests import QueryBody, SearchBody
 from graphkin.protocol.values import PolicyName
+from graphkin.similarity.selection import Selected
 from graphkin.store.records import Float32, Int32, Int64
 
 if TYPE_CHECKING:
@@ -95,6 +96,37 @@ class Collection(ABC):
         with refusing():
             asked = SearchBody.model_validate_json(json.dumps(said))
         return self._beside(self._search(asked))
+
+    def query(
+        self,
+        *,
+        filters: Sequence[Mapping[str, Any]] = (),
+        name: str | None = None,
+        similar: Mapping[str, Any] | None = None,
+        sort: str | None = None,
+        descending: bool = False,
+        columns: Sequence[str] | None = None,
+        limit: int | None = None,
+    ) -> Table:
+        """The items that pass all filters, all of them or the first `limit`, with a column for each property.
+
+        filters are such as {"property": "logP", "min": 1, "max": 3}, with `equals`, `in` and `contains` for what else
+        is asked of a property or of `names`; name is how a name begins. Texts are compared in any case.
+        similar is a structure as in `search`, with `min_similarity`: items get a column similarity. sort is a column,
+        by default similarity where there is one, most similar first, else id; what lacks it comes last, equals by id.
+        columns are as in `items`, whose table it is but for the similarity. Raises `InvalidInput` naming the
+        properties or columns for another.
+        """
+        require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
+        order = None if sort is None else {"by": sort, "descending": descending}
+        given = {"filters": [*filters], "name": name, "similar": similar, "sort": order}
+        with refusing():
+            asked = QueryBody.model_validate_json(json.dumps({k: v for k, v in given.items() if v is not None}))
+        found = self._query(asked, limit)
+        table = self.items(columns=columns, ids=found.ids).arrow
+        if found.similarity is not None:
+            table = table.add_column(1, "similarity", pa.array(found.similarity))
+        return Table(table)
 
     def neighbors(
         self,
@@ -202,6 +234,10 @@ class Collection(ABC):
 
     @abstractmethod
     def _search(self, asked: SearchBody) -> Found: ...
+
+    @abstractmethod
+    def _query(self, asked: QueryBody, limit: int | None) -> Selected:
+        """All that pass, or the first `limit`; pages are not asked for."""
 
     @abstractmethod
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:

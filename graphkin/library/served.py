@@ -13,9 +13,10 @@ from graphkin.client import Graphkin
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
 from graphkin.protocol.replies import SimilarItem
-from graphkin.protocol.requests import SearchBody
+from graphkin.protocol.requests import QueryBody, SearchBody
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.query import the_one
+from graphkin.similarity.selection import Selected
 from graphkin.store.records import Int32, Int64
 
 if TYPE_CHECKING:
@@ -63,6 +64,14 @@ class ServedCollection(Collection):
     def _search(self, asked: SearchBody) -> Found:
         said = asked.model_dump(exclude_none=True, exclude={"measure"})
         return _found(self._asked.search(**said, measure=asked.measure).hits)
+
+    def _query(self, asked: QueryBody, limit: int | None) -> Selected:
+        said = asked.model_dump(exclude_none=True, exclude={"limit", "columns", "cursor"})
+        items = self._asked.query(**said, columns=[], limit=limit).items
+        ids = np.array([item.id for item in items], np.int32)
+        if asked.similar is None:
+            return Selected(ids)
+        return Selected(ids, np.array([item.similarity for item in items], np.float32))
 
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         require_one_way(id, smiles, name)

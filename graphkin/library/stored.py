@@ -12,11 +12,12 @@ from graphkin.answers import item_of, policy_of
 from graphkin.export import read_edges, read_items
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
-from graphkin.protocol.requests import SearchBody
+from graphkin.protocol.requests import QueryBody, SearchBody
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.kind import Search
 from graphkin.similarity.kinds import kind_of, recipe_of
 from graphkin.similarity.query import read_asked
+from graphkin.similarity.selection import Near, Selected, Selections
 from graphkin.store.base import Generation, Store, require_stored_threshold
 from graphkin.store.records import Int32, Int64
 from graphkin.store.sampling.base import Sampler, require_ids
@@ -50,6 +51,7 @@ class StoredCollection(Collection):
         super().__init__(opened.collection, opened.manifest)
         self._among = among  # so that the store stays open as long as its generation is read
         self._opened = opened
+        self._selections = Selections(opened)
         self._closing = finalize(self, opened.close)
 
     def positives(
@@ -72,6 +74,13 @@ class StoredCollection(Collection):
         searched = self._index if asked.measure is None else self._index.measured(asked.measure)
         hits = searched.search(query, asked.min_similarity, asked.limit)
         return Found(hits.ids, hits.similarity)
+
+    def _query(self, asked: QueryBody, limit: int | None) -> Selected:
+        near = None
+        if asked.similar is not None:
+            query = read_asked(recipe_of(self._opened), asked.similar)
+            near = Near(lambda: self._index, query, asked.similar.min_similarity, asked.similar.measure)
+        return self._selections.selected(asked.filters or (), asked.name, near, asked.sort).first(limit)
 
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         return item_of(self._opened, id, smiles, name)

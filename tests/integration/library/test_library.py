@@ -227,3 +227,35 @@ def test_a_server_that_is_not_there_is_told() -> None:
 
     with pytest.raises(Unavailable, match="graphkin serve"):
         graphkin.connect("http://127.0.0.1:1")
+
+
+def test_a_query_is_that_of_pandas(mine: Collection, frame: pd.DataFrame) -> None:
+    filters: list[dict[str, Any]] = [
+        {"property": "activity", "min": 30, "max": 300},
+        {"property": "note", "in": ["EVEN"]},
+    ]
+    found = mine.query(filters=filters, sort="activity", descending=True, columns=["note", "activity"])
+    kept = frame[frame["activity"].between(30, 300) & (frame["note"] == "even")].sort_values(
+        "activity", ascending=False
+    )
+    assert found.columns == ["id", "note", "activity"]
+    assert found["id"].to_pylist() == kept.index.tolist()
+    assert len(kept) > 50
+    assert mine.query(filters=filters, sort="activity", descending=True, limit=5)["id"].to_pylist() == [*kept.index[:5]]
+    named = mine.query(name="nsc1", columns=["names"])["names"].to_pylist()
+    assert named == [[name] for name in frame["id"] if name.startswith("NSC1")]
+    assert len(mine.query()) == MOLECULES
+
+
+def test_a_query_has_the_similarity_that_a_search_finds(mine: Collection) -> None:
+    hits = mine.search(ASPIRIN, min_similarity=0.1, limit=1000).to_pandas()
+    kept = hits[[each["activity"] < 200 for each in hits["properties"]]]
+    near = {"smiles": ASPIRIN, "min_similarity": 0.1}
+    found = mine.query(similar=near, filters=[{"property": "activity", "max": 199.9}]).to_pandas()
+    assert found["id"].tolist() == kept["id"].tolist()
+    assert found["similarity"].tolist() == kept["similarity"].tolist()
+    with pytest.raises(InvalidInput, match="no such property") as raised:
+        mine.query(filters=[{"property": "weight", "min": 1}])
+    assert "activity" in str(raised.value.expected)
+    with pytest.raises(InvalidInput, match="at least one"):
+        mine.query(filters=[{"property": "activity"}])

@@ -1,0 +1,82 @@
+"""`graphkin query`: filter, sort and count a whole collection, and take what passes home."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from graphkin import options
+
+if TYPE_CHECKING:
+    from graphkin.export import ItemFormat
+
+_FORMATS = (".csv", ".parquet", ".sdf")
+
+
+@click.command()
+@options.reading
+@click.option(
+    "--filter",
+    "conditions",
+    metavar="CONDITION",
+    multiple=True,
+    help="'molwt>=300', 'molwt<=500', 'class=acid', 'names~acid'; once for each, all of which hold.",
+)
+@click.option("--name", metavar="TEXT", help="How a name begins.")
+@click.option("--similar", metavar="STRUCTURE", help="A SMILES, or what STRUCTURE is of `graphkin search`.")
+@click.option("--min-similarity", type=float, metavar="X", help="Smallest similarity to it, above 0 to 1.")
+@click.option("--sort", metavar="COLUMN", help="id, similarity or any column.  [default: similarity if asked, else id]")
+@click.option("--descending", is_flag=True, help="The largest first.")
+@click.option("--column", "columns", metavar="NAME", multiple=True, help="Column to write, once for each.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="The first so many.  [default: all]")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    required=True,
+    help="File to write: .csv, .parquet or .sdf.",
+)
+def query(
+    store_location: str,
+    collection: str,
+    generation: str | None,
+    conditions: tuple[str, ...],
+    name: str | None,
+    similar: str | None,
+    min_similarity: float | None,
+    sort: str | None,
+    descending: bool,
+    columns: tuple[str, ...],
+    limit: int | None,
+    output: Path,
+) -> None:
+    """Write the items that pass all conditions, in order, to a file, as `graphkin export items` does.
+
+    A condition is a property, as exports call it, or names; one of >= <= = and ~, which is for a part of a text; and
+    a number or a text. Texts and names are compared in any case. Items that lack a property pass no condition on it,
+    and come last where they are sorted by it.
+    """
+    from graphkin.answers import comparison_of, filter_of, near_of
+    from graphkin.export import export_items
+    from graphkin.output import whole_file
+    from graphkin.protocol.errors import require
+    from graphkin.protocol.filters import Sort
+    from graphkin.similarity.selection import Selections
+    from graphkin.store import open_store
+
+    require(output.suffix in _FORMATS, "file of items", str(output), f"a name that ends with {', '.join(_FORMATS)}")
+    if (similar is None) != (min_similarity is None):
+        raise click.UsageError("--similar and --min-similarity go together")
+    if descending and sort is None:
+        raise click.UsageError("--descending is of --sort")
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+        filters = [filter_of(opened.manifest, condition) for condition in conditions]
+        near = None if similar is None or min_similarity is None else near_of(opened, similar, min_similarity)
+        order = None if sort is None else Sort(by=sort, descending=descending)
+        found = Selections(opened).selected(filters, name, near, order)
+        compared = None if near is None else comparison_of(near)
+        format = cast("ItemFormat", output.suffix[1:])
+        blocks = export_items(opened, format, found.first(limit).ids, compared, columns or None)
+        with whole_file(output) as file:
+            file.writelines(blocks)
+    click.echo(f"{len(found.ids):,} of {opened.size:,} items pass", err=True)
