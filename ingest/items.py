@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ from graphkin.store.columns import ITEM_SCHEMA, titles
 from graphkin.store.records import ADDED_NAMES, Int32, Int64, UInt64
 
 PropertyType = Literal["number", "text"]
+Column: TypeAlias = pa.ChunkedArray | pa.Array
 Described = TypeVar("Described")
 
 _IDENTITY = ("smiles", "structure", "inchikey")
@@ -90,10 +91,8 @@ class ItemTable:
         none = pa.nulls(len(kept), pa.string())
         identity = [kept[name] if name in kept.column_names else none for name in _IDENTITY]
         properties = self._properties(kept)
-        called = titles(properties)
-        fields = [pa.field(called[name], values.type) for name, values in properties.items()]
-        table = pa.table([*identity, names, *properties.values()], pa.schema([*ITEM_SCHEMA, *fields]))
-        return described, map(_rebased, table.to_batches(max_chunksize=_BATCH))
+        self.property_types, self.written = types_of(properties), written_of(properties)
+        return described, item_batches([*identity, names], properties)
 
     def _add_names(self, found: pa.ListArray) -> None:
         """Those of the names found of older items that they have not."""
@@ -110,18 +109,14 @@ class ItemTable:
         added = pa.ListArray.from_arrays(pa.array(offsets), texts)
         self.added_names = pa.record_batch([ids[more], added], schema=ADDED_NAMES)
 
-    def _properties(self, kept: pa.Table) -> dict[str, pa.ChunkedArray | pa.Array]:
+    def _properties(self, kept: pa.Table) -> dict[str, Column]:
         """A column each, by name. One is numeric if every value is; the text of a number is kept if need be."""
-        columns: dict[str, pa.ChunkedArray | pa.Array] = {name: kept[name].cast(pa.float64()) for name in self.computed}
+        columns: dict[str, Column] = {name: kept[name].cast(pa.float64()) for name in self.computed}
         texts_of = {self._called(name): texts for name, texts in _source_columns(kept["properties"])}
         none = pa.nulls(len(kept), pa.string())
         for name in {*texts_of, *self.older.property_types} - columns.keys():
             columns[name] = self._property(name, texts_of.get(name, none))
-        self.property_types = {
-            name: "text" if columns[name].type == pa.string() else "number" for name in sorted(columns)
-        }
-        self.written = [name for name in self.property_types if pa.types.is_struct(columns[name].type)]
-        return {name: columns[name] for name in self.property_types}
+        return {name: columns[name] for name in sorted(columns)}
 
     def _called(self, name: str) -> str:
         """A column of the source beside those that are computed."""
@@ -134,11 +129,35 @@ class ItemTable:
         known = self.older.property_types.get(name)
         bare = known is not None and texts.null_count == len(texts)
         numbers = None if known == "text" else texts.cast(pa.float64()) if bare else _numbers(texts)
-        if numbers is None:
-            return texts
-        if name not in self.older.written and numbers.cast(pa.string()).equals(texts):
-            return numbers
-        return pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())
+        return _column(numbers, texts, written=name in self.older.written)
+
+
+def item_batches(common: Sequence[Column], properties: Mapping[str, Column]) -> Iterator[pa.RecordBatch]:
+    """The item table of the columns that every item has, then of properties by name."""
+    called = titles(properties)
+    fields = [pa.field(called[name], values.type) for name, values in properties.items()]
+    table = pa.table([*common, *properties.values()], pa.schema([*ITEM_SCHEMA, *fields]))
+    return map(_rebased, table.to_batches(max_chunksize=_BATCH))
+
+
+def types_of(properties: Mapping[str, Column]) -> dict[str, PropertyType]:
+    """Of the columns of properties by name."""
+    return {name: "text" if values.type == pa.string() else "number" for name, values in properties.items()}
+
+
+def written_of(properties: Mapping[str, Column]) -> list[str]:
+    """Those beside whose numbers the texts of the source stand."""
+    return [name for name, values in properties.items() if pa.types.is_struct(values.type)]
+
+
+def _column(numbers: pa.Array | None, texts: pa.Array, *, written: bool = False) -> pa.Array:
+    """A property: its texts, or their numbers where each is one; both if it is `written` so, or not the shortest way
+    everywhere."""
+    if numbers is None:
+        return texts
+    if not written and numbers.cast(pa.string()).equals(texts):
+        return numbers
+    return pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())
 
 
 def _rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
