@@ -7,7 +7,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from graphkin.ingest.base import dropped_of, require_growing
+from graphkin.ingest.base import dropped_of, require_changeable
 from graphkin.ingest.collect import collector
 from graphkin.ingest.items import Older
 from graphkin.ingest.older import OlderLists
@@ -55,7 +55,7 @@ def append(
         base = draft.base
         kind = kind_of(base)
         recipe = kind.recipe(base.manifest.recipe)
-        require_growing(base, kind, recipe)
+        require_changeable(base, kind, recipe)
         sources = [stack.enter_context(closing(source)) for source in opened(files, kind, recipe, options)]
         with clock.stage("compile"), compiling(clock.progress):
             compile_kernels(kind.specimen(recipe), recipe.top_k)

@@ -3,18 +3,20 @@
 from graphkin.protocol.errors import Conflict
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.base import Generation
+from graphkin.store.base import Generation, require_independent
 from graphkin.store.records import Int32
 
 
-def require_growing(base: Generation, kind: Kind[Recipe], recipe: Recipe) -> None:
-    """Raises `Conflict` for one by the window rule, and for one that other versions of the libraries have described."""
+def require_changeable(base: Generation, kind: Kind[Recipe], recipe: Recipe) -> None:
+    """Raises `Conflict` for one whose items depend on each other, and for one that other versions of the libraries have
+    described: what comes and goes is then no matter of its own."""
+    require_independent(base)
     if recipe.candidates != "exact":
         raise Conflict(
-            "a collection by the window rule does not grow",
+            "a collection by the window rule is ingested as a whole, or not at all",
             given=base.collection,
             expected="candidates exact",
-            hint="a new item changes who is compared with whom far from itself: ingest all files again",
+            hint="an item that comes or goes changes who is compared with whom far from itself: ingest all files again",
         )
     built_with = {name: base.manifest.versions[name] for name in base.manifest.libraries}
     if kind.versions(recipe) != built_with:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from graphkin.ingest.parsing import Parsed
 from graphkin.similarity.columns import fixed_width
-from graphkin.store.columns import ITEM_SCHEMA, titles
+from graphkin.store.base import Generation
+from graphkin.store.columns import ITEM_SCHEMA, texts, titles
 from graphkin.store.records import ADDED_NAMES, Int32, Int64, UInt64
 
 PropertyType = Literal["number", "text"]
@@ -132,6 +133,29 @@ class ItemTable:
         return _column(numbers, texts, written=name in self.older.written)
 
 
+@dataclass(frozen=True)
+class RestItems:
+    """Items of a generation, numbered anew: the columns that every item has, and those of properties by name, with the
+    types that they have without the others."""
+
+    common: Sequence[Column]
+    properties: Mapping[str, Column]
+
+    @classmethod
+    def of(cls, generation: Generation, ids: Int32, computed: Sequence[str]) -> Self:
+        """Some of its items. A property that none of these has is left out, unless it is `computed`."""
+        names = generation.manifest.properties
+        called = titles(names)
+        rows = pa.Table.from_batches(generation.scan(ids, [*ITEM_SCHEMA.names, *called.values()]))
+        columns = {name: rows[called[name]] for name in sorted(names)}
+        kept = {name: values for name, values in columns.items() if name in computed or values.null_count < len(ids)}
+        return cls([rows[name] for name in ITEM_SCHEMA.names], {name: _retyped(kept[name]) for name in kept})
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Their item table."""
+        return item_batches(self.common, self.properties)
+
+
 def item_batches(common: Sequence[Column], properties: Mapping[str, Column]) -> Iterator[pa.RecordBatch]:
     """The item table of the columns that every item has, then of properties by name."""
     called = titles(properties)
@@ -158,6 +182,14 @@ def _column(numbers: pa.Array | None, texts: pa.Array, *, written: bool = False)
     if not written and numbers.cast(pa.string()).equals(texts):
         return numbers
     return pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())
+
+
+def _retyped(column: pa.ChunkedArray) -> Column:
+    """Some values of a property as if there were no others. A number without its text is written the shortest way."""
+    if pa.types.is_floating(column.type):
+        return column
+    written = texts(column.combine_chunks())
+    return _column(_numbers(written), written)
 
 
 def _rebased(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -553,6 +553,18 @@ def _require_snapshot(engine: Engine) -> None:
         )
 
 
+def require_independent(generation: Generation) -> None:
+    """Raises `Conflict` for a generation to which no item can be added and from which none can be removed."""
+    manifest = generation.manifest
+    if manifest.format == 1 or manifest.links is not None:
+        raise Conflict(
+            "items of this generation can be neither added nor removed",
+            given=f"format {manifest.format}" if manifest.links is None else "nodes of a big graph",
+            expected="items that do not depend on each other, in the format of today",
+            hint="ingest all files again",
+        )
+
+
 def require_schema_version(
     written: int, oldest: int, newest: int, if_older: str = "ingest again, into a new store"
 ) -> None:

@@ -31,7 +31,7 @@ class _Here:
         return map(self._parser.parse, chunks)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def parsed_here() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "ParserPool", _Here)
