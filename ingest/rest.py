@@ -42,7 +42,7 @@ class Rest:
     ) -> tuple[Edges, Int32]:
         """The edges that come, and (M,) how many pairs of each item are dropped then. compared: of the items `order`,
         rest: of those that stay."""
-        items, dropped = len(rest), self._dropped
+        items, dropped = len(rest), self._dropped.copy()
         least = np.full(items, np.inf)  # an item that is not searched keeps nothing more
         if len(self._searched):
             least[self._searched] = least_kept(self.graph, self._top_k)[self._searched]
