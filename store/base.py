@@ -148,8 +148,8 @@ class Store(ABC):
         raise Conflict(
             "this store does not grow collections",
             given=collection,
-            expected="a store in a folder",
-            hint="append to the collection in a folder, then `graphkin load` it",
+            expected="a store in a folder, or in Neo4j",
+            hint="append to the collection in a folder, then write it anew",
         )
 
     @abstractmethod

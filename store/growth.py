@@ -8,10 +8,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict
-from graphkin.protocol.manifest import Provenance
-from graphkin.store.base import Growth
-from graphkin.store.columns import grown, item_schema, one_batch
+from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.store import csr
+from graphkin.store.base import Draft, Generation, Growth
+from graphkin.store.columns import grown, item_schema, narrowed, one_batch
 from graphkin.store.records import ADDED_NAMES, Change, Edges, Int32, Links, UInt64
+
+_BLOCK = 4096  # items
 
 
 class HeldGrowth(Growth):
@@ -74,3 +77,39 @@ class HeldGrowth(Growth):
     def _change(self) -> Change:
         """The edges that go, and those that come."""
         return Change(Edges.concatenate(self._removed), Edges.concatenate(self._added))
+
+
+class RewrittenGrowth(HeldGrowth):
+    """In a store whose generations share nothing: the base and what came are written, all of it, into a draft."""
+
+    def __init__(self, base: Generation, draft: Draft) -> None:
+        self.base = base
+        self.workspace = draft.workspace
+        self._draft = draft
+        self._begin()
+
+    def publish(self, provenance: Provenance) -> Manifest:
+        self._write_items(provenance)
+        for words in (self.base.fingerprints().words, *self._words):
+            for start in range(0, len(words), _BLOCK):
+                self._draft.append_fingerprints(words[start : start + _BLOCK])
+        graph = csr.changed(self.base.graph(), provenance.counts.kept, self._change())
+        for edges in csr.edge_blocks(graph, np.float32(0)):
+            self._draft.append_edges(edges)
+        if self._dropped is not None:
+            self._draft.write_dropped(self._dropped)
+        self._draft.write_forest(self._forest)
+        manifest = self._draft.publish(provenance)
+        self.discard()
+        return manifest
+
+    def _write_items(self, provenance: Provenance) -> None:
+        items = self._every_item(provenance)
+        for start in range(0, items.num_rows, _BLOCK):
+            self._draft.append_items(narrowed(items.slice(start, _BLOCK)))
+        for rejections in (*self.base.rejections(), *self._rejections):
+            self._draft.append_rejections(rejections)
+
+    def discard(self) -> None:
+        self._draft.discard()
+        self.base.close()
