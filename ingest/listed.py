@@ -47,7 +47,8 @@ def listed(file: str, by: ListedBy, base: Generation, kind: Kind[Recipe], recipe
     """The items that a file ("-": standard input) lists, one a line. A name means all items that have it exactly so; a
     SMILES is read as the recipe reads the records of an ingest. Blank lines are passed over.
 
-    Raises `InvalidInput` for a file that cannot be read, and `Conflict` for SMILES where items have none.
+    Raises `InvalidInput` for a file that cannot be read, compressed as those of an ingest may be, and `Conflict` for
+    SMILES where items have none.
     """
     if by == "smiles" and kind.structure != "smiles":
         raise Conflict(f"{kind.plural} have no SMILES", given=by, expected="a list of names")
@@ -66,7 +67,7 @@ def _read(file: str) -> tuple[list[Line], Input]:
     with ExitStack() as resources:
         raw, _ = opened(file, None, resources)
         with readable(file, raw):
-            stream, _ = unpacked(file, raw, "one item a line")
+            stream, _ = unpacked(file, raw, "one item a line", whole=True)
             lines = list(read_lines(stream))
             raw.read_to(None)
         return lines, raw.digest(file)

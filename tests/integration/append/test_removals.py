@@ -1,5 +1,6 @@
 """A collection that items are removed from is, byte for byte, what one ingest of the files without them makes."""
 
+import gzip
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -264,6 +265,15 @@ def test_a_name_means_all_items_that_have_it(bench: Workbench) -> None:
             {"by": "name", "items": 2}
         ]
         assert generation.manifest.counts.model_dump() == {"read": 5, "kept": 2, "duplicates": 1, "rejected": 0}
+
+
+def test_a_list_may_be_compressed(bench: Workbench) -> None:
+    bench.ingest("c", ["CCO one", "CCCO two"])
+    (bench.folder / "list.gz").write_bytes(gzip.compress(b"two\n"))
+    assert remove(bench.store, "c", str(bench.folder / "list.gz"), "name").items == 1
+    (bench.folder / "bomb.gz").write_bytes(gzip.compress(b"two\n" * 5_000_000))
+    with pytest.raises(InvalidInput, match="unpacks to more than"):
+        remove(bench.store, "c", str(bench.folder / "bomb.gz"), "name")
 
 
 def test_structures_are_standardised_as_the_recipe_does(bench: Workbench) -> None:
