@@ -53,14 +53,13 @@ def molecule(smiles: str) -> str | None:
 
 
 def without(parts: Sequence[Any], by: ListedBy, listed: Sequence[str]) -> list[Any]:
-    """The rows of the molecules that are not listed, and those of none."""
+    """The rows, part by part, of the molecules that are not listed, and those of none."""
     rows = [row for _, rows in parts for row in rows]
     if by == "name":
         gone = {molecule(smiles) for smiles, name, _ in rows if name in listed}
     else:
         gone = {molecule(smiles) for smiles in listed}
-    left = [(columns, [row for row in rows if molecule(row[0]) not in gone - {None}]) for columns, rows in parts]
-    return [part for part in left if part[1]]
+    return [(columns, [row for row in rows if molecule(row[0]) not in gone - {None}]) for columns, rows in parts]
 
 
 def told(generation: Generation) -> dict[str, Any]:
@@ -96,10 +95,12 @@ def assert_removed(
 ) -> None:  # fmt: skip
     with TemporaryDirectory(dir=MEMORY) as folder, open_store(Path(folder) / "store", create=True) as store:
         files = written(Path(folder), parts, ending)
+        brought = files  # what an append of a file that brings nothing rejects is kept nowhere
         if grown:
-            grow(store, "c", files, recipe)
+            brought = grow(store, "c", files, recipe)
         else:
             ingest(store, "c", files, recipe, OPTIONS)
+        left = [part for file, part in zip(files, left, strict=True) if part and file in brought]
         before = store.manifest("c")
         (Path(folder) / "list").write_text("".join(f"{line}\n" for line in listed))
         nothing = not left
@@ -127,13 +128,14 @@ def assert_molecules_removed(
     parts: list[Any], top_k: int, threshold: float, listing: tuple[ListedBy, list[str]], grown: bool
 ) -> None:
     by, listed = listing
-    lines, left = ([as_csv(*part) for part in each] for each in (parts, without(parts, by, listed)))
+    lines = [as_csv(*part) for part in parts]
+    left = [as_csv(*part) if part[1] else [] for part in without(parts, by, listed)]
     assert_removed(lines, left, "csv", resolve(threshold=threshold, top_k=top_k), by, listed, grown)
 
 
 def assert_graphs_removed(parts: list[Any], top_k: int, threshold: float, listed: list[str], grown: bool) -> None:
     rest = [[row for row in part if row[1] not in listed] for part in parts]
-    lines, left = ([[as_json(*row) for row in part] for part in each if part] for each in (parts, rest))
+    lines, left = ([[as_json(*row) for row in part] for part in each] for each in (parts, rest))
     assert_removed(lines, left, "jsonl", resolve_graphs(threshold=threshold, top_k=top_k), "name", listed, grown)
 
 
