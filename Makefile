@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # pip is three times slower, and knows mirrors that uv was not told of
-INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode -c constraints.txt $(1) \
+INSTALL = $(BIN)/uv pip install --python $(BIN)/python --compile-bytecode -c constraints.txt $(1) \
 	|| $(PIP) $(1)
 
 UI := api/ui
@@ -21,8 +21,10 @@ help: ## this list
 demo: $(VENV)/.run ## ingest real molecules, serve them, print three example queries
 	$(BIN)/graphkin demo $(DEMO)
 
+unit: export PYTEST_DEBUG_TEMPROOT ?= $(wildcard /dev/shm)# in memory where it can be: to publish waits for a disk
 unit: $(VENV)/.dev ## the tests of tests/unit alone: what to run while you edit
-	$(PYTEST) --numprocesses 2 --dist worksteal --hypothesis-profile quick -p no:schemathesis tests/unit
+	$(PYTEST) --numprocesses 2 --dist worksteal --hypothesis-profile quick -p no:schemathesis \
+		-o tmp_path_retention_policy=failed tests/unit
 
 test: test-page kernels ## every test that CI runs
 	$(MAKE) test-python

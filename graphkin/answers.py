@@ -1,18 +1,18 @@
 """What commands and the library ask of a generation; with --json commands print the fields of the API's replies."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
 
-from graphkin.protocol.errors import InvalidInput, NotFound
+from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Policy
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.kinds import recipe_of
-from graphkin.similarity.query import read_structure
+from graphkin.similarity.query import read_structure, the_one
 from graphkin.store.base import Generation, require_stored_threshold
 from graphkin.store.records import Float32, Int32, shortest
 from graphkin.store.sampling.base import Sampler
@@ -36,8 +36,7 @@ def hits_of(
     generation: Generation, search: Search, query: Query, min_similarity: float | None, limit: int
 ) -> dict[str, Any]:
     """As POST search. Raises `InvalidInput` for a similarity that is none."""
-    if min_similarity is not None and not 0 < min_similarity <= 1:
-        raise InvalidInput("no such similarity", given=min_similarity, expected="above 0, at most 1")
+    require_search(min_similarity)
     found = search.search(query, min_similarity, limit)
     return {
         "generation": generation.id,
@@ -45,6 +44,12 @@ def hits_of(
         "hits": _similar(generation, found.ids, found.similarity),
         "total": found.total,
     }
+
+
+def require_search(min_similarity: float | None) -> None:
+    """Raises `InvalidInput` for a similarity that is none."""
+    if min_similarity is not None and not 0 < min_similarity <= 1:
+        raise InvalidInput("no such similarity", given=min_similarity, expected="above 0, at most 1")
 
 
 def positives_of(
@@ -109,25 +114,6 @@ def require_one_way(id: int | None, smiles: str | None, name: str | None) -> Non
     if len(given) != 1:
         said = " and ".join(given) or "none"
         raise InvalidInput("an item is asked for in one way", given=said, expected="exactly one of id, smiles, name")
-
-
-def the_one(
-    found: Sequence[int],
-    collection: str,
-    *,
-    smiles: str | None = None,
-    name: str | None = None,
-    like: Sequence[str] = (),
-) -> int:
-    """The only id among `found`. Raises `NotFound`, which suggests names that are `like` it, and `InvalidInput` for a
-    name that several items share."""
-    if not found:
-        hint = "names are matched in any case" if smiles is None else "search finds what is similar to any structure"
-        suggested = f"did you mean {', '.join(map(repr, like))}?" if like else hint
-        raise NotFound(f"no such item in {collection!r}", given=smiles or name, hint=suggested)
-    if len(found) > 1:
-        raise InvalidInput("several items share this name", given=name, expected=f"an id: one of {[*found]}")
-    return found[0]
 
 
 def measure_of(tversky: tuple[float, float] | None, counts: bool) -> Measure:

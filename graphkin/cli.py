@@ -17,6 +17,7 @@ _COMMANDS = {
     "positives": "read",
     "export": "export",
     "load": "load",
+    "cluster": "cluster",
     "recall": "check",
     "verify": "check",
     "report": "report",
@@ -32,6 +33,7 @@ _COMMANDS = {
 _EXTRAS = {
     **dict.fromkeys(("httpx", "pydantic", "sklearn", "tenacity", "tomli_w", "torch", "torch_geometric"), "trainer"),
     **dict.fromkeys(("matplotlib", "scipy"), "report"),
+    **dict.fromkeys(("fsspec", "pyspark"), "spark"),
 }
 """Which extra brings a package."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -46,7 +47,8 @@ beside = click.option(
 )
 
 _TABLE = ("structure_column", "fingerprint_column", "name_column", "delimiter")
-_RUNNING = ("files", "store_location", "collection", "workers", "max_rejected", "rejections_file", "as_json")
+_RUNNING = ("files", "collection", "workers", "max_rejected", "rejections_file", "as_json")
+_BUILDING = ("store_location", "lake", "engine", "master")
 
 
 def reading(command: Command) -> Command:
@@ -86,7 +88,7 @@ def table(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def running(command: Callable[..., None]) -> Callable[..., None]:
-    """What every ingest is told: files, where to, and how to run. The command gets it as one mapping, `running`."""
+    """Which files are ingested, and how to run. The command gets it as one mapping, `running`."""
 
     @as_json
     @click.option("--workers", type=click.IntRange(min=1), help="Processes and threads.  [default: all cores]")
@@ -100,10 +102,62 @@ def running(command: Callable[..., None]) -> Callable[..., None]:
         "--max-rejected", type=click.FloatRange(0, 1), default=0.1, help="Share of rejected records that fails the run."
     )
     @collection
-    @store
     @click.argument("files", nargs=-1, required=True, metavar="FILE...")
     @wraps(command)
     def gathered(**given: Any) -> None:
         command(running={name: given.pop(name) for name in _RUNNING}, **given)
 
     return gathered
+
+
+def building(command: Callable[..., None]) -> Callable[..., None]:
+    """What does the work of an ingest, and where to. The command gets it as one mapping, `building`."""
+
+    @click.option(
+        "--store",
+        "store_location",
+        metavar="STORE",
+        envvar=STORE,
+        show_envvar=True,
+        help="Folder of the store, neo4j://HOST or bolt://HOST of a Neo4j server, or the URL of a lake; beside --lake, "
+        "where the lake is loaded then.",
+    )
+    @click.option("--lake", metavar="URL", help="Folder or URL to write a lake into, new or empty.")
+    @click.option(
+        "--engine",
+        type=click.Choice(["local", "spark"]),
+        default="local",
+        help="What does the work: this machine, or Spark, which writes a lake.",
+    )
+    @click.option(
+        "--master",
+        metavar="URL",
+        help="Where Spark runs: local[N], spark://HOST:PORT, ...  [default: as spark-submit says]",
+    )
+    @wraps(command)
+    def gathered(**given: Any) -> None:
+        told = {name: given.pop(name) for name in _BUILDING}
+        if told["lake"] is not None and not _said("store_location"):  # what the environment says is of stores
+            told["store_location"] = None
+        _require_possible(workers=given["running"]["workers"], **told)
+        command(building=told, **given)
+
+    return gathered
+
+
+def _said(name: str) -> bool:
+    """Whether the command line says it."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _require_possible(
+    workers: int | None, store_location: str | None, lake: str | None, engine: str, master: str | None
+) -> None:
+    if engine == "spark" and lake is None:
+        raise click.UsageError("--engine spark writes a lake: give --lake.")
+    if engine == "spark" and workers is not None:
+        raise click.UsageError("--workers are of this machine: Spark's configuration says how many it has.")
+    if engine == "local" and master is not None:
+        raise click.UsageError("--master is of --engine spark.")
+    if lake is None and store_location is None:
+        raise click.UsageError("Missing option '--store', or '--lake'.")

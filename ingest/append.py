@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from graphkin.ingest.base import dropped_of, require_changeable
 from graphkin.ingest.collect import collector
-from graphkin.ingest.items import Older
+from graphkin.ingest.items import Older, Properties
 from graphkin.ingest.older import OlderLists
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
@@ -20,7 +20,9 @@ from graphkin.ingest.warmup import compile_kernels
 from graphkin.ingest.workspace import Workspace
 from graphkin.ingest.writing import write_edges, write_items
 from graphkin.protocol.manifest import Manifest
+from graphkin.similarity.kind import Kind
 from graphkin.similarity.kinds import kind_of
+from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Generation, Store
 from graphkin.store.records import Int32
 
@@ -63,7 +65,7 @@ def append(
         workspace.prepare()
         with clock.stage("older items", base.size, kind.plural):
             digests = kind.digests(base, recipe)
-        table = parsed(kind, sources, recipe, options, draft, workspace, clock, _older(base, digests))
+        table = parsed(kind, sources, recipe, options, draft, workspace, clock, _older(base, kind, digests))
         with clock.stage("items"):
             newer, items = table.finish(partial(kind.descriptors, recipe=recipe))
             if not len(newer) and not table.added_names.num_rows:
@@ -94,8 +96,9 @@ def append(
         return Appended(manifest, len(newer), table.added_names.num_rows)
 
 
-def _older(base: Generation, digests: bytes) -> Older:
+def _older(base: Generation, kind: Kind[Recipe], digests: bytes) -> Older:
     def names(ids: Int32) -> pa.ListArray:
         return base.take(ids, ["names"])["names"]
 
-    return Older(digests, base.manifest.properties, base.manifest.written, names, lambda: base.fingerprints().words)
+    properties = Properties.stored(kind.computed, base.manifest.properties, base.manifest.written)
+    return Older(digests, properties, names, lambda: base.fingerprints().words)

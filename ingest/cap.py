@@ -1,6 +1,7 @@
 """The cap: which of the similar pairs become edges."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +13,28 @@ from graphkin.store.records import Float32, Float64, Graph, Int32, Int64, UInt64
 
 UInt32: TypeAlias = NDArray[np.uint32]
 Bool: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Partners that items keep: owner, partner (K,) int32, similarity (K,) float64, mixed (K,) uint64 ranks equals."""
+
+    owner: Int32
+    partner: Int32
+    similarity: Float64
+    mixed: UInt64
+
+    def best(self, top_k: int) -> "Kept":
+        """Of each owner the `top_k` best, ordered by owner."""
+        ordered = self.take(np.lexsort((self.mixed, -self.similarity, self.owner)))
+        first = np.searchsorted(ordered.owner, ordered.owner)
+        last = np.minimum(first + top_k, np.searchsorted(ordered.owner, ordered.owner, side="right")) - 1
+        equal = (ordered.similarity == ordered.similarity[last]) & (ordered.mixed == ordered.mixed[last])
+        return ordered.take((np.arange(len(last)) <= last) | equal)
+
+    def take(self, chosen: Int64 | Bool) -> "Kept":
+        """Some of them."""
+        return Kept(*(column[chosen] for column in vars(self).values()))
 
 
 class Cap:
@@ -69,6 +92,18 @@ class Cap:
         _count_ends(kept.left, kept.right, stayed)
         return kept, self._degrees - stayed
 
+    def kept(self) -> tuple[Kept, Int32]:
+        """What each item keeps, and (N,) how many pairs it had. Of what several caps keep, each of some of the pairs,
+        the `top_k` best of each item are what one of all of them keeps."""
+        self._sift()
+        pairs = self._held[0]
+        mixed = _all_mixed(self._tie[pairs.left], self._tie[pairs.right])
+        parts = []
+        for own, other in ((pairs.left, pairs.right), (pairs.right, pairs.left)):
+            keeps = self.kept_by(own, pairs)
+            parts.append((own[keeps], other[keeps], pairs.similarity[keeps], mixed[keeps]))
+        return Kept(*(np.concatenate(column) for column in zip(*parts, strict=True))), self._degrees
+
     def passes(self, pairs: Pairs) -> Bool:
         """(P,) which of some pairs are as good as the bar of either end, as of the last sifting."""
         return _passes(pairs.left, pairs.right, pairs.similarity, self._tie, *self._bar)
@@ -95,6 +130,14 @@ def _mixed(a: np.uint64, b: np.uint64) -> np.uint64:
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))
+
+
+@kernel
+def _all_mixed(a: UInt64, b: UInt64) -> UInt64:
+    mixed = np.empty(len(a), np.uint64)
+    for pair in range(len(a)):
+        mixed[pair] = _mixed(a[pair], b[pair])
+    return mixed
 
 
 @kernel

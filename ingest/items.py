@@ -26,15 +26,107 @@ _BATCH = 4096
 
 
 @dataclass(frozen=True)
+class Written:
+    """How the values of a property are written: all as numbers, all of those in the shortest way."""
+
+    numeric: bool
+    shortest: bool
+
+    def __and__(self, other: "Written") -> "Written":
+        return Written(self.numeric and other.numeric, self.shortest and other.shortest)
+
+
+@dataclass(frozen=True)
+class Properties:
+    """The properties of some items: `computed` are columns of their describer, all numbers; `given` are those of their
+    source, by name, and how each is written. One is numeric if every value is; the texts of its numbers are kept beside
+    them unless all are the shortest."""
+
+    computed: Sequence[str]
+    given: Mapping[str, Written] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, computed: Sequence[str], kept: pa.Table) -> "Properties":
+        """Of items as they were parsed."""
+        texts_of = _source_columns(kept["properties"], computed)
+        return cls(computed, {name: _written(texts) for name, texts in texts_of.items()})
+
+    @classmethod
+    def stored(cls, computed: Sequence[str], types: Mapping[str, PropertyType], written: Sequence[str]) -> "Properties":
+        """As a manifest says them."""
+        given = {name: Written(type == "number", name not in written) for name, type in types.items()}
+        return cls(computed, {name: how for name, how in given.items() if name not in computed})
+
+    def __and__(self, other: "Properties") -> "Properties":
+        """Of the items of both, whose computed ones are the same."""
+        both = {name: how & other.given.get(name, how) for name, how in self.given.items()}
+        return Properties(self.computed, {**other.given, **both})
+
+    @property
+    def types(self) -> dict[str, PropertyType]:
+        """By name, in order."""
+        types: dict[str, PropertyType] = dict.fromkeys(self.computed, "number")
+        types |= {name: "number" if how.numeric else "text" for name, how in self.given.items()}
+        return dict(sorted(types.items()))
+
+    @property
+    def written(self) -> list[str]:
+        """Numbers that are not written the shortest way everywhere."""
+        return sorted(name for name, how in self.given.items() if how.numeric and not how.shortest)
+
+    def table(self, kept: pa.Table, names: pa.ListArray) -> pa.Table:
+        """The item table of distinct items as they were parsed, each with all its names."""
+        none = pa.nulls(len(kept), pa.string())
+        identity = [kept[name] if name in kept.column_names else none for name in _IDENTITY]
+        columns: dict[str, Column] = {name: kept[name].cast(pa.float64()) for name in self.computed}
+        texts_of = _source_columns(kept["properties"], self.computed)
+        columns |= {name: _column(texts_of.get(name, none), how) for name, how in self.given.items()}
+        return _item_table([*identity, names], columns)
+
+
+@dataclass(frozen=True)
+class RestItems:
+    """Some items of a generation, numbered anew: their table, and the properties that they have without the others."""
+
+    table: pa.Table
+    properties: Properties
+
+    @classmethod
+    def of(cls, generation: Generation, ids: Int32, computed: Sequence[str]) -> Self:
+        """A property that none of these items has is left out, unless it is `computed`."""
+        called = titles(generation.manifest.properties)
+        rows = pa.Table.from_batches(generation.scan(ids, [*ITEM_SCHEMA.names, *called.values()]))
+        texts_of = {name: texts(rows[called[name]].combine_chunks()) for name in called if name not in computed}
+        given = {name: _written(own) for name, own in texts_of.items() if own.null_count < len(ids)}
+        columns: dict[str, Column] = {name: rows[called[name]] for name in computed}
+        columns |= {name: _column(texts_of[name], how) for name, how in given.items()}
+        table = _item_table([rows[name] for name in ITEM_SCHEMA.names], columns)
+        return cls(table, Properties(computed, given))
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Their table."""
+        return map(rebased, self.table.to_batches(max_chunksize=_BATCH))
+
+
+@dataclass(frozen=True)
 class Older:
-    """Items that are there before: their digests, one after the other; the types of their properties, and which of them
-    are not written the shortest way everywhere; what gives the names of some, and all packed fingerprints."""
+    """Items that are there before: their digests, one after the other, and their properties; what gives the names of
+    some, and all packed fingerprints."""
 
     digests: bytes
-    property_types: Mapping[str, PropertyType]
-    written: Sequence[str]
+    properties: Properties
     names: Callable[[Int32], pa.ListArray]
     fingerprints: Callable[[], UInt64]
+
+    @classmethod
+    def none(cls, computed: Sequence[str]) -> "Older":
+        """None before items with these computed properties."""
+        return cls(
+            b"",
+            Properties(computed),
+            lambda ids: pa.nulls(len(ids), pa.list_(pa.string())),
+            lambda: np.empty((0, 0), np.uint64),
+        )
 
     def described(self) -> Iterator[tuple[bytes, bytes]]:
         """Digest and packed fingerprint of each."""
@@ -45,30 +137,24 @@ class Older:
         return len(self.digests) // _DIGEST
 
 
-NONE_BEFORE = Older(
-    b"", {}, (), lambda ids: pa.nulls(len(ids), pa.list_(pa.string())), lambda: np.empty((0, 0), np.uint64)
-)
-
-
 @dataclass
 class ItemTable:
-    """Collects parsed items, collapses equal digests, and yields the item table; `computed` are columns of theirs that
-    become numeric properties. `written`: numbers that are not written the shortest way everywhere; `names`: how many
-    names the items have.
+    """Collects parsed items, collapses equal digests, and yields the item table. `names`: how many names the items
+    have.
 
     Where there are `older` items, those that equal one of them collapse into it, and `added_names` (`ADDED_NAMES`) are
-    the names that these get; the table is of the others. Types are those of the properties of both.
+    the names that these get; the table is of the others. `properties` are those of both.
     """
 
-    computed: Sequence[str]
-    older: Older = NONE_BEFORE
+    older: Older
     read: int = 0
     rejected: int = 0
     names: int = 0
-    property_types: dict[str, PropertyType] = field(default_factory=dict)
-    written: list[str] = field(default_factory=list)
     added_names: pa.RecordBatch = field(default_factory=lambda: pa.RecordBatch.from_pylist([], ADDED_NAMES))
     _batches: list[pa.RecordBatch] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.properties = self.older.properties
 
     def add(self, parsed: Parsed) -> None:
         self.read += parsed.items.num_rows + parsed.rejections.num_rows
@@ -82,18 +168,16 @@ class ItemTable:
         items = pa.Table.from_batches(self._batches)
         self._batches = []
         before = len(self.older)
-        item_of, first = _collapse(np.frombuffer(self.older.digests, "<u8"), items["digest"])
-        names = _names(items["name"], item_of, len(first))
+        item_of, first = collapse(items["digest"], self.older.digests)
+        names = names_of(items["name"], item_of, len(first))
         self._add_names(names.slice(0, before))
         names = names.slice(before)
         self.names = len(names.flatten())
         kept = items.take(pa.array(first[before:] - before))
         described = describe(kept)
-        none = pa.nulls(len(kept), pa.string())
-        identity = [kept[name] if name in kept.column_names else none for name in _IDENTITY]
-        properties = self._properties(kept)
-        self.property_types, self.written = types_of(properties), written_of(properties)
-        return described, item_batches([*identity, names], properties)
+        self.properties &= Properties.of(self.properties.computed, kept)
+        table = self.properties.table(kept, names)
+        return described, map(rebased, table.to_batches(max_chunksize=_BATCH))
 
     def _add_names(self, found: pa.ListArray) -> None:
         """Those of the names found of older items that they have not."""
@@ -101,7 +185,7 @@ class ItemTable:
         had, found = self.older.names(ids), found.take(pa.array(ids))
         owners = [np.repeat(np.arange(len(ids)), np.asarray(each.value_lengths())) for each in (had, found)]
         names = pa.chunked_array([each.flatten() for each in (had, found)], pa.string())
-        together = _names(names, np.concatenate(owners), len(ids))
+        together = names_of(names, np.concatenate(owners), len(ids))
         lengths, before = (np.asarray(each.value_lengths(), np.int32) for each in (together, had))
         place = np.arange(len(together.values)) - np.repeat(np.asarray(together.offsets)[:-1], lengths)
         more = lengths > before
@@ -110,97 +194,17 @@ class ItemTable:
         added = pa.ListArray.from_arrays(pa.array(offsets), texts)
         self.added_names = pa.record_batch([ids[more], added], schema=ADDED_NAMES)
 
-    def _properties(self, kept: pa.Table) -> dict[str, Column]:
-        """A column each, by name. One is numeric if every value is; the text of a number is kept if need be."""
-        columns: dict[str, Column] = {name: kept[name].cast(pa.float64()) for name in self.computed}
-        texts_of = {self._called(name): texts for name, texts in _source_columns(kept["properties"])}
-        none = pa.nulls(len(kept), pa.string())
-        for name in {*texts_of, *self.older.property_types} - columns.keys():
-            columns[name] = self._property(name, texts_of.get(name, none))
-        return {name: columns[name] for name in sorted(columns)}
 
-    def _called(self, name: str) -> str:
-        """A column of the source beside those that are computed."""
-        bare = name
-        while bare.startswith(_SOURCE):
-            bare = bare.removeprefix(_SOURCE)
-        return f"{_SOURCE}{name}" if bare in self.computed else name
-
-    def _property(self, name: str, texts: pa.Array) -> pa.Array:
-        known = self.older.property_types.get(name)
-        bare = known is not None and texts.null_count == len(texts)
-        numbers = None if known == "text" else texts.cast(pa.float64()) if bare else _numbers(texts)
-        return _column(numbers, texts, written=name in self.older.written)
-
-
-@dataclass(frozen=True)
-class RestItems:
-    """Items of a generation, numbered anew: the columns that every item has, and those of properties by name, with the
-    types that they have without the others."""
-
-    common: Sequence[Column]
-    properties: Mapping[str, Column]
-
-    @classmethod
-    def of(cls, generation: Generation, ids: Int32, computed: Sequence[str]) -> Self:
-        """Some of its items. A property that none of these has is left out, unless it is `computed`."""
-        names = generation.manifest.properties
-        called = titles(names)
-        rows = pa.Table.from_batches(generation.scan(ids, [*ITEM_SCHEMA.names, *called.values()]))
-        columns = {name: rows[called[name]] for name in sorted(names)}
-        kept = {name: values for name, values in columns.items() if name in computed or values.null_count < len(ids)}
-        return cls([rows[name] for name in ITEM_SCHEMA.names], {name: _retyped(kept[name]) for name in kept})
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Their item table."""
-        return item_batches(self.common, self.properties)
-
-
-def item_batches(common: Sequence[Column], properties: Mapping[str, Column]) -> Iterator[pa.RecordBatch]:
-    """The item table of the columns that every item has, then of properties by name."""
-    called = titles(properties)
-    fields = [pa.field(called[name], values.type) for name, values in properties.items()]
-    table = pa.table([*common, *properties.values()], pa.schema([*ITEM_SCHEMA, *fields]))
-    return map(_rebased, table.to_batches(max_chunksize=_BATCH))
-
-
-def types_of(properties: Mapping[str, Column]) -> dict[str, PropertyType]:
-    """Of the columns of properties by name."""
-    return {name: "text" if values.type == pa.string() else "number" for name, values in properties.items()}
-
-
-def written_of(properties: Mapping[str, Column]) -> list[str]:
-    """Those beside whose numbers the texts of the source stand."""
-    return [name for name, values in properties.items() if pa.types.is_struct(values.type)]
-
-
-def _column(numbers: pa.Array | None, texts: pa.Array, *, written: bool = False) -> pa.Array:
-    """A property: its texts, or their numbers where each is one; both if it is `written` so, or not the shortest way
-    everywhere."""
-    if numbers is None:
-        return texts
-    if not written and numbers.cast(pa.string()).equals(texts):
-        return numbers
-    return pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())
-
-
-def _retyped(column: pa.ChunkedArray) -> Column:
-    """Some values of a property as if there were no others. A number without its text is written the shortest way."""
-    if pa.types.is_floating(column.type):
-        return column
-    written = texts(column.combine_chunks())
-    return _column(_numbers(written), written)
-
-
-def _rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
+def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Offsets of texts count from this batch's first."""
     return batch.take(pa.array(np.arange(batch.num_rows)))
 
 
-def _collapse(older: UInt64, digests: pa.ChunkedArray) -> tuple[Int64, Int64]:
-    """item id of each record, and the first record of each item; ids follow first appearance. The older items, by the
-    halves of their digests, come first, each its own record, whose id is not told."""
-    halves = np.concatenate([older, fixed_width(digests, "<u8")]).reshape(-1, 2)
+def collapse(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64, Int64]:
+    """item id of each record, and the first record of each item; ids follow first appearance. Older items, by their
+    digests, come first, each its own record, whose id is not told."""
+    before = np.frombuffer(older, "<u8")
+    halves = np.concatenate([before, fixed_width(digests, "<u8")]).reshape(-1, 2)
     order = np.lexsort((halves[:, 1], halves[:, 0]))  # stable: the first of a group is its first appearance
     ordered = halves[order]
     starts = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
@@ -210,10 +214,10 @@ def _collapse(older: UInt64, digests: pa.ChunkedArray) -> tuple[Int64, Int64]:
     rank[appearance] = np.arange(len(first))
     item_of = np.empty(len(order), np.int64)
     item_of[order] = rank[np.cumsum(starts) - 1]
-    return item_of[len(older) // 2 :], first[appearance]
+    return item_of[len(before) // 2 :], first[appearance]
 
 
-def _names(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray:
+def names_of(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray:
     """Per item its distinct names in order of appearance."""
     encoded = names.combine_chunks().dictionary_encode()
     named = np.flatnonzero(np.asarray(encoded.is_valid()))
@@ -228,23 +232,54 @@ def _names(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(offsets), encoded.dictionary.take(pa.array(codes[once][by_item])))
 
 
-def _source_columns(properties: pa.ChunkedArray) -> Iterator[tuple[str, pa.Array]]:
-    """The readers' key/value pairs as one nullable text column a key, in key order."""
+def _source_columns(properties: pa.ChunkedArray, computed: Sequence[str]) -> dict[str, pa.Array]:
+    """The readers' key/value pairs as one nullable text column a key, by what it is called beside those computed."""
     pairs = properties.combine_chunks()
     rows = np.repeat(np.arange(len(pairs)), np.diff(np.asarray(pairs.offsets)))
     keys = pairs.keys.dictionary_encode()
     codes = np.asarray(keys.indices)
-    for code, key in sorted(enumerate(keys.dictionary.to_pylist()), key=lambda pair: pair[1]):
+    columns = {}
+    for code, key in enumerate(keys.dictionary.to_pylist()):
         chosen = np.flatnonzero(codes == code)
         picked = np.full(len(pairs), -1, np.int64)
         picked[rows[chosen]] = chosen
-        yield key, pairs.items.take(pa.array(picked, mask=picked < 0))
+        columns[_called(key, computed)] = pairs.items.take(pa.array(picked, mask=picked < 0))
+    return columns
+
+
+def _called(name: str, computed: Sequence[str]) -> str:
+    bare = name
+    while bare.startswith(_SOURCE):
+        bare = bare.removeprefix(_SOURCE)
+    return f"{_SOURCE}{name}" if bare in computed else name
+
+
+def _item_table(common: Sequence[Column], properties: Mapping[str, Column]) -> pa.Table:
+    """Of the columns that every item has, and those of properties by name."""
+    called = titles(properties)
+    ordered = [(called[name], properties[name]) for name in sorted(properties)]
+    fields = [pa.field(title, values.type) for title, values in ordered]
+    return pa.table([*common, *(values for _, values in ordered)], pa.schema([*ITEM_SCHEMA, *fields]))
+
+
+def _written(texts: pa.Array) -> Written:
+    numbers = _numbers(texts)
+    return Written(numbers is not None, numbers is not None and numbers.cast(pa.string()).equals(texts))
+
+
+def _column(texts: pa.Array, written: Written) -> pa.Array:
+    if not written.numeric:
+        return texts
+    numbers = _numbers(texts)
+    if written.shortest:
+        return numbers
+    return pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())
 
 
 def _numbers(texts: pa.Array) -> pa.Array | None:
     """The values as doubles, if each is a finite number."""
     bare = pc.utf8_trim_whitespace(texts)
-    if not pc.all(pc.match_substring_regex(bare, _NUMBER)).as_py():
+    if not pc.all(pc.match_substring_regex(bare, _NUMBER), min_count=0).as_py():
         return None
     numbers = pc.utf8_ltrim(bare, "+").cast(pa.float64())
-    return numbers if pc.all(pc.is_finite(numbers)).as_py() else None
+    return numbers if pc.all(pc.is_finite(numbers), min_count=0).as_py() else None

@@ -5,6 +5,7 @@ from contextlib import ExitStack, closing
 from functools import partial
 
 from graphkin.ingest.collect import Collector, collector
+from graphkin.ingest.items import Older
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
 from graphkin.ingest.provenance import provenance_of
@@ -46,14 +47,14 @@ def ingest(
             compile_kernels(kind.specimen(recipe), recipe.top_k)
         workspace = Workspace(draft.workspace)
         workspace.prepare()
-        table = parsed(kind, sources, recipe, options, draft, workspace, clock)
+        table = parsed(kind, sources, recipe, options, draft, workspace, clock, Older.none(kind.computed))
         with clock.stage("items"):
             descriptors, items = table.finish(partial(kind.descriptors, recipe=recipe))
             write_items(items, descriptors.words, draft)
             if descriptors.links is not None:
                 draft.write_links(descriptors.links)
         if not table.names and "csv" in kind.files:
-            clock.progress.note(unnamed(table))
+            clock.progress.note(unnamed(table.properties))
         with clock.stage("index"):
             draft.write_index(descriptors.index())
         with clock.stage("join", len(descriptors), kind.plural) as advance:

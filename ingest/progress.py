@@ -3,9 +3,10 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Timer
+from threading import Event, Thread
 
 _SILENCE = 2.0  # seconds; what was compiled before is loaded sooner
+_AGAIN = 4.0  # seconds
 _COMPILING = "compiling for this processor: half a minute at most, and once on this machine"
 
 
@@ -22,15 +23,26 @@ class Progress:
 
 
 @contextmanager
-def compiling(progress: Progress, silence: float = _SILENCE) -> Iterator[None]:
-    """Kernels are compiled in the block, or loaded where they were before. What takes longer than `silence` is told."""
-    told = Timer(silence, progress.note, [_COMPILING])
-    told.daemon = True
-    told.start()
+def compiling(progress: Progress, silence: float = _SILENCE, again: float = _AGAIN) -> Iterator[None]:
+    """Kernels are compiled in the block, or loaded where they were before. What takes longer than `silence` is told,
+    and then every few seconds that it goes on."""
+    done = Event()
+
+    def tell() -> None:
+        begin = time.monotonic()
+        if done.wait(silence):
+            return
+        progress.note(_COMPILING)
+        while not done.wait(again):
+            progress.note(f"still compiling, {time.monotonic() - begin:.0f} s")
+
+    teller = Thread(target=tell, daemon=True)
+    teller.start()
     try:
         yield
     finally:
-        told.cancel()
+        done.set()
+        teller.join()
 
 
 class Clock:

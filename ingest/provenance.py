@@ -5,18 +5,16 @@ from importlib.metadata import version
 
 import numpy as np
 
-from graphkin.ingest.items import ItemTable, RestItems, types_of, written_of
+from graphkin.ingest.items import ItemTable, Properties, RestItems
 from graphkin.ingest.progress import Clock
 from graphkin.ingest.readers import Source
 from graphkin.ingest.tally import Tally
-from graphkin.protocol.manifest import Counts, Manifest, Provenance, Removal
+from graphkin.protocol.manifest import Counts, Histogram, Input, Manifest, Provenance, Removal
 from graphkin.similarity.kind import Descriptors
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.identity import links_digest
-from graphkin.store.records import Int32
-
-_NOTHING = Counts(read=0, kept=0, duplicates=0, rejected=0)
+from graphkin.store.records import Int32, Links
 
 
 def provenance_of(
@@ -30,55 +28,84 @@ def provenance_of(
     base: Provenance | None = None,
 ) -> Provenance:
     """Of the items of these descriptors, which come from what was read and, before that, from what `base` says."""
-    kind = kind_of_recipe(recipe)
+    before = counted(0, 0, 0) if base is None else base.counts
     removed = [] if base is None else base.removed
-    before = _NOTHING if base is None else base.counts
-    read, rejected = before.read + table.read, before.rejected + table.rejected
-    return Provenance(
-        kind=kind.name,
-        structure=kind.structure,
-        recipe=recipe.model_dump(mode="json"),
-        versions={**kind.versions(recipe), **_versions()},
-        libraries=sorted(kind.versions(recipe)),
+    return provenance(
+        recipe,
         inputs=[*([] if base is None else base.inputs), *(each for source in sources for each in source.inputs())],
-        counts=Counts(
-            read=read,
-            kept=len(descriptors),
-            duplicates=read - rejected - len(descriptors) - sum(each.items for each in removed),
-            rejected=rejected,
-        ),
+        counts=counted(before.read + table.read, before.rejected + table.rejected, len(descriptors), removed),
         removed=removed,
+        properties=table.properties,
+        links=descriptors.links,
         edges=tally.edges,
         dropped=_pairs(dropped),
-        properties=dict(table.property_types),
-        written=table.written,
-        links=None if descriptors.links is None else links_digest(descriptors.links),
         histograms=tally.histograms(),
-        times=clock.times,
+        clock=clock,
     )
 
 
 def provenance_without(
-    base: Manifest, removal: Removal, items: RestItems, tally: Tally, dropped: Int32, clock: Clock
+    base: Manifest, recipe: Recipe, removal: Removal, items: RestItems, tally: Tally, dropped: Int32, clock: Clock
 ) -> Provenance:
     """Of what is left of a generation. What was read and rejected is told as it was."""
-    changes = {
-        "versions": {**base.versions, **_versions()},
-        "counts": base.counts.model_copy(update={"kept": base.counts.kept - removal.items}),
-        "removed": [*base.removed, removal],
-        "edges": tally.edges,
-        "dropped": _pairs(dropped),
-        "properties": types_of(items.properties),
-        "written": written_of(items.properties),
-        "histograms": tally.histograms(),
-        "times": clock.times,
-    }
-    return base.provenance.model_copy(update=changes)
+    return provenance(
+        recipe,
+        inputs=base.inputs,
+        counts=base.counts.model_copy(update={"kept": base.counts.kept - removal.items}),
+        removed=[*base.removed, removal],
+        properties=items.properties,
+        edges=tally.edges,
+        dropped=_pairs(dropped),
+        histograms=tally.histograms(),
+        clock=clock,
+    )
 
 
 def _pairs(dropped: Int32) -> int:
     return int(dropped.sum(dtype=np.int64)) // 2
 
 
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}
+def counted(read: int, rejected: int, kept: int, removed: Sequence[Removal] = ()) -> Counts:
+    """What is neither kept, rejected nor removed is a duplicate."""
+    duplicates = read - rejected - kept - sum(each.items for each in removed)
+    return Counts(read=read, kept=kept, duplicates=duplicates, rejected=rejected)
+
+
+def provenance(
+    recipe: Recipe,
+    *,
+    inputs: Sequence[Input],
+    counts: Counts,
+    properties: Properties,
+    edges: int,
+    dropped: int,
+    histograms: dict[str, Histogram],
+    clock: Clock,
+    removed: Sequence[Removal] = (),
+    links: Links | None = None,
+) -> Provenance:
+    """Of a generation by this recipe, whoever builds it."""
+    kind = kind_of_recipe(recipe)
+    return Provenance(
+        kind=kind.name,
+        structure=kind.structure,
+        recipe=recipe.model_dump(mode="json"),
+        versions=versions(recipe),
+        libraries=sorted(kind.versions(recipe)),
+        inputs=inputs,
+        counts=counts,
+        removed=[*removed],
+        edges=edges,
+        dropped=dropped,
+        properties=properties.types,
+        written=properties.written,
+        links=None if links is None else links_digest(links),
+        histograms=histograms,
+        times=clock.times,
+    )
+
+
+def versions(recipe: Recipe) -> dict[str, str]:
+    """Of all that takes part in an ingest by this recipe."""
+    ours = {name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}
+    return {**kind_of_recipe(recipe).versions(recipe), **ours}

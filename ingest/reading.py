@@ -1,11 +1,11 @@
 """Files to an item table: they are opened, their records parsed by worker processes, too many rejections refused."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
 from graphkin.ingest.agreement import Agreement
-from graphkin.ingest.items import NONE_BEFORE, ItemTable, Older
+from graphkin.ingest.items import ItemTable, Older, Properties
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.pool import ParserPool
@@ -25,13 +25,13 @@ from graphkin.store.base import Draft
 def opened(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> Iterator[Source]:
     """The sources, one after the other. Raises `InvalidInput` for files that cannot be read."""
     if isinstance(recipe, NodeRecipe):
-        beside = _beside(files, options.labels, "labels")
-        return (open_network(file, recipe, options.read, labels) for file, labels in beside)
-    beside = _beside(files, options.names, "names")
-    return (open_source(file, kind.files, options.read, names=names) for file, names in beside)
+        labelled = beside(files, options.labels, "labels")
+        return (open_network(file, recipe, options.read, labels) for file, labels in labelled)
+    named = beside(files, options.names, "names")
+    return (open_source(file, kind.files, options.read, names=names) for file, names in named)
 
 
-def _beside(files: Sequence[str], given: Sequence[str], what: str) -> Iterator[tuple[str, str | None]]:
+def beside(files: Sequence[str], given: Sequence[str], what: str) -> Iterator[tuple[str, str | None]]:
     """Each file, and the one that was given for it, if any were. Raises `InvalidInput`."""
     others: Sequence[str | None] = given or [None] * len(files)
     if len(others) != len(files):
@@ -51,10 +51,10 @@ def parsed(
     draft: Draft,
     workspace: Workspace,
     clock: Clock,
-    older: Older = NONE_BEFORE,
+    older: Older,
 ) -> ItemTable:
     """The items of all sources; what is rejected is the draft's. Raises `InvalidInput` for too many rejections."""
-    table = ItemTable(kind.computed, older)
+    table = ItemTable(older)
     max_size = options.max_size or kind.max_size
     pool = ParserPool(kind.describer, recipe, max_size, options.workers, workspace)
     column = kind.agreeing(recipe)
@@ -71,7 +71,7 @@ def parsed(
             reached = sum(source.bytes_read for source in sources)
             advance(reached - done)
             done = reached
-    _require_items(table, rejected, options)
+    require_items(table.read, table.rejected, lambda: rejected, options)
     return table
 
 
@@ -81,26 +81,29 @@ def _chunks(sources: list[Source]) -> Iterator[Chunk]:
             yield Chunk(source.name, source.writing, records)
 
 
-def _require_items(table: ItemTable, rejected: list[pa.RecordBatch], options: IngestOptions) -> None:
-    share = table.rejected / table.read if table.read else 0.0
-    if table.read > table.rejected and share <= options.max_rejected:
+def require_items(
+    read: int, rejected: int, rejections: Callable[[], Iterable[pa.RecordBatch]], options: IngestOptions
+) -> None:
+    """Raises `InvalidInput` unless records were kept, and no more rejected than allowed; `rejections` gives these."""
+    share = rejected / read if read else 0.0
+    if read > rejected and share <= options.max_rejected:
         return
-    if not table.read:
+    if not read:
         raise InvalidInput("the input holds no record", expected="at least one")
     hint = "see what is wrong with them, or allow more with --max-rejected"
     if options.rejections_file is not None:
-        hint = f"{saved(rejected, options.rejections_file)}; mend them, or allow more with --max-rejected"
-    first = rejected[0].slice(0, 1).to_pylist()[0]
+        hint = f"{saved(rejections(), options.rejections_file)}; mend them, or allow more with --max-rejected"
+    first = next(row for batch in rejections() for row in batch.slice(0, 1).to_pylist())
     raise InvalidInput(
-        f"{table.rejected} of {table.read} records ({share:.1%}) were rejected; nothing was published",
+        f"{rejected} of {read} records ({share:.1%}) were rejected; nothing was published",
         given=f"first: {first['source']}:{first['line']}: {first['reason'][:300]}",
         expected=f"one that is kept, and at most {options.max_rejected:.1%} rejected",
         hint=hint,
     )
 
 
-def unnamed(table: ItemTable) -> str:
+def unnamed(properties: Properties) -> str:
     """What is said where no item can be found by a name."""
-    columns = likely_names([name for name in table.property_types if name not in table.computed])
+    columns = likely_names(sorted(properties.given))
     which = f", such as {', '.join(map(repr, columns[:5]))}" if columns else ""
     return f"no item has a name: tables have a column of names (--name-column{which}), .smi a name after each SMILES"

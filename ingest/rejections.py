@@ -1,7 +1,7 @@
 """Rejections for whoever mends them: a table that any program opens."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,7 +9,7 @@ import pyarrow as pa
 from graphkin.store.records import REJECTION_SCHEMA
 
 
-def saved(rejected: Sequence[pa.RecordBatch], path: Path) -> str:
+def saved(rejected: Iterable[pa.RecordBatch], path: Path) -> str:
     """Write the rejections as CSV and say where they are."""
     try:
         with path.open("w", newline="", encoding="utf-8") as file:

@@ -78,7 +78,7 @@ def remove(
             tally = Tally(len(rest), recipe.threshold)
             write_edges(chain(csr.edge_blocks(lists.graph, np.float32(0)), [come]), dropped, tally, draft)
         removal = Removal(**found.source.model_dump(), by=by, items=len(found.ids))
-        manifest = draft.publish(provenance_without(base.manifest, removal, items, tally, dropped, clock))
+        manifest = draft.publish(provenance_without(base.manifest, recipe, removal, items, tally, dropped, clock))
         return Removed(manifest, len(found.ids), found.missing)
 
 

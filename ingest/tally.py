@@ -5,7 +5,7 @@ import numpy as np
 from graphkin.ingest.forest import SpanningForest
 from graphkin.protocol.manifest import Histogram
 from graphkin.store.base import Generation
-from graphkin.store.records import Edges
+from graphkin.store.records import Edges, Float64, Int64
 
 
 class Tally:
@@ -15,7 +15,7 @@ class Tally:
         self.edges = 0
         self.forest = SpanningForest(items)
         self._degrees = np.zeros(items, np.int64)
-        self._steps = np.linspace(np.float32(threshold), 1, 21)
+        self._steps = steps_from(threshold)
         self._similar = np.zeros(20, np.int64)
 
     @classmethod
@@ -41,9 +41,19 @@ class Tally:
         self._similar += times * np.histogram(edges.similarity, bins=self._steps)[0]
 
     def histograms(self) -> dict[str, Histogram]:
-        powers = [0, *(2**power for power in range(int(self._degrees.max()).bit_length() + 1))]
-        counted, _ = np.histogram(self._degrees, bins=powers)
-        return {
-            "degree": Histogram(edges=[float(edge) for edge in powers], counts=counted.tolist()),
-            "similarity": Histogram(edges=self._steps.tolist(), counts=self._similar.tolist()),
-        }
+        return histograms(np.bincount(self._degrees), self._steps, self._similar)
+
+
+def steps_from(threshold: float) -> Float64:
+    """(21,) the bins of the similarities."""
+    return np.linspace(np.float32(threshold), 1, 21, dtype=np.float64)
+
+
+def histograms(degrees: Int64, steps: Float64, similar: Int64) -> dict[str, Histogram]:
+    """degrees: how many items have 0, 1, 2, ... neighbours; similar: how many edges lie between two steps."""
+    powers = [0, *(2**power for power in range((len(degrees) - 1).bit_length() + 1))]
+    counted, _ = np.histogram(np.arange(len(degrees)), bins=powers, weights=degrees)
+    return {
+        "degree": Histogram(edges=[float(edge) for edge in powers], counts=counted.astype(int).tolist()),
+        "similarity": Histogram(edges=steps.tolist(), counts=similar.tolist()),
+    }

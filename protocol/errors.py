@@ -44,14 +44,16 @@ class GraphkinError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        parts = [self.detail]
-        if self.given is not None:
-            parts.append(f"given: {self.given}")
-        if self.expected is not None:
-            parts.append(f"expected: {self.expected}")
-        if self.hint is not None:
-            parts.append(f"hint: {self.hint}")
-        return "\n  ".join(parts)
+        return "\n  ".join(self._said())
+
+    @property
+    def line(self) -> str:
+        """What `str` says, on one line: for an error that is data, in a row of a table."""
+        return "; ".join(" ".join(part.split()) for part in self._said())
+
+    def _said(self) -> list[str]:
+        named = (("given", self.given), ("expected", self.expected), ("hint", self.hint))
+        return [self.detail, *(f"{name}: {value}" for name, value in named if value is not None)]
 
 
 class InvalidInput(GraphkinError):

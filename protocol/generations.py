@@ -11,8 +11,10 @@ LENGTH = 64
 def begun_with(beginning: str, generations: Sequence[str]) -> str:
     """The one of these ids that begins so; what was given where none does: it may be of one that was deleted.
 
-    Raises `InvalidInput` where several do.
+    Raises `InvalidInput` where several do, and for nothing at all.
     """
+    if not beginning:
+        raise InvalidInput("no generation is named", given="an empty id", expected="an id, or how it begins")
     found = [id for id in generations if id.startswith(beginning)]
     if len(found) > 1:
         told = ", ".join(id[: len(beginning) + 6] for id in found)

@@ -1,6 +1,6 @@
 """What requests may say: query parameters and bodies. Anything else is refused."""
 
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
@@ -12,12 +12,14 @@ from graphkin.protocol.values import (
     MAX_BATCHES,
     MAX_COLUMNS,
     MAX_EXPORTED,
+    MAX_HITS,
     MAX_ID,
     MAX_NEGATIVES,
     MAX_NUMBERS,
     MAX_PAGE,
     MAX_SEED,
     MAX_SHARED,
+    MAX_STRUCTURES,
     Exported,
     Format,
     Pad,
@@ -277,14 +279,10 @@ class GraphBody(Body):
     centre: int | None = None
 
 
-class SearchBody(Body):
-    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, fingerprint,
-    vector, or structure.
+class StructureFields(Body):
+    """A structure, written in exactly one way."""
 
-    fingerprint is what molecules or fingerprints are compared by, in hexadecimal, as files of the format FPS hold it.
-    structure is text as items of the collection's kind are first of all written: SMILES, a graph as JSON, a
-    fingerprint, or a vector as JSON.
-    """
+    ways: ClassVar[tuple[str, ...]] = ("smiles", "inchi", "molblock", "graph", "fingerprint", "vector", "structure")
 
     smiles: Annotated[str | None, Field(examples=["CC(=O)Oc1ccccc1C(=O)O"])] = None
     inchi: str | None = None
@@ -293,16 +291,46 @@ class SearchBody(Body):
     fingerprint: str | None = None
     vector: Annotated[list[float] | None, Field(max_length=MAX_NUMBERS, fail_fast=True, examples=[None])] = None
     structure: str | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if sum(getattr(self, way) is not None for way in self.ways) != 1:
+            raise ValueError(f"exactly one of {', '.join(self.ways)}")
+        return self
+
+
+class SearchBody(StructureFields):
+    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, fingerprint,
+    vector, or structure.
+
+    fingerprint is what molecules or fingerprints are compared by, in hexadecimal, as files of the format FPS hold it.
+    structure is text as items of the collection's kind are first of all written: SMILES, a graph as JSON, a
+    fingerprint, or a vector as JSON.
+    """
+
     measure: Annotated[Measure | None, Field(description="By default the collection's own.", examples=[None])] = None
     min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
 
-    @model_validator(mode="after")
-    def _exactly_one(self) -> "SearchBody":
-        ways = ("smiles", "inchi", "molblock", "graph", "fingerprint", "vector", "structure")
-        if sum(getattr(self, way) is not None for way in ways) != 1:
-            raise ValueError(f"exactly one of {', '.join(ways)}")
-        return self
+
+class StructureOrName(StructureFields):
+    """A structure in one of the ways of a search, or the name of an item."""
+
+    ways: ClassVar[tuple[str, ...]] = (*StructureFields.ways, "name")
+
+    name: str | None = None
+
+
+class SearchBatchBody(Body):
+    """The structures to search for, in the order of the reply: text as items of the collection's kind are first of all
+    written, SMILES of molecules, or as objects with exactly one of the ways of a search, or the name of an item."""
+
+    structures: Annotated[
+        list[str | StructureOrName],
+        Field(min_length=1, max_length=MAX_STRUCTURES, fail_fast=True, examples=[["CCO", {"name": "1"}]]),
+    ]
+    min_similarity: Annotated[Similarity | None, Field(description="Smallest similarity of a hit.")] = None
+    limit: Annotated[int, Field(ge=1, le=MAX_HITS, description="Hits of each structure.")] = 10
 
 
 class ExportFields(Frozen):

@@ -25,6 +25,12 @@ MAX_BODY = 2 * 2**20
 MAX_PAGE = 1000
 """Items, neighbours, components or rejections on one page; hits of one search."""
 
+MAX_STRUCTURES = 10_000
+"""Structures of one batch of searches."""
+
+MAX_HITS = 100
+"""Hits of each of them."""
+
 MAX_POSITIVES = 64
 """Positives of an anchor."""
 

@@ -1,5 +1,6 @@
 """What a search finds."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,3 +30,28 @@ class Hits:
 
 
 NOTHING = Hits(np.empty(0, np.int32), np.empty(0, np.float32))
+
+
+@dataclass(frozen=True)
+class Matches:
+    """What some of many queries find: query (H,) int32, the number of the one that each hit is of, ids (H,) int32 and
+    similarity (H,) float32. The hits of one query stand together, in the order of `Hits`."""
+
+    query: Int32
+    ids: Int32
+    similarity: Float32
+
+    @staticmethod
+    def of(query: int, hits: Hits) -> "Matches":
+        """Those of one query."""
+        return Matches(np.full(len(hits.ids), query, np.int32), hits.ids, hits.similarity)
+
+    @staticmethod
+    def gathered(parts: "Iterable[Matches]") -> "Matches":
+        """All of them, by query. Each part has all hits of the queries that it has any of."""
+        found = [Matches.of(0, NOTHING), *parts]
+        query, ids, similarity = (
+            np.concatenate([getattr(part, name) for part in found]) for name in ("query", "ids", "similarity")
+        )
+        order = np.argsort(query, kind="stable")
+        return Matches(query[order], ids[order], similarity[order])

@@ -103,34 +103,32 @@ class JoinPlan:
         return Pairs(np.minimum(a, b), np.maximum(a, b), similarity)
 
 
-class NewerPlan:
-    """As `JoinPlan`, of the pairs alone with an item that is none of the first `older` of the words.
+class AcrossPlan:
+    """As `JoinPlan`, of the pairs alone of words (N, W) with other items, whose `planes` these are. What it finds are
+    rows of the words, left, and of the others', right.
 
-    The newer items are columns: so their planes alone are made, whose number does not grow with the older items. These
-    are the rows, in tasks by popcount, each against the tiles that their popcounts let reach τ.
+    The words are rows, in tasks by popcount, each against the tiles that their popcounts let reach τ.
     """
 
-    def __init__(self, words: UInt64, older: int, threshold: float) -> None:
-        self._words = words[:older]
-        self._older = older
-        self._among = JoinPlan(words[older:], threshold)
-        self._planes = BitPlanes.of(words[older:])
-        popcounts = np.bitwise_count(self._words).sum(axis=1, dtype=np.int64)
+    def __init__(self, words: UInt64, threshold: float, planes: BitPlanes) -> None:
+        self._words = words
+        self._planes = planes
+        popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
         self._order = np.argsort(popcounts, kind="stable").astype(np.int32)
         self._popcounts = popcounts[self._order]
         self._threshold = threshold
-        most = int(popcounts.max(initial=0)) + int(self._planes.popcounts.max(initial=1))
+        most = int(popcounts.max(initial=0)) + int(planes.popcounts.max(initial=1))
         self._least = minimum_common(threshold, most)
-        self._starts = range(0, older, _ROWS)
+        self._starts = range(0, len(words), _ROWS)
 
     @property
     def tasks(self) -> int:
-        """How many tasks there are: those of the older items, then those among the newer."""
-        return len(self._starts) + self._among.tasks
+        """How many tasks there are."""
+        return len(self._starts)
 
     def done(self, task: int) -> int:
-        """How many of the items the tasks before `task` amount to."""
-        return min(task * _ROWS, self._older) + self._among.done(max(task - len(self._starts), 0))
+        """How many of the N items the tasks before `task` amount to."""
+        return min(task * _ROWS, len(self._words))
 
     def pairs(
         self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
@@ -140,8 +138,6 @@ class NewerPlan:
         for task, pairs in enumerate(in_order(calls, threads), first):
             advance(self.done(task + 1) - self.done(task))
             yield pairs
-        for pairs in self._among.pairs(max(first - len(self._starts), 0), threads, advance):
-            yield Pairs(pairs.left + np.int32(self._older), pairs.right + np.int32(self._older), pairs.similarity)
 
     def _run(self, start: int) -> Pairs:
         rows, popcounts = self._order[start : start + _ROWS], self._popcounts[start : start + _ROWS]
@@ -151,7 +147,39 @@ class NewerPlan:
         first = min(int(np.searchsorted(planes.popcounts, fewest)) // TILE, tiles)
         row, right, shared = similar_in_tiles(lists, planes, least, -len(rows), first, tiles)
         similarity = shared / (popcounts[row] + planes.popcounts[right] - shared)
-        return Pairs(rows[row], planes.order[right] + np.int32(self._older), similarity)
+        return Pairs(rows[row], planes.order[right], similarity)
+
+
+class NewerPlan:
+    """As `JoinPlan`, of the pairs alone with an item that is none of the first `older` of the words.
+
+    The newer items are columns: so their planes alone are made, whose number does not grow with the older items.
+    """
+
+    def __init__(self, words: UInt64, older: int, threshold: float) -> None:
+        self._older = older
+        planes = BitPlanes.of(words[older:])
+        self._across = AcrossPlan(words[:older], threshold, planes)
+        self._among = JoinPlan(words[older:], threshold, planes)
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks there are: those of the older items, then those among the newer."""
+        return self._across.tasks + self._among.tasks
+
+    def done(self, task: int) -> int:
+        """How many of the items the tasks before `task` amount to."""
+        return self._across.done(task) + self._among.done(max(task - self._across.tasks, 0))
+
+    def pairs(
+        self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
+    ) -> Iterator[Pairs]:
+        """One block per task from task `first` on, as `JoinPlan` does."""
+        older = np.int32(self._older)
+        for pairs in self._across.pairs(first, threads, advance):
+            yield Pairs(pairs.left, pairs.right + older, pairs.similarity)
+        for pairs in self._among.pairs(max(first - self._across.tasks, 0), threads, advance):
+            yield Pairs(pairs.left + older, pairs.right + older, pairs.similarity)
 
 
 def similar_pairs(

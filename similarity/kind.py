@@ -1,8 +1,9 @@
 """Kinds of items: all that building, searching and checking a hierarchy does differently for each."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias
 
 import numpy as np
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Conflict
 from graphkin.protocol.measure import Measure
 from graphkin.similarity.describer import Describer
-from graphkin.similarity.hits import Hits
+from graphkin.similarity.hits import Hits, Matches
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import AnyRecipe
+from graphkin.similarity.threads import in_order
 from graphkin.store.base import Generation
 from graphkin.store.identity import content_digest
 from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64, Links, UInt64
@@ -90,9 +92,27 @@ class Search(ABC):
         """The `limit` most similar items with similarity ≥ min_similarity (as float32), uncapped by the hierarchy's
         cap; an item equal to the query is among them. `total` is counted only with a threshold."""
 
+    def search_all(
+        self, queries: Sequence[Query], min_similarity: float | None, limit: int, threads: int
+    ) -> Generator[Matches]:
+        """What `search` finds for each of many queries, a few of them at a time, in any order.
+
+        Work that has not begun when reading ends is never done.
+        """
+        calls = (partial(self.search, query, min_similarity, limit) for query in queries)
+        for number, hits in enumerate(in_order(calls, threads)):
+            yield Matches.of(number, hits)
+
+    def require_comparable(self, query: Query) -> None:  # noqa: B027 - most can compare whatever can be read
+        """Raises `Conflict` for a query that these items cannot be compared with."""
+
     @abstractmethod
     def identical(self, query: Query) -> int | None:
         """The lowest id of the items with the same structure."""
+
+    def identical_all(self, queries: Sequence[Query], found: Matches) -> list[int | None]:  # noqa: ARG002
+        """`identical` of each of many queries, of which `search_all` found this."""
+        return [self.identical(query) for query in queries]
 
     @abstractmethod
     def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:

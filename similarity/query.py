@@ -1,9 +1,10 @@
 """A structure somebody asks about, read exactly as the collection's recipe reads its records."""
 
 import json
+from collections.abc import Sequence
 
-from graphkin.protocol.errors import Conflict, InvalidInput
-from graphkin.protocol.requests import SearchBody
+from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
+from graphkin.protocol.requests import StructureFields
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
@@ -36,10 +37,33 @@ def read_structure(recipe: Recipe, **structure: str | None) -> Query:
     return kind.read(recipe, text, writing)
 
 
-def read_asked(recipe: Recipe, asked: SearchBody) -> Query:
+def read_asked(recipe: Recipe, asked: StructureFields) -> Query:
     """The structure that a search asks for. Raises as `read_structure` does."""
+    return read_structure(recipe, **written(asked))
+
+
+def written(asked: StructureFields) -> dict[str, str]:
+    """How a structure is written: as the arguments of `read_structure`."""
     graph = None if asked.graph is None else asked.graph.model_dump_json(exclude_none=True)
     vector = None if asked.vector is None else json.dumps(asked.vector)
-    written = ("smiles", "inchi", "molblock", "fingerprint", "structure")
-    given = {writing: getattr(asked, writing) for writing in written}
-    return read_structure(recipe, graph=graph, vector=vector, **given)
+    texts = {way: getattr(asked, way) for way in ("smiles", "inchi", "molblock", "fingerprint", "structure")}
+    return {way: text for way, text in {**texts, "graph": graph, "vector": vector}.items() if text is not None}
+
+
+def the_one(
+    found: Sequence[int],
+    collection: str,
+    *,
+    smiles: str | None = None,
+    name: str | None = None,
+    like: Sequence[str] = (),
+) -> int:
+    """The only id among `found`. Raises `NotFound`, which suggests names that are `like` it, and `InvalidInput` for a
+    name that several items share."""
+    if not found:
+        hint = "names are matched in any case" if smiles is None else "search finds what is similar to any structure"
+        suggested = f"did you mean {', '.join(map(repr, like))}?" if like else hint
+        raise NotFound(f"no such item in {collection!r}", given=smiles or name, hint=suggested)
+    if len(found) > 1:
+        raise InvalidInput("several items share this name", given=name, expected=f"an id: one of {[*found]}")
+    return found[0]

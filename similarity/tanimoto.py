@@ -1,12 +1,13 @@
 """Packed fingerprints compared by Tanimoto similarity: all pairs of a collection, and any fingerprint against it."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
 
 from graphkin.protocol.errors import StoreFormat
 from graphkin.protocol.measure import Measure
-from graphkin.similarity.hits import NOTHING, Hits
+from graphkin.similarity.batch import LEAST, BatchPlan
+from graphkin.similarity.hits import NOTHING, Hits, Matches
 from graphkin.similarity.join import JoinPlan, NewerPlan, Pairs
 from graphkin.similarity.kind import Advance, Query, Search
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
@@ -18,7 +19,6 @@ from graphkin.similarity.window import Similarity
 from graphkin.store.base import Generation, rounded
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
-_LEAST = 1e-6  # below any similarity of fingerprints that share a bit
 _TILES = 64  # searched at a time: 32,768 items
 
 
@@ -79,6 +79,23 @@ class TanimotoSearch(Search):
         found = self._nearest(lists, limit)
         return (found if len(found.ids) >= limit else self._everything(query)).best(limit)
 
+    def search_all(
+        self, queries: Sequence[Query], min_similarity: float | None, limit: int, threads: int
+    ) -> Generator[Matches]:
+        def alone(number: int) -> Hits:
+            return self.search(queries[number], min_similarity, limit)
+
+        bits = np.array([self._bits(query) for query in queries]).reshape(len(queries), -1)
+        yield from BatchPlan(self._planes, bits, min_similarity, limit, alone).matches(threads)
+
+    def identical_all(self, queries: Sequence[Query], found: Matches) -> list[int | None]:
+        """Who finds nothing of similarity 1 is no item, unless it has no bit."""
+        alike = np.isin(np.arange(len(queries)), found.query[found.similarity == 1])
+        return [
+            self.identical(query) if same or not self._bits(query).any() else None
+            for query, same in zip(queries, alike, strict=True)
+        ]
+
     def measured(self, measure: Measure) -> Search:
         if measure.alpha is None or measure.beta is None:
             return super().measured(measure)
@@ -116,7 +133,7 @@ class TanimotoSearch(Search):
         """The items of the tiles [first, stop) with similarity ≥ threshold, those without a common bit left out."""
         size = int(lists.popcounts[0])
         popcounts = self._planes.popcounts
-        below = max(float(np.nextafter(threshold, np.float32(0))), _LEAST)
+        below = max(float(np.nextafter(threshold, np.float32(0))), LEAST)
         smallest, beyond = np.searchsorted(popcounts, [int(below * size), int(size / below) + 2])
         first, stop = max(first, smallest // TILE), min(stop, -(-beyond // TILE))
         least = minimum_common(below, size + int(popcounts[-1]))

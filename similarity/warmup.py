@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from graphkin.protocol.policy import Policy
+from graphkin.similarity.batch import BatchPlan
+from graphkin.similarity.hits import NOTHING
 from graphkin.similarity.planes import BitLists, BitPlanes
 from graphkin.similarity.popcount import common_with, minimum_common
 from graphkin.similarity.tiles import similar_in_tiles
@@ -31,6 +33,7 @@ def compile_kernels() -> None:
         common_with(some, words[0])
     planes = BitPlanes(*(_read_only(array.tolist(), array.dtype) for array in BitPlanes.of(words)))
     similar_in_tiles(BitLists.of_one(planes, words[0]), planes, minimum_common(0.5, 2), -1, 0, 1)
+    list(BatchPlan(planes, words.copy(), 0.5, 1, lambda _: NOTHING).matches(1))
     forest = Edges(_read_only([0, 0], np.int32), _read_only([1, 2], np.int32), _read_only([0.5] * 2, np.float32))
     Components.at(graph, forest, np.float32(0.5)).medoids(np.array([0], np.int32))
 

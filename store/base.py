@@ -163,12 +163,7 @@ class Store(ABC):
 
     def _require_writable(self, collection: str, kind: Kind) -> None:
         """For adapters, before a draft: raises `InvalidInput` for what is no collection name, and `Conflict`."""
-        if not _COLLECTION_NAME.fullmatch(collection):
-            raise InvalidInput(
-                "not a collection name",
-                given=collection,
-                expected="1 to 63 of the characters a-z 0-9 . _ -, the first a letter or digit",
-            )
+        require_collection_name(collection)
         for found in self.collections():
             if found.name == collection and found.kind != kind:
                 raise Conflict(
@@ -562,6 +557,16 @@ def require_independent(generation: Generation) -> None:
             given=f"format {manifest.format}" if manifest.links is None else "nodes of a big graph",
             expected="items that do not depend on each other, in the format of today",
             hint="ingest all files again",
+        )
+
+
+def require_collection_name(name: str) -> None:
+    """Raises `InvalidInput` for what is none."""
+    if not _COLLECTION_NAME.fullmatch(name):
+        raise InvalidInput(
+            "not a collection name",
+            given=name,
+            expected="1 to 63 of the characters a-z 0-9 . _ -, the first a letter or digit",
         )
 
 

@@ -11,6 +11,7 @@ from graphkin import options
 
 @click.command()
 @options.running
+@options.store
 @click.option(
     "--max-size",
     type=click.IntRange(1, 100_000),
@@ -27,6 +28,7 @@ def append(
     max_size: int | None,
     format: str | None,
     table: dict[str, Any],
+    store_location: str,
     running: dict[str, Any],
 ) -> None:
     """Add the items of FILE... to a collection and publish the generation that one ingest of the older files and these
@@ -53,7 +55,7 @@ def append(
         rejections_file=running["rejections_file"] or Path(f"{collection}.rejections.csv"),
         **({"workers": workers} if workers else {}),
     )
-    with open_store(running["store_location"]) as store:
+    with open_store(store_location) as store:
         appended = run(store, collection, running["files"], how, terminal_progress())
     if running["as_json"]:
         told = appended.manifest.model_dump(mode="json", exclude={"fragments"})

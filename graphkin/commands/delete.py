@@ -8,11 +8,13 @@ from graphkin import options
 @click.command()
 @options.store
 @options.collection
-@click.option("--generation", metavar="ID", required=True, help="Generation id, in full.")
+@click.option("--generation", metavar="ID", required=True, help="Generation id, or how one alone begins.")
 def delete(store_location: str, collection: str, generation: str) -> None:
     """Delete one generation. The newest that is left becomes current."""
+    from graphkin.protocol.generations import begun_with
     from graphkin.store import open_store
 
     with open_store(store_location) as store:
-        store.delete(collection, generation)
-    click.echo(f"deleted {collection} {generation}")
+        found = begun_with(generation, store.collection(collection).generations)
+        store.delete(collection, found)
+    click.echo(f"deleted {collection} {found}")

@@ -58,8 +58,12 @@ def _serve(location: str, port: int, once: bool) -> None:
 
 
 def _ask(url: str) -> None:
+    from graphkin.ingest.progress import compiling
+    from graphkin.progress import terminal_progress
+
     base = f"{url}/v1/collections/{_COLLECTION}"
-    hits = _reply("what is most similar to aspirin?", f"{base}/search", {"smiles": _ASPIRIN, "limit": 3})["hits"]
+    with compiling(terminal_progress()):
+        hits = _reply("what is most similar to aspirin?", f"{base}/search", {"smiles": _ASPIRIN, "limit": 3})["hits"]
     positives = f"{base}/items/{hits[0]['item']['id']}/positives"
     _reply("three of its neighbours, drawn by similarity", f"{positives}?policy=first_order&k=3&seed=7")
     _reply(

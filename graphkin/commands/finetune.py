@@ -56,7 +56,8 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
     "file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Labelled molecules: CSV with a header, plain or .gz.",
+    help="Labelled molecules: a table with a header and cells between commas, semicolons, tabs or pipes; plain, .gz, "
+    ".bz2 or .xz.",
 )
 @click.option(
     "--tu",

@@ -1,5 +1,6 @@
 """`graphkin ingest`: build and publish a similarity hierarchy."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from graphkin import options
 
 if TYPE_CHECKING:
     from graphkin.ingest.readers import ReadOptions
+    from graphkin.protocol.manifest import Manifest
     from graphkin.similarity.recipe import Recipe
 
 
@@ -59,6 +61,7 @@ def ingest() -> None:
 )
 @click.option("--inchikey", is_flag=True, default=None, help="Compute InChIKeys (doubles the ingest).")
 @options.running
+@options.building
 @click.option("--max-atoms", type=click.IntRange(1, 100_000), default=1_000, help="Larger molecules are rejected.")
 @click.option(
     "--format",
@@ -73,6 +76,7 @@ def molecules(
     format: str | None,
     table: dict[str, Any],
     running: dict[str, Any],
+    building: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
     """Ingest molecules from FILE... and publish a generation of the collection.
@@ -83,16 +87,12 @@ def molecules(
     than before is rejected.
     """
     from graphkin.ingest.readers import ReadOptions
-    from graphkin.similarity.molecules.recipe import resolve_flat
+    from graphkin.recipes import molecule_recipe
 
-    given = recipe_options["fingerprint"] == "given"
-    if given != (table["fingerprint_column"] is not None):
-        raise click.UsageError("--fingerprint given and --fingerprint-column need each other")
-    if given and recipe_options["bits"] is None:
-        recipe_options["bits"] = _bits_told(running["files"], format, table["fingerprint_column"])
     read = ReadOptions(format=format, **table)
-    recipe = resolve_flat(preset, standardise=recipe_options.pop("standardise") or None, **recipe_options)
-    _ingest(recipe, read, max_atoms, **running)
+    recipe_options["standardise"] = recipe_options["standardise"] or None
+    recipe = molecule_recipe(running["files"], read, preset, **recipe_options)
+    _ingest(recipe, read, max_atoms, **running, **building)
 
 
 @ingest.command()
@@ -123,6 +123,7 @@ def molecules(
 @click.option("--threshold", type=float, help="Smallest similarity, inclusive; 0: any above 0.  [default: 0]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70; paper, rc: 0]")
 @options.running
+@options.building
 @click.option("--max-nodes", type=click.IntRange(1, 100_000), default=100_000, help="Larger graphs are rejected.")
 @click.option(
     "--format",
@@ -130,7 +131,14 @@ def molecules(
     type=click.Choice(["tu", "graphml", "jsonl"]),
     help='Format of the input; needed for standard input ("-").  [default: by file name; a folder: tu]',
 )
-def graphs(preset: str, max_nodes: int, format: str | None, running: dict[str, Any], **recipe_options: Any) -> None:
+def graphs(
+    preset: str,
+    max_nodes: int,
+    format: str | None,
+    running: dict[str, Any],
+    building: dict[str, Any],
+    **recipe_options: Any,
+) -> None:
     """Ingest attribute-less graphs from FILE... and publish a generation of the collection.
 
     FILE is a collection in TUDataset's layout (.zip, or a folder), GraphML (.graphml), or JSON Lines (.jsonl, one
@@ -141,7 +149,7 @@ def graphs(preset: str, max_nodes: int, format: str | None, running: dict[str, A
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.graphs.recipe import resolve_graphs
 
-    _ingest(resolve_graphs(preset, **recipe_options), ReadOptions(format=format), max_nodes, **running)
+    _ingest(resolve_graphs(preset, **recipe_options), ReadOptions(format=format), max_nodes, **running, **building)
 
 
 @ingest.command()
@@ -190,6 +198,7 @@ def graphs(preset: str, max_nodes: int, format: str | None, running: dict[str, A
 @click.option("--threshold", type=float, help="Smallest similarity, inclusive; 0: any above 0.  [default: 0]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
 @options.running
+@options.building
 @click.option(
     "--format",
     "format",
@@ -207,6 +216,7 @@ def nodes(
     target_column: str | None,
     label_column: str | None,
     running: dict[str, Any],
+    building: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
     """Ingest the nodes of big graphs from FILE... and publish a generation of the collection.
@@ -224,7 +234,7 @@ def nodes(
         format=format, source_column=source_column, target_column=target_column, label_column=label_column
     )
     recipe = resolve_nodes(walks=int(walks) if walks and walks.isdigit() else walks, **recipe_options)
-    _ingest(recipe, read, None, labels=label_files, **running)
+    _ingest(recipe, read, None, labels=label_files, **running, **building)
 
 
 @ingest.command()
@@ -232,6 +242,7 @@ def nodes(
 @click.option("--threshold", type=float, help="Smallest Tanimoto similarity, inclusive.  [default: 0.4]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
 @options.running
+@options.building
 @_names
 @click.option(
     "--format",
@@ -250,6 +261,7 @@ def fingerprints(
     fingerprint_column: str | None,
     name_column: str | None,
     running: dict[str, Any],
+    building: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
     """Ingest fingerprints that others have computed from FILE... and publish a generation of the collection.
@@ -261,14 +273,11 @@ def fingerprints(
     `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
-    from graphkin.ingest.readers.widths import fingerprint_type
-    from graphkin.similarity.fingerprints.kind import FingerprintKind
-    from graphkin.similarity.fingerprints.recipe import resolve_bits
+    from graphkin.recipes import bits_recipe
 
     read = ReadOptions(format=format, structure_column=fingerprint_column, name_column=name_column)
-    told = fingerprint_type(running["files"], FingerprintKind.files, read) if bits is None else None
-    kind = {"bits": bits} if told is None else {"bits": told.bits, "type": told.name}
-    _ingest(resolve_bits(**kind, **recipe_options), read, None, names=names_files, **running)
+    recipe = bits_recipe(running["files"], read, bits, **recipe_options)
+    _ingest(recipe, read, None, names=names_files, **running, **building)
 
 
 @ingest.command()
@@ -276,6 +285,7 @@ def fingerprints(
 @click.option("--threshold", type=float, help="Smallest cosine, inclusive.  [default: 0.8]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
 @options.running
+@options.building
 @_names
 @click.option(
     "--format",
@@ -292,6 +302,7 @@ def vectors(
     vector_column: str | None,
     name_column: str | None,
     running: dict[str, Any],
+    building: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
     """Ingest dense vectors, such as embeddings, from FILE... and publish a generation of the collection.
@@ -301,13 +312,12 @@ def vectors(
     cosine. All have one length, up to 4,096. Vectors that are zero or hold NaN are rejected with a reason and kept: see
     `graphkin info --rejections`.
     """
-    from graphkin.ingest.readers import ReadOptions, widths
-    from graphkin.similarity.vectors.kind import VectorKind
-    from graphkin.similarity.vectors.recipe import resolve_vectors
+    from graphkin.ingest.readers import ReadOptions
+    from graphkin.recipes import vector_recipe
 
     read = ReadOptions(format=format, structure_column=vector_column, name_column=name_column)
-    numbers = widths.dimension(running["files"], VectorKind.files, read) if dimension is None else dimension
-    _ingest(resolve_vectors(dimension=numbers, **recipe_options), read, None, names=names_files, **running)
+    recipe = vector_recipe(running["files"], read, dimension, **recipe_options)
+    _ingest(recipe, read, None, names=names_files, **running, **building)
 
 
 def _ingest(
@@ -318,18 +328,19 @@ def _ingest(
     labels: tuple[str, ...] = (),
     names: tuple[str, ...] = (),
     files: tuple[str, ...],
-    store_location: str,
     collection: str,
     workers: int | None,
     max_rejected: float,
     rejections_file: Path | None,
     as_json: bool,
+    store_location: str | None,
+    lake: str | None,
+    engine: str,
+    master: str | None,
 ) -> None:
-    from graphkin.ingest.pipeline import IngestOptions
-    from graphkin.ingest.pipeline import ingest as run
+    from graphkin.ingest.options import IngestOptions
     from graphkin.output import published
     from graphkin.progress import terminal_progress
-    from graphkin.store import open_store
 
     options_ = IngestOptions(
         read=read,
@@ -340,16 +351,37 @@ def _ingest(
         rejections_file=rejections_file or Path(f"{collection}.rejections.csv"),
         **({"workers": workers} if workers else {}),
     )
-    with open_store(store_location, create=True) as store:
-        manifest = run(store, collection, files, recipe, options_, terminal_progress())
+    what = (collection, files, recipe, options_, terminal_progress())
+    manifest = _by_spark(master, lake, *what) if engine == "spark" else _here(store_location, lake, *what)
+    if lake is not None and store_location is not None:
+        manifest = _loaded(lake, collection, store_location)
     click.echo(manifest.model_dump_json(exclude={"fragments"}) if as_json else published(collection, manifest))
 
 
-def _bits_told(files: tuple[str, ...], format: str | None, column: str | None) -> int:
-    """Length of the fingerprints in a column of tables. Raises `InvalidInput` where they do not tell."""
-    from graphkin.ingest.readers import ReadOptions
-    from graphkin.ingest.readers.widths import fingerprint_type
-    from graphkin.similarity.molecules.kind import MoleculeKind
+def _here(store_location: str | None, lake: str | None, *what: Any) -> "Manifest":
+    from graphkin.ingest.pipeline import ingest as run
+    from graphkin.store import open_lake, open_store
 
-    tables = {each: "fingerprint" for each in MoleculeKind.files if each in ("csv", "tsv", "parquet")}
-    return fingerprint_type(files, tables, ReadOptions(format=format, structure_column=column)).bits
+    with ExitStack() as stack:
+        if lake is not None:
+            return run(stack.enter_context(open_lake(lake, create=True)), *what)
+        assert store_location is not None, "what one of is needed"
+        return run(stack.enter_context(open_store(store_location, create=True)), *what)
+
+
+def _by_spark(master: str | None, lake: str | None, *what: Any) -> "Manifest":
+    from graphkin.ingest.spark.pipeline import ingest as run
+    from graphkin.ingest.spark.session import session
+
+    assert lake is not None, "what Spark needs"
+    with session(master) as context:
+        return run(context, lake, *what)
+
+
+def _loaded(lake: str, collection: str, store_location: str) -> "Manifest":
+    from graphkin.progress import terminal_progress
+    from graphkin.store import open_lake, open_store
+    from graphkin.store.transfer import copy_generation
+
+    with open_lake(lake) as source, source.open(collection) as made, open_store(store_location, create=True) as store:
+        return copy_generation(made, store, terminal_progress().stage)

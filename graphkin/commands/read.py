@@ -1,7 +1,10 @@
 """`graphkin info`, `neighbors`, `search` and `positives`: what a published generation knows."""
 
 import json
+import os
 import sys
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -12,6 +15,7 @@ from graphkin.protocol.values import Pad, PolicyName, Rank
 if TYPE_CHECKING:
     from graphkin.protocol.errors import Damage
     from graphkin.protocol.manifest import Manifest
+    from graphkin.similarity.kind import Search
     from graphkin.store.base import Collection, Generation, Store
     from graphkin.store.sampling.base import Engine
 
@@ -158,7 +162,7 @@ def _line(item: dict[str, Any]) -> str:
 
 @click.command()
 @options.reading
-@click.argument("structure")
+@click.argument("structure", required=False)
 @click.option("--fingerprint", is_flag=True, help="STRUCTURE is a fingerprint of the recipe's, in hexadecimal.")
 @click.option(
     "--tversky",
@@ -172,43 +176,106 @@ def _line(item: dict[str, Any]) -> str:
     help="Compare molecules by how often they have each Morgan environment (min-max Tanimoto).",
 )
 @click.option("--min-similarity", type=float, metavar="X", help="Smallest similarity, above 0 to 1.")
-@click.option("--limit", type=click.IntRange(1), default=10, help="Hits to show.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=10, help="Hits to show; of each structure of a file, up to 100."
+)
+@click.option("--file", metavar="FILE", help="Search for every structure of a file that `graphkin ingest` reads.")
+@click.option("--format", metavar="FORMAT", help="Format of the file.  [default: told by its name]")
+@click.option(
+    "--smiles-column", "structure_column", metavar="COLUMN", help="Of a table.  [default: smiles, in any case]"
+)
+@click.option(
+    "--name-column", metavar="COLUMN", help="Of a table or SD file.  [default: as `graphkin ingest` finds it]"
+)
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where to write the hits of a file: .csv or .parquet.",
+)
 @options.as_json
 def search(
     store_location: str,
     collection: str,
     generation: str | None,
-    structure: str,
+    structure: str | None,
     fingerprint: bool,
     tversky: tuple[float, float] | None,
     counts: bool,
     min_similarity: float | None,
     limit: int,
+    file: str | None,
+    output: Path | None,
     as_json: bool,
+    **read: str | None,
 ) -> None:
     """Search the whole collection for what is most similar to STRUCTURE, exactly and uncapped.
 
     STRUCTURE is a SMILES; for a collection of graphs, a graph as JSON: '{"edges": [[0, 1], [1, 2]]}'; for one of
     fingerprints, the bits in hexadecimal, as in FPS files. "-" reads it from standard input.
+
+    With --file and --output every structure of a file is searched for, thousands at once: one row a hit, and one for
+    each structure that cannot be read, which says why.
     """
     from graphkin.answers import hits_of, measure_of
     from graphkin.similarity.kinds import kind_of, recipe_of
     from graphkin.similarity.query import read_structure
     from graphkin.store import open_store
 
-    text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
+    if (structure is None) == (file is None) or (file is None) != (output is None):
+        raise click.UsageError("either STRUCTURE, or --file and --output")
+    if file is not None and (as_json or fingerprint):
+        raise click.UsageError("--json and --fingerprint are for one STRUCTURE")
     with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
-        kind = kind_of(opened)
-        query = read_structure(recipe_of(opened), **{"fingerprint" if fingerprint else "structure": text})
-        searched = kind.search(opened)
+        searched = kind_of(opened).search(opened)
         if tversky or counts:
             searched = searched.measured(measure_of(tversky, counts))
+        if file is not None and output is not None:
+            _search_file(opened, searched, file, read, min_similarity, limit, output)
+            return
+        text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
+        query = read_structure(recipe_of(opened), **{"fingerprint" if fingerprint else "structure": text})
         answer = hits_of(opened, searched, query, min_similarity, limit)
     if as_json:
         _print_json(answer)
         return
     click.echo(query.text)
     _show_hits(answer["hits"])
+
+
+def _search_file(
+    opened: "Generation",
+    search: "Search",
+    file: str,
+    read: dict[str, Any],
+    min_similarity: float | None,
+    limit: int,
+    output: Path,
+) -> None:
+    from graphkin.answers import require_search
+    from graphkin.batch import FileSearch, write
+    from graphkin.ingest.readers import ReadOptions, open_source
+    from graphkin.output import whole_file
+    from graphkin.protocol.errors import require
+    from graphkin.protocol.values import MAX_HITS
+    from graphkin.similarity.kinds import kind_of
+
+    require_search(min_similarity)
+    require(limit <= MAX_HITS, "limit", limit, f"at most {MAX_HITS} for each structure of a file")
+    require(
+        output.suffix in (".csv", ".parquet"), "file of hits", str(output), "a name that ends with .csv or .parquet"
+    )
+    with closing(open_source(file, kind_of(opened).files, ReadOptions(**read))) as source:
+        searching = FileSearch(opened, search, source, min_similarity, limit, os.cpu_count() or 1)
+        with whole_file(output) as written:
+            for piece in write(searching.tables(), output.suffix):
+                written.write(piece)
+    nothing = searching.searched - searching.found - searching.unreadable
+    click.echo(
+        f"{searching.searched:,} structures: {searching.found:,} found something, {searching.stored:,} of them "
+        f"themselves; {nothing:,} found nothing, {searching.unreadable:,} could not be read",
+        err=True,
+    )
 
 
 @click.command()

@@ -42,7 +42,7 @@ class Collection(ABC):
     it is above 0. Errors are those of `graphkin.protocol.errors`: `InvalidInput`, `NotFound`, `Deleted` and others,
     which say what was given, what was expected and what to do.
 
-    name, kind  kind is `molecule`, `graph` or `node`.      generation  its id.
+    name, kind  kind is `molecule`, `graph` and the like.   generation  its id.
     size        items; their ids are 0 to size - 1.         manifest    recipe, versions, inputs, counts.
     """
 
@@ -74,16 +74,23 @@ class Collection(ABC):
         inchi: str | None = None,
         molblock: str | None = None,
         graph: Mapping[str, Any] | None = None,
+        fingerprint: str | None = None,
+        vector: Sequence[float] | Float32 | None = None,
+        measure: Mapping[str, Any] | None = None,
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> Table:
         """The items most similar to a structure, given in exactly one way: the whole collection, exactly, uncapped.
 
-        structure is a SMILES, and in collections of graphs a graph as JSON; graph is that JSON as a mapping.
+        structure is text as items of the collection are written: a SMILES, a graph or a vector as JSON, a fingerprint.
+        graph is that JSON as a mapping; fingerprint is in hexadecimal, as in FPS files.
+        measure is another than the collection's own, such as {"name": "tversky", "alpha": 0.9, "beta": 0.1}; see
+        `graphkin.protocol.measure.Measure`.
         limit is at most 1,000.
         """
         written = {"structure": structure, "smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph}
-        given = {**written, "min_similarity": min_similarity, "limit": limit}
+        written |= {"fingerprint": fingerprint, "vector": None if vector is None else np.asarray(vector).tolist()}
+        given = {**written, "measure": measure, "min_similarity": min_similarity, "limit": limit}
         said = {name: value for name, value in given.items() if value is not None}
         with refusing():
             asked = SearchBody.model_validate_json(json.dumps(said))

@@ -7,7 +7,7 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa
 
-from graphkin.answers import require_one_way, the_one
+from graphkin.answers import require_one_way
 from graphkin.client import Collection as Asked
 from graphkin.client import Graphkin
 from graphkin.library.collection import Collection, Collections, Found
@@ -15,6 +15,7 @@ from graphkin.library.table import Table
 from graphkin.protocol.replies import SimilarItem
 from graphkin.protocol.requests import SearchBody
 from graphkin.protocol.values import PolicyName
+from graphkin.similarity.query import the_one
 from graphkin.store.records import Int32, Int64
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class ServedCollection(Collection):
         return Table(self._asked.positives_batch(anchors, policy, seed=seed, epoch=epoch, **parameters))
 
     def _search(self, asked: SearchBody) -> Found:
-        return _found(self._asked.search(**asked.model_dump(exclude_none=True)).hits)
+        said = asked.model_dump(exclude_none=True, exclude={"measure"})
+        return _found(self._asked.search(**said, measure=asked.measure).hits)
 
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         require_one_way(id, smiles, name)

@@ -69,7 +69,8 @@ class StoredCollection(Collection):
 
     def _search(self, asked: SearchBody) -> Found:
         query = read_asked(recipe_of(self._opened), asked)
-        hits = self._index.search(query, asked.min_similarity, asked.limit)
+        searched = self._index if asked.measure is None else self._index.measured(asked.measure)
+        hits = searched.search(query, asked.min_similarity, asked.limit)
         return Found(hits.ids, hits.similarity)
 
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:

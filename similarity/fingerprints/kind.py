@@ -22,7 +22,8 @@ class BitsSearch(TanimotoSearch):
     """An item is nothing but its bits."""
 
     def identical(self, query: Query) -> int | None:
-        equal = np.flatnonzero((self._fingerprints.words == query.arrays[0]).all(axis=1))
+        empty = not query.arrays[0].any()  # similar to nothing, not even to another
+        equal = np.flatnonzero(self._fingerprints.popcounts == 0) if empty else self.search(query, 1.0, 1).ids
         return int(equal[0]) if len(equal) else None
 
 

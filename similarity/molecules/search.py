@@ -51,6 +51,9 @@ class MoleculeSearch(TanimotoSearch):
                 self._counts = CountSearch(self, self._generation, self._recipe.fingerprint)
             return self._counts
 
+    def require_comparable(self, query: Query) -> None:
+        self._bits(query)
+
     def _bits(self, query: Query) -> UInt64:
         """Where fingerprints are given, a molecule has that of the stored one. Raises `Conflict` for another."""
         if query.arrays:

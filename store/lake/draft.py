@@ -1,11 +1,11 @@
 """Writing a lake: parts as they fill, the manifest last."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,48 +16,21 @@ from graphkin.protocol.errors import Conflict, StoreError
 from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft
-from graphkin.store.columns import ID
 from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.lake.layout import FOLDERS, MANIFEST, Group, Lake, Part, sealed
-from graphkin.store.lake.parts import ROWS, write_array, write_table
+from graphkin.store.lake.parts import (
+    FOREST,
+    ROWS,
+    Filling,
+    edge_table,
+    edges_of,
+    tables,
+    with_ids,
+    write_array,
+    write_table,
+)
 from graphkin.store.lake.place import Place
-from graphkin.store.records import EDGE_SCHEMA, Edges, Graph, Int32, Links, UInt64
-
-_FOREST = 1 << 20  # edges to a part
-
-Rows = TypeVar("Rows", bound=Sized)
-
-
-class _Filling(Generic[Rows]):
-    """Rows that are written whenever a part is full. `joined` makes one of several, `cut` takes some of one."""
-
-    def __init__(
-        self, joined: Callable[[list[Rows]], Rows], cut: Callable[[Rows, int], Rows], write: Callable[[Rows], object]
-    ) -> None:
-        self._joined, self._cut, self._write = joined, cut, write
-        self._held: list[Rows] = []
-        self._count = 0
-
-    def add(self, rows: Rows) -> None:
-        self._held.append(rows)
-        self._count += len(rows)
-        if self._count >= ROWS:
-            self._flush(self._count - self._count % ROWS)
-
-    def finish(self) -> None:
-        """Write what is left."""
-        if self._count:
-            self._flush(self._count)
-
-    def _flush(self, rows: int) -> None:
-        whole = self._joined(self._held)
-        for start in range(0, rows, ROWS):
-            self._write(self._cut(whole, start))
-        self._held, self._count = [self._cut(whole, rows)], self._count - rows
-
-
-def _tables(write: Callable[[pa.Table], object]) -> _Filling[pa.Table]:
-    return _Filling(pa.concat_tables, lambda table, start: table.slice(start, ROWS), write)
+from graphkin.store.records import Edges, Graph, Int32, Links, UInt64
 
 
 class LakeDraft(Draft):
@@ -68,9 +41,9 @@ class LakeDraft(Draft):
         self._place = place
         self._collection = collection
         self._parts: dict[Group, list[Part]] = {}
-        self._items = _tables(self._write_items)
-        self._rejections = _tables(partial(self._table, "rejections"))
-        self._words: _Filling[UInt64] = _Filling(
+        self._items = tables(self._write_items)
+        self._rejections = tables(partial(self._table, "rejections"))
+        self._words: Filling[UInt64] = Filling(
             np.concatenate, lambda words, start: words[start : start + ROWS], partial(self._array, "fingerprints")
         )
         self._blocks = BlockTree()
@@ -102,8 +75,8 @@ class LakeDraft(Draft):
             self._array("dropped", dropped[start : start + ROWS])
 
     def write_forest(self, forest: Edges) -> None:
-        for start in range(0, len(forest), _FOREST):
-            self._table("forest", edge_table(forest.take(slice(start, start + _FOREST))))
+        for start in range(0, len(forest), FOREST):
+            self._table("forest", edge_table(forest.take(slice(start, start + FOREST))))
 
     def write_links(self, links: Links) -> None:
         self._array("links.indptr", links.indptr)
@@ -148,7 +121,14 @@ class LakeDraft(Draft):
 
 
 def clear(place: Place) -> None:
-    """Remove what a writer that died has left. Raises `Conflict` for a lake, and for a folder with other files."""
+    """Remove what a writer that died has left. Raises as `require_new`."""
+    for name in require_new(place):
+        place.remove(name)
+
+
+def require_new(place: Place, *besides: str) -> list[str]:
+    """What a writer that died has left. Raises `Conflict` for a lake, and for a folder with files in other folders than
+    those of a lake and `besides`."""
     names = place.names()
     if MANIFEST in names:
         raise Conflict(
@@ -156,15 +136,14 @@ def clear(place: Place) -> None:
             given=place.shown,
             expected="a new or empty folder",
         )
-    others = [name for name in names if name.partition("/")[0] not in FOLDERS]
+    others = [name for name in names if name.partition("/")[0] not in {*FOLDERS, *besides}]
     if others:
         raise Conflict(
             "this folder holds other files",
             given=f"{place.shown}: {others[0]}",
             expected="a new or empty folder",
         )
-    for name in names:
-        place.remove(name)
+    return names
 
 
 def publish(
@@ -183,18 +162,3 @@ def publish(
     )
     place.write(MANIFEST, sealed(Lake(collection=collection, manifest=manifest, parts=dict(parts))))
     return manifest
-
-
-def with_ids(items: pa.Table, first: int) -> pa.Table:
-    """Rows of the item table with their ids, from `first` on."""
-    return items.add_column(0, ID, pa.array(np.arange(first, first + len(items), dtype=np.int32)))
-
-
-def edge_table(edges: Edges) -> pa.Table:
-    return pa.table([edges.source, edges.target, edges.similarity], schema=EDGE_SCHEMA)
-
-
-def edges_of(shard: Graph, first: int) -> Edges:
-    """The edges whose lower end is an owner of this shard; `first` is the lowest of them."""
-    owner = np.repeat(np.arange(first, first + shard.nodes, dtype=np.int32), np.diff(shard.indptr))
-    return Edges(owner, shard.indices, shard.similarity).take(owner < shard.indices)

@@ -2,8 +2,8 @@
 
 import hashlib
 import io
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence, Sized
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +11,18 @@ import pyarrow.parquet as pq
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from graphkin.store.columns import ID
 from graphkin.store.lake.layout import Group, Part, name_of
 from graphkin.store.lake.place import Place
+from graphkin.store.records import EDGE_SCHEMA, Edges, Graph
 
 ROWS = 65_536
 """Items to a part, and owners to a shard of the graph."""
+
+FOREST = 1 << 20
+"""Edges to a part of the forest."""
+
+Rows = TypeVar("Rows", bound=Sized)
 
 _ROW_GROUP = 8_192  # items that a page of them reads at least
 
@@ -23,7 +30,7 @@ _ROW_GROUP = 8_192  # items that a page of them reads at least
 def write_table(place: Place, group: Group, number: int, table: pa.Table) -> Part:
     """Write it as Parquet. What it is called and what it holds follow from number and table alone."""
     sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd", row_group_size=_ROW_GROUP)
+    pq.write_table(table.combine_chunks(), sink, compression="zstd", row_group_size=_ROW_GROUP)
     return _written(place, group, number, len(table), sink.getvalue())
 
 
@@ -61,3 +68,51 @@ def read_array(content: Any) -> NDArray[Any]:
         return np.frombuffer(content, dtype, int(np.prod(shape)), view.tell()).reshape(shape)
     except Exception as error:  # numpy lets through whatever its parsers raise on a damaged header
         raise ValueError(f"no whole array: {error}") from error
+
+
+class Filling(Generic[Rows]):
+    """Rows that are written whenever a part is full. `joined` makes one of several, `cut` takes some of one."""
+
+    def __init__(
+        self, joined: Callable[[list[Rows]], Rows], cut: Callable[[Rows, int], Rows], write: Callable[[Rows], object]
+    ) -> None:
+        self._joined, self._cut, self._write = joined, cut, write
+        self._held: list[Rows] = []
+        self._count = 0
+
+    def add(self, rows: Rows) -> None:
+        self._held.append(rows)
+        self._count += len(rows)
+        if self._count >= ROWS:
+            self._flush(self._count - self._count % ROWS)
+
+    def finish(self) -> None:
+        """Write what is left."""
+        if self._count:
+            self._flush(self._count)
+
+    def _flush(self, rows: int) -> None:
+        whole = self._joined(self._held)
+        for start in range(0, rows, ROWS):
+            self._write(self._cut(whole, start))
+        self._held, self._count = [self._cut(whole, rows)], self._count - rows
+
+
+def tables(write: Callable[[pa.Table], object]) -> Filling[pa.Table]:
+    """Of tables."""
+    return Filling(pa.concat_tables, lambda table, start: table.slice(start, ROWS), write)
+
+
+def with_ids(items: pa.Table, first: int) -> pa.Table:
+    """Rows of the item table with their ids, from `first` on."""
+    return items.add_column(0, ID, pa.array(np.arange(first, first + len(items), dtype=np.int32)))
+
+
+def edge_table(edges: Edges) -> pa.Table:
+    return pa.table([edges.source, edges.target, edges.similarity], schema=EDGE_SCHEMA)
+
+
+def edges_of(shard: Graph, first: int) -> Edges:
+    """The edges whose lower end is an owner of this shard; `first` is the lowest of them."""
+    owner = np.repeat(np.arange(first, first + shard.nodes, dtype=np.int32), np.diff(shard.indptr))
+    return Edges(owner, shard.indices, shard.similarity).take(owner < shard.indices)

@@ -39,6 +39,12 @@ class Place:
             content: bytes = self._files.cat_file(self._path(name))
             return content
 
+    def read_range(self, name: str, start: int, stop: int) -> bytes:
+        """Some of the bytes of a file. Raises `FileNotFoundError`."""
+        with self._reached():
+            content: bytes = self._files.cat_file(self._path(name), start=start, end=stop)
+            return content
+
     def write(self, name: str, content: bytes) -> None:
         """A whole file, written beside its name and renamed: whoever reads it finds all of it, or what was before."""
         path = self._path(name)
@@ -54,12 +60,12 @@ class Place:
                     self._files.rm_file(beside)
                 raise
 
-    def names(self) -> list[str]:
-        """Of all files, also of those that somebody writes or has left half."""
+    def names(self, below: str = "") -> list[str]:
+        """Of all files in a folder, also of those that somebody writes or has left half."""
         with self._reached():
             self._files.invalidate_cache()
             try:
-                found: list[str] = self._files.find(self._root)
+                found: list[str] = self._files.find(self._path(below).rstrip("/"))
             except FileNotFoundError:
                 return []
             return [path.removeprefix(self._root).lstrip("/") for path in found if path != self._root]
@@ -68,6 +74,11 @@ class Place:
         """A file that is there."""
         with self._reached():
             self._files.rm_file(self._path(name))
+
+    def remove_folder(self, name: str) -> None:
+        """One that is there, and all in it."""
+        with self._reached():
+            self._files.rm(self._path(name), recursive=True)
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"

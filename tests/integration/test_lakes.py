@@ -66,11 +66,26 @@ def test_an_ingest_writes_a_lake_as_it_writes_a_folder(
     graphkin: Graphkin, nci_lines: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "some.smi").write_text("\n".join([*nci_lines[:80], "notamolecule wrong"]))
-    for store in ("folder", f"file://{tmp_path}/lake"):
-        ingested = graphkin("ingest", "molecules", "some.smi", "--store", store, "--collection", "c", "--workers", 1)
+    for where in (
+        ("--store", "folder"),
+        ("--lake", "lake", "--store", "loaded"),
+        ("--store", f"file://{tmp_path}/other"),
+    ):
+        ingested = graphkin("ingest", "molecules", "some.smi", *where, "--collection", "c", "--workers", 1)
         assert ingested.code == 0, ingested.err
-    assert graphkin("load", "--lake", "lake", "--collection", "c", "--to", "loaded").code == 0
     assert _files(tmp_path / "loaded", "c") == _files(tmp_path / "folder", "c")
+    lakes = [{path.name: path.read_bytes() for path in (tmp_path / name).rglob("part-*")} for name in ("lake", "other")]
+    assert lakes[0] == lakes[1]
+
+
+def test_the_store_that_the_environment_says_gets_no_lake(
+    graphkin: Graphkin, nci_lines: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GRAPHKIN_STORE", str(tmp_path / "said"))
+    (tmp_path / "some.smi").write_text("\n".join(nci_lines[:20]))
+    assert graphkin("ingest", "molecules", "some.smi", "--lake", "lake", "--collection", "c", "--workers", 1).code == 0
+    assert (tmp_path / "lake" / "manifest.json").exists()
+    assert not (tmp_path / "said").exists()
 
 
 def test_duckdb_and_polars_read_it_without_us(lake: Callable[[str], Path], store_folder: Path) -> None:

@@ -224,7 +224,8 @@ def test_delete_then_gone(ingest: Callable[..., Any], graphkin: Callable[..., An
     first = json.loads(ingest("CCO\nCCN\n", "--json").out)["generation"]
     second = json.loads(ingest("CCO\nCCN\nCCC\n", "--json").out)["generation"]
     where = ("--store", tmp_path / "store", "--collection", "c")
-    assert graphkin("delete", *where, "--generation", second).code == 0
+    assert graphkin("delete", *where, "--generation", "").code == 2
+    assert graphkin("delete", *where, "--generation", second[:10]).out == f"deleted c {second}\n"
     assert json.loads(graphkin("info", *where, "--json").out)["manifest"]["generation"] == first
     gone = graphkin("neighbors", *where, "--generation", second, "--id", 0)
     assert gone.code == 3

@@ -128,14 +128,14 @@ def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
 def read_csv(
     path: Path, smiles_column: str | None = None, targets: Sequence[str] | None = None, workers: int = 1
 ) -> Dataset:
-    """The molecules of a CSV file with a header, plain or gzip (`.gz`), and their labels in the target columns.
+    """The molecules of a CSV file, as `read_molecules` reads it, and their labels in the target columns.
 
     smiles_column: by default `smiles`, or else `mol`, in any case. targets: by default every other column that holds
     labels only, so no names, numbers or measurements. Labels are 0, 1, 0.0, 1.0, true and false; empty and nan are
     missing. Molecules without any label stay. workers: processes that featurise.
 
     Raises `NotFound`; `InvalidInput` for a column that is not there, a target that is no label, no molecule at all, or
-    no task with both classes; and `Damaged` for what is no text or no gzip.
+    no task with both classes; and `Damaged` as `read_molecules` does.
     """
     return labelled(read_molecules(path, smiles_column, workers), targets)
 

@@ -1,9 +1,11 @@
 """Molecules of a CSV file, and what the file says of each."""
 
+import bz2
 import csv
 import gzip
 import hashlib
-from collections.abc import Sequence
+import lzma
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TextIO
@@ -13,6 +15,8 @@ from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize_readable
 
 _SMILES_COLUMNS = ("smiles", "mol")
+_DELIMITERS = ",;\t|"
+_COMPRESSED: dict[str, Callable[..., TextIO]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 class Rejection(NamedTuple):
@@ -54,12 +58,13 @@ class MoleculeFile:
 
 
 def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 1) -> MoleculeFile:
-    """The molecules of a CSV file with a header, plain or gzip (`.gz`).
+    """The molecules of a CSV file with a header, plain or compressed (`.gz`, `.bz2`, `.xz`). Its cells stand between
+    commas, semicolons, tabs or pipes, whichever the header has most of.
 
     smiles_column: by default `smiles`, or else `mol`, in any case. workers: processes that featurise.
 
     Raises `NotFound`; `InvalidInput` for a column that is not there and for no molecule at all, and `Damaged` for what
-    is no text or no gzip.
+    is no text or not compressed as its name says.
     """
     header, records, rejected = _read(path)
     smiles_at = _place(header, smiles_column or _smiles_column(header))
@@ -86,12 +91,14 @@ def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 
 def _read(path: Path) -> tuple[list[str], list[_Record], list[Rejection]]:
     try:
         with _open(path) as file:
-            reader = csv.reader(file)
+            header_line = file.readline()
+            file.seek(0)
+            reader = csv.reader(file, delimiter=max(_DELIMITERS, key=header_line.count))
             header = next(reader, [])
             records = [(reader.line_num, fields) for fields in reader if fields]
     except FileNotFoundError as error:
         raise NotFound("there is no such file", given=str(path)) from error
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error, lzma.LZMAError) as error:
         raise Damaged(f"the file cannot be read: {error}", given=str(path), expected="CSV in UTF-8") from error
     ragged = [
         Rejection(line, "", f"{len(fields)} fields where the header has {len(header)}")
@@ -102,9 +109,8 @@ def _read(path: Path) -> tuple[list[str], list[_Record], list[Rejection]]:
 
 
 def _open(path: Path) -> TextIO:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+    opened: TextIO = _COMPRESSED.get(path.suffix, open)(path, "rt", encoding="utf-8-sig", newline="")
+    return opened
 
 
 def _digest(path: Path) -> str:

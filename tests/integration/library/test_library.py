@@ -54,6 +54,48 @@ def test_a_search_finds_what_rdkit_finds(mine: Collection, vectors: list[Any], f
     )
 
 
+def test_another_measure_and_a_fingerprint(mine: Collection, vectors: list[Any]) -> None:
+    query = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048).GetFingerprint(Chem.MolFromSmiles(ASPIRIN))
+    bits = np.packbits([*query], bitorder="little").tobytes().hex()
+    similar = np.array(DataStructs.BulkTverskySimilarity(query, vectors, 0.9, 0.1), np.float32)
+    tversky = {"name": "tversky", "alpha": 0.9, "beta": 0.1}
+
+    found = mine.search(ASPIRIN, measure=tversky, limit=10)
+
+    assert found.arrow["similarity"].to_numpy() == pytest.approx(np.sort(similar)[::-1][:10], rel=1e-6)
+    assert mine.search(fingerprint=bits, measure=tversky).to_pylist() == found.to_pylist()
+    assert mine.search(fingerprint=bits).to_pylist() == mine.search(ASPIRIN).to_pylist()
+
+
+def test_fingerprints_and_vectors_of_ones_own(tmp_path: Path, vectors: list[Any], frame: pd.DataFrame) -> None:
+    store, names = tmp_path / "store", tmp_path / "names.txt"
+    names.write_text("".join(f"{name}\n" for name in frame["id"]))
+    bits = np.packbits([[*each] for each in vectors], axis=1, bitorder="little")
+    dense = np.random.default_rng(0).normal(size=(20, 7)).astype(np.float32)
+    np.save(tmp_path / "bits.npy", bits)
+    np.save(tmp_path / "dense.npy", dense)
+    table = pa.table({"code": [row.tobytes().hex() for row in bits], "id": frame["id"]})
+    table.to_pandas().to_csv(tmp_path / "bits.csv", index=False)
+    given: dict[str, Any] = {"store": store, "threshold": THRESHOLD, "workers": 1}
+
+    packed = graphkin.ingest(tmp_path / "bits.npy", collection="a", kind="fingerprints", names=[names], **given)
+    written = graphkin.ingest(
+        tmp_path / "bits.csv", collection="b", kind="fingerprints", fingerprint_column="code", **given
+    )
+    graphkin.ingest(tmp_path / "dense.npy", collection="c", kind="vectors", **{**given, "threshold": 0.1})
+
+    assert packed.generation == written.generation
+    with graphkin.open(store) as collections:
+        (best,) = collections["a"].search(fingerprint=bits[5].tobytes().hex(), limit=1).to_pylist()
+        assert frame["id"][5] in best["names"]
+        near = collections["c"].search(vector=dense[3], limit=20).to_pandas()
+    unit = dense / np.linalg.norm(dense, axis=1, keepdims=True)
+    cosines = unit @ unit[3]
+    assert near["id"].tolist() == [row for row in np.argsort(-cosines) if cosines[row] > 0]
+    with pytest.raises(InvalidInput, match="nothing is ingested so"):
+        graphkin.ingest(tmp_path / "dense.npy", collection="c", kind="vectors", preset="paper", **given)
+
+
 def test_a_structure_is_written_in_any_way(mine: Collection) -> None:
     molecule = Chem.MolFromSmiles(ASPIRIN)
     expected = mine.search(ASPIRIN).to_pylist()

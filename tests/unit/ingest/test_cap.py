@@ -1,13 +1,14 @@
 """The cap against a slow reading of it, and the properties it promises."""
 
 from itertools import combinations, pairwise
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from graphkin.ingest.cap import Cap
+from graphkin.ingest.cap import Cap, Kept
 from graphkin.similarity.join import Pairs, similar_pairs
 
 ITEMS = 8
@@ -152,3 +153,27 @@ def test_ties_are_broken_by_content_not_by_position() -> None:
     everyone = dict.fromkeys(combinations(range(ITEMS), 2), 0.5)
     chosen = {frozenset(_cap(everyone, [seed * 1000 + i for i in range(ITEMS)], 1)[0]) for seed in range(20)}
     assert len(chosen) > 10
+
+
+@given(weighted, ties, st.integers(1, 5), st.integers(1, 4), st.randoms(use_true_random=False))
+def test_the_best_that_caps_over_some_pairs_keep_are_those_of_all(
+    weighted: Weighted, tie: list[int], top_k: int, parts: int, random: Random
+) -> None:
+    shares: list[Weighted] = [{} for _ in range(parts)]
+    for pair, similarity in weighted.items():
+        shares[random.randrange(parts)][pair] = similarity
+    kept, had = [], np.zeros(ITEMS, np.int64)
+    for share in shares:
+        capped = Cap(np.array(tie, np.uint64), top_k)
+        capped.add(_pairs(share))
+        own, degrees = capped.kept()
+        kept.append(own)
+        had += degrees
+    columns = ("owner", "partner", "similarity", "mixed")
+    best = Kept(*(np.concatenate([getattr(each, name) for each in kept]) for name in columns)).best(top_k)
+    found = {
+        (min(a, b), max(a, b)): similarity
+        for a, b, similarity in zip(best.owner.tolist(), best.partner.tolist(), best.similarity.tolist(), strict=True)
+    }
+    assert found == _reference(weighted, tie, top_k)
+    assert had.tolist() == [sum(item in pair for pair in weighted) for item in range(ITEMS)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rdkit import Chem
 from rdkit.Chem import Descriptors
 
-from graphkin.ingest.items import ItemTable
+from graphkin.ingest.items import ItemTable, Older, Properties
 from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.similarity.molecules.kind import MoleculeKind
@@ -35,7 +35,7 @@ def _finish(
     parser: ChunkParser, *chunks: Chunk, recipe: MoleculeRecipe = RECIPE
 ) -> tuple[ItemTable, Any, list[dict[str, Any]]]:
     """The table, the descriptors and the rows, their properties parsed."""
-    table = ItemTable(KIND.computed)
+    table = ItemTable(Older.none(KIND.computed))
     for chunk in chunks:
         table.add(parser.parse(chunk))
     descriptors, batches = table.finish(partial(KIND.descriptors, recipe=recipe))
@@ -43,7 +43,7 @@ def _finish(
     for batch in batches:
         assert batch.schema.names[:4] == ITEM_SCHEMA.names
         batch.validate(full=True)
-        called = titles(table.property_types)
+        called = titles(table.properties.types)
         for row in batch.to_pylist():
             own = properties_of(list(called), [row[title] for title in called.values()])
             rows.append({**row, "properties": own})
@@ -117,13 +117,13 @@ def test_numeric_columns(
     parser: ChunkParser, chunk: Callable[..., Chunk], values: list[str], expected: list[float]
 ) -> None:
     table, _, rows = _finish(parser, chunk(["C", "N", "O"], properties=[{"x": value} for value in values]))
-    assert table.property_types["x"] == "number"
+    assert table.properties.types["x"] == "number"
     assert [row["properties"]["x"] for row in rows] == expected
     whole = [value.is_integer() and abs(value) < 1e15 for value in map(float, expected)]
     assert [type(row["properties"]["x"]) is int for row in rows] == whole
     held = [row["x"] for row in rows]
     assert (
-        [each["text"] for each in held] if table.written else pa.array(held).cast(pa.string()).to_pylist()
+        [each["text"] for each in held] if table.properties.written else pa.array(held).cast(pa.string()).to_pylist()
     ) == values
 
 
@@ -153,14 +153,14 @@ def test_one_value_that_is_no_finite_number_makes_text_of_a_column(
     parser: ChunkParser, chunk: Callable[..., Chunk], odd: str
 ) -> None:
     table, _, rows = _finish(parser, chunk(["C", "N", "O"], properties=[{"x": "1"}, {"x": odd}, {"x": " 2.50"}]))
-    assert table.property_types["x"] == "text"
+    assert table.properties.types["x"] == "text"
     assert [row["properties"]["x"] for row in rows] == ["1", odd, " 2.50"]
 
 
 def test_missing_values_do_not_count(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
     table, _, rows = _finish(parser, chunk(["C", "N", "O"], properties=[{"x": "1"}, {}, {"y": "z", "x": "2"}]))
     assert [_own(row) for row in rows] == [{"x": 1}, {}, {"x": 2, "y": "z"}]
-    assert table.property_types == {
+    assert table.properties.types == {
         "heavy_atoms": "number",
         "molwt": "number",
         "rings": "number",
@@ -174,7 +174,7 @@ def test_only_records_that_are_kept_decide(parser: ChunkParser, chunk: Callable[
     properties = [{"x": "1"}, {"x": "many", "y": "lost"}, {"x": "none", "z": "lost"}]
     table, _, rows = _finish(parser, chunk(["C", "C", "nonsense"], properties=properties))
     assert [_own(row) for row in rows] == [{"x": 1}]
-    assert table.property_types.keys() == {"heavy_atoms", "molwt", "rings", "x"}
+    assert table.properties.types.keys() == {"heavy_atoms", "molwt", "rings", "x"}
 
 
 def test_text_of_any_kind_survives(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
@@ -187,14 +187,14 @@ def test_text_of_any_kind_survives(parser: ChunkParser, chunk: Callable[..., Chu
 
 
 def test_properties_are_columns_by_name(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
-    table = ItemTable(KIND.computed)
+    table = ItemTable(Older.none(KIND.computed))
     table.add(parser.parse(chunk(["C"], properties=[{"zeta": "é", "alpha": "1.50", "beta": "2.5"}])))
     _, batches = table.finish(len)
     (row,) = pa.Table.from_batches(batches).drop_columns(ITEM_SCHEMA.names).to_pylist()
     alpha = {"number": 1.5, "text": "1.50"}
     assert row == {"alpha": alpha, "beta": 2.5, "heavy_atoms": 1, "molwt": 16.043, "rings": 0, "zeta": "é"}
-    assert list(table.property_types) == list(row) == ["alpha", "beta", "heavy_atoms", "molwt", "rings", "zeta"]
-    assert table.written == ["alpha"]
+    assert list(table.properties.types) == list(row) == ["alpha", "beta", "heavy_atoms", "molwt", "rings", "zeta"]
+    assert table.properties.written == ["alpha"]
 
 
 def test_source_columns_with_reserved_names_are_kept_beside(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
@@ -208,8 +208,8 @@ def test_source_columns_with_reserved_names_are_kept_beside(parser: ChunkParser,
         "source.rings": 2,
         "source.source.molwt": "third",
     }
-    assert table.property_types["source.molwt"] == "text"
-    assert table.property_types["source.rings"] == "number"
+    assert table.properties.types["source.molwt"] == "text"
+    assert table.properties.types["source.rings"] == "number"
 
 
 def test_inchikeys_of_the_items(chunk: Callable[..., Chunk]) -> None:
@@ -260,7 +260,7 @@ def test_any_records_in_any_chunks(
     table_of_parts, descriptors_of_parts, rows_of_parts = _finish(parser, *parts)
     assert rows_of_parts == rows
     assert (table_of_parts.read, table_of_parts.rejected) == (table.read, table.rejected)
-    assert table_of_parts.property_types == table.property_types
+    assert table_of_parts.properties.types == table.properties.types
     for name, column in vars(descriptors).items():
         assert np.array_equal(getattr(descriptors_of_parts, name), column)
     assert [(row["smiles"], row["names"]) for row in rows] == [expected[:2] for expected in _expected(records)]
@@ -268,4 +268,30 @@ def test_any_records_in_any_chunks(
         given = {"source.rings" if key == "rings" else key: value for key, value in own.items()}
         assert _own(row).keys() == given.keys()
         for key, value in _own(row).items():
-            assert value == (given[key] if table.property_types[key] == "text" else float(given[key]))
+            assert value == (given[key] if table.properties.types[key] == "text" else float(given[key]))
+
+
+VALUES = st.sampled_from([None, "1", "2.50", "-3e2", "x", "", "007"])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.fixed_dictionaries({"a": VALUES, "b": VALUES, "rings": VALUES}), min_size=1, max_size=6), st.data())
+def test_parts_together_have_the_properties_of_the_whole(
+    parser: ChunkParser, chunk: Callable[..., Chunk], rows: list[dict[str, str | None]], data: st.DataObject
+) -> None:
+    """And each part's table is a part of the whole one, also where none of its own items has a property."""
+    given = [{name: value for name, value in row.items() if value is not None} for row in rows]
+    items = pa.Table.from_batches(
+        [parser.parse(chunk(["C" * n for n in range(1, len(rows) + 1)], properties=given)).items]
+    )
+    whole = Properties.of(KIND.computed, items)
+    cut = data.draw(st.integers(0, len(rows)))
+    parts = [items.slice(0, cut), items.slice(cut)]
+    together = Properties.of(KIND.computed, parts[0]) & Properties.of(KIND.computed, parts[1])
+    assert together == whole
+    assert Properties.stored(KIND.computed, whole.types, whole.written).types == whole.types
+
+    def table(part: pa.Table) -> pa.Table:
+        return together.table(part, pa.array([[]] * len(part), pa.list_(pa.string())))
+
+    assert pa.concat_tables([table(part) for part in parts]).equals(table(items))

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rdkit import Chem, DataStructs
 
-from graphkin.similarity.join import JoinPlan, NewerPlan, Pairs, similar_pairs
+from graphkin.similarity.join import AcrossPlan, JoinPlan, NewerPlan, Pairs, similar_pairs
 from graphkin.similarity.planes import BitLists, BitPlanes
 from graphkin.similarity.popcount import minimum_common
 from graphkin.similarity.tiles import similar_in_tiles
@@ -251,3 +251,23 @@ def test_every_row_is_reported_done_once(rows: int) -> None:
     for _ in similar_pairs(words, 1.0, 2, done.append):
         pass
     assert sum(done) == rows
+
+
+@pytest.mark.parametrize("size", [1, 37, 512, 10_000])
+def test_pairs_of_blocks_are_those_of_all(words: np.ndarray, exact: np.ndarray, size: int) -> None:
+    """Blocks of so many items that follow each other by popcount, each compared with itself and with those after it."""
+    threshold = 0.4
+    chosen = np.argsort(np.bitwise_count(words).sum(axis=1), kind="stable")[:: 8 if size == 1 else 1]
+    blocks = [chosen[start : start + size] for start in range(0, len(chosen), size)]
+    found: list[tuple[int, int]] = []
+    for a, left in enumerate(blocks):
+        for right in blocks[a:]:
+            planes = BitPlanes.of(words[right])
+            plan = JoinPlan if left is right else AcrossPlan
+            for pairs in plan(words[left], threshold, planes).pairs():
+                ends = left[pairs.left], right[pairs.right]
+                assert np.array_equal(pairs.similarity, exact[ends])
+                found += zip(np.minimum(*ends).tolist(), np.maximum(*ends).tolist(), strict=True)
+    similar = np.triu(exact[np.ix_(np.sort(chosen), np.sort(chosen))] >= threshold, 1)
+    assert len(found) == len({*found})
+    assert {*found} == {(int(np.sort(chosen)[a]), int(np.sort(chosen)[b])) for a, b in np.argwhere(similar)}

@@ -1,8 +1,11 @@
 """Labelled molecules come out of a CSV file in step with their labels, or it is said why not."""
 
+import bz2
 import gzip
 import hashlib
+import lzma
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -63,10 +66,13 @@ def test_a_task_with_one_class_is_left_out_and_named(tmp_path: Path) -> None:
         read_csv(path, targets=["b", "c"])
 
 
+@pytest.mark.parametrize("compressed", [gzip, bz2, lzma])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("header", ["mol,y", "\ufeffsmiles,y", "SMILES,y"])
-def test_compressed_and_with_other_habits(tmp_path: Path, header: str) -> None:
-    path = tmp_path / "set.csv.gz"
-    path.write_bytes(gzip.compress(f'{header}\r\n"CCO",1\r\n\r\nC,0\r\n'.encode()))
+def test_compressed_and_with_other_habits(tmp_path: Path, header: str, delimiter: str, compressed: ModuleType) -> None:
+    path = tmp_path / f"set.csv.{ {gzip: 'gz', bz2: 'bz2', lzma: 'xz'}[compressed] }"
+    text = f'{header}\r\n"CCO",1\r\n\r\nC,0\r\n'.replace(",", delimiter)
+    path.write_bytes(compressed.compress(text.encode()))
     dataset = read_csv(path)
     assert (dataset.smiles, dataset.labels.tolist()) == (("CCO", "C"), [[1], [0]])
 

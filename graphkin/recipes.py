@@ -1,0 +1,47 @@
+"""Recipes of an ingest from the options that a command or a program gives, and from what the files themselves tell."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphkin.ingest.readers import ReadOptions
+from graphkin.ingest.readers.widths import dimension as dimension_of
+from graphkin.ingest.readers.widths import fingerprint_type
+from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.fingerprints.kind import FingerprintKind
+from graphkin.similarity.fingerprints.recipe import BitsRecipe, resolve_bits
+from graphkin.similarity.molecules.kind import MoleculeKind
+from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve_flat
+from graphkin.similarity.vectors.kind import VectorKind
+from graphkin.similarity.vectors.recipe import VectorRecipe, resolve_vectors
+
+_WITH_FINGERPRINTS = {each: "fingerprint" for each in MoleculeKind.files if each in ("csv", "tsv", "parquet")}
+
+
+def molecule_recipe(files: Sequence[str], read: ReadOptions, preset: str = "default", **given: Any) -> MoleculeRecipe:
+    """As `resolve_flat`; given fingerprints are as long as the files tell. Raises `InvalidInput` where they do not, and
+    for given fingerprints without a column of them, or the other way round."""
+    fingerprint, column = given.get("fingerprint"), read.fingerprint_column
+    if (fingerprint == "given") != (column is not None):
+        raise InvalidInput(
+            "--fingerprint given and --fingerprint-column need each other",
+            given=f"fingerprint {fingerprint}, fingerprint column {column}",
+            expected="both, or neither",
+        )
+    if column is not None and given.get("bits") is None:
+        told = ReadOptions(format=read.format, structure_column=column, delimiter=read.delimiter)
+        given["bits"] = fingerprint_type(files, _WITH_FINGERPRINTS, told).bits
+    return resolve_flat(preset, **given)
+
+
+def bits_recipe(files: Sequence[str], read: ReadOptions, bits: int | None = None, **given: Any) -> BitsRecipe:
+    """As `resolve_bits`, of fingerprints as long as the files tell. Raises `InvalidInput` where they do not."""
+    if bits is not None:
+        return resolve_bits(bits=bits, **given)
+    told = fingerprint_type(files, FingerprintKind.files, read)
+    return resolve_bits(bits=told.bits, type=told.name, **given)
+
+
+def vector_recipe(files: Sequence[str], read: ReadOptions, dimension: int | None = None, **given: Any) -> VectorRecipe:
+    """As `resolve_vectors`, likewise."""
+    length = dimension_of(files, VectorKind.files, read) if dimension is None else dimension
+    return resolve_vectors(dimension=length, **given)

@@ -1,0 +1,66 @@
+"""Fingerprints in blocks that follow each other by popcount: what the tasks of the exact join compare pair by pair."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.ingest.spark.job import Job
+from graphkin.similarity.columns import fixed_width
+from graphkin.similarity.popcount import minimum_common
+from graphkin.store.records import Int64
+
+
+def before(popcounts: list[list[int]]) -> Int64:
+    """(R, P) at which position the items of each part of the lake begin that have a popcount, by those of each part:
+    a counting sort by popcount, then id."""
+    width = max(map(len, popcounts))
+    counts = np.array([[*each, *[0] * (width - len(each))] for each in popcounts], np.int64)
+    below = np.cumsum(counts.sum(axis=0)) - counts.sum(axis=0)
+    starts: Int64 = below + np.cumsum(counts, axis=0) - counts
+    return starts
+
+
+def spread(starts: Int64, blocks: int, job: Job, number: int) -> dict[str, Any]:
+    """Scatter the fingerprints of one part of the lake to the blocks."""
+    descriptors = job.kind.descriptors(job.read("described", number), job.recipe)
+    words = np.ascontiguousarray(descriptors.words)
+    popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    order = np.argsort(popcounts, kind="stable")
+    ordered = popcounts[order]
+    positions = starts[number][ordered] + np.arange(len(order)) - np.searchsorted(ordered, ordered)
+    packed = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(words.itemsize * words.shape[1]), len(words), [None, pa.py_buffer(words)]
+    )
+    rows = pa.table(
+        {
+            "position": positions % job.sizes.block,
+            "id": (number * job.sizes.rows + order).astype(np.int32),
+            "tie": descriptors.tie[order],
+            "words": packed.take(pa.array(order)),
+        }
+    )
+    job.scatter("spread", number, rows, positions // job.sizes.block, blocks)
+    return {}
+
+
+def gather(parts: int, job: Job, number: int) -> dict[str, Any]:
+    """Write one block, in its order; words apart, because who compares several blocks holds those of two at a time."""
+    rows = pa.concat_tables(job.gather("spread", parts, number)).sort_by("position")
+    words = fixed_width(rows["words"], "<u8").reshape(len(rows), -1)
+    job.write_arrays("block", number, ids=np.asarray(rows["id"]), tie=np.asarray(rows["tie"]))
+    job.write_arrays("words", number, words=words)
+    popcounts = np.bitwise_count(words[[0, -1]]).sum(axis=1)
+    return {"least": int(popcounts[0]), "most": int(popcounts[1])}
+
+
+def plan(said: list[dict[str, Any]], threshold: float, columns: int) -> list[tuple[int, list[int]]]:
+    """(block, blocks before it, or it itself, to compare it with) of each task: all that popcounts let reach the
+    threshold. So the planes of one are made for all of them, and the rows are those with fewer bits, as is best."""
+    least = minimum_common(threshold, 2 * max(each["most"] for each in said))
+    tasks = []
+    for b, own in enumerate(said):
+        reach = (least[each["most"] + own["least"]] <= each["most"] for each in said[:b])
+        near = [*(a for a, reaches in enumerate(reach) if reaches), b]
+        tasks += [(b, near[start : start + columns]) for start in range(0, len(near), columns)]
+    return tasks

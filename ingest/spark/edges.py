@@ -1,0 +1,108 @@
+"""What tasks kept to the graph: of each owner the best, both directions of them as shards, and the forest."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.ingest.cap import Kept
+from graphkin.ingest.forest import SpanningForest
+from graphkin.ingest.spark.job import Job
+from graphkin.ingest.tally import steps_from
+from graphkin.store.lake.parts import FOREST, edge_table, edges_of, write_array, write_table
+from graphkin.store.records import Edges, Graph
+
+_MERGED = 8  # forests by one task
+
+
+def best(tasks: int, shards: int, job: Job, shard: int) -> dict[str, Any]:
+    """Of each owner the best of what all tasks have kept, scattered in both directions."""
+    found = list(job.gather("kept-pairs", tasks, shard))
+    rows = {name: np.empty(0, dtype) for name, dtype in (("row", "i4"), ("column", "i4"), ("similarity", "f4"))}
+    if found:
+        table = pa.concat_tables(found)
+        columns = (np.asarray(table[name]) for name in ("owner", "partner", "similarity", "mixed"))
+        kept = Kept(*columns).best(job.top_k)
+        similarity = kept.similarity.astype(np.float32)
+        rows = {
+            "row": np.concatenate([kept.owner, kept.partner]),
+            "column": np.concatenate([kept.partner, kept.owner]),
+            "similarity": np.concatenate([similarity, similarity]),
+        }
+    job.scatter("best", shard, pa.table(rows), rows["row"] // job.sizes.owners, shards)
+    return {}
+
+
+def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[str, Any]:
+    """Write one shard of the graph, the edges whose lower end is in it, and how many pairs its owners lost."""
+    first = number * job.sizes.owners
+    owners = min(job.sizes.owners, items - first)
+    graph = _graph(job, shards, first, owners, number)
+    edges = edges_of(graph, first)
+    pairs = np.zeros(owners, np.int32)
+    for table in job.gather("found-pairs", tasks, number):
+        np.add.at(pairs, np.asarray(table["id"]) - first, np.asarray(table["pairs"]))
+    dropped = pairs - np.diff(graph.indptr).astype(np.int32)
+    place = job.place
+    parts = {
+        "edges": write_table(place, "edges", number, edge_table(edges)),
+        "indptr": write_array(place, "indptr", number, graph.indptr),
+        "indices": write_array(place, "indices", number, graph.indices),
+        "similarity": write_array(place, "similarity", number, graph.similarity),
+        "dropped": write_array(place, "dropped", number, dropped),
+    }
+    _write_forest(job, 0, number, [edges], items)
+    return {
+        "parts": {group: [part.model_dump()] for group, part in parts.items()},
+        "edges": len(edges),
+        "dropped": int(dropped.sum(dtype=np.int64)),
+        "degrees": np.bincount(np.diff(graph.indptr)).tolist(),
+        "similar": np.histogram(edges.similarity, bins=steps_from(job.recipe.threshold))[0].tolist(),
+    }
+
+
+def _graph(job: Job, shards: int, first: int, owners: int, number: int) -> Graph:
+    """A pair that both ends keep came twice."""
+    none = pa.table({"row": np.empty(0, "i4"), "column": np.empty(0, "i4"), "similarity": np.empty(0, "f4")})
+    table = pa.concat_tables([none, *job.gather("best", shards, number)])
+    row, column, similarity = (np.asarray(table[name]) for name in ("row", "column", "similarity"))
+    order = np.lexsort((column, row))
+    row, column, similarity = row[order], column[order], similarity[order]
+    once = np.append(True, (row[1:] != row[:-1]) | (column[1:] != column[:-1]))[: len(row)]
+    indptr = np.zeros(owners + 1, np.int64)
+    np.cumsum(np.bincount(row[once] - first, minlength=owners), out=indptr[1:])
+    return Graph(indptr, column[once], similarity[once])
+
+
+def merge(level: int, forests: int, items: int, job: Job, number: int) -> dict[str, Any]:
+    """The forest of some forests: what is no edge of the forest of some edges is none of any more's."""
+    chosen = range(number * _MERGED, min((number + 1) * _MERGED, forests))
+    parts = [Edges(**job.read_arrays(_forests(level), each)) for each in chosen]
+    _write_forest(job, level + 1, number, parts, items)
+    return {}
+
+
+def merged(forests: int) -> int:
+    """How many forests are left after one level of merging."""
+    return -(-forests // _MERGED)
+
+
+def plant(level: int, job: Job, task: int) -> dict[str, Any]:
+    """Write the one forest that is left as the lake has it."""
+    forest = Edges(**job.read_arrays(_forests(level), task))
+    parts = [
+        write_table(job.place, "forest", number, edge_table(forest.take(slice(start, start + FOREST))))
+        for number, start in enumerate(range(0, len(forest), FOREST))
+    ]
+    return {"parts": {"forest": [part.model_dump() for part in parts]}}
+
+
+def _write_forest(job: Job, level: int, number: int, parts: list[Edges], items: int) -> None:
+    forest = SpanningForest(items)
+    for edges in parts:
+        forest.add(edges)
+    job.write_arrays(_forests(level), number, **vars(forest.edges()))
+
+
+def _forests(level: int) -> str:
+    return f"forest-{level}"

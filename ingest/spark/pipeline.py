@@ -1,0 +1,188 @@
+"""The one place that strings the stages of Spark's ingest together; those of one machine are in `ingest.pipeline`."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.ingest.options import IngestOptions
+from graphkin.ingest.progress import Clock, Progress
+from graphkin.ingest.provenance import counted, provenance, versions
+from graphkin.ingest.reading import beside, require_items, unnamed
+from graphkin.ingest.spark import blocks, edges, items, pairs, records
+from graphkin.ingest.spark.engine import Engine
+from graphkin.ingest.spark.job import WORK, Job, Sizes, key_of
+from graphkin.ingest.tally import histograms, steps_from
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.manifest import Input, Manifest
+from graphkin.similarity.fingerprints.recipe import BitsRecipe
+from graphkin.similarity.kind import Kind
+from graphkin.similarity.kinds import kind_of_recipe
+from graphkin.similarity.molecules.recipe import MoleculeRecipe
+from graphkin.similarity.nodes.recipe import NodeRecipe
+from graphkin.similarity.recipe import Recipe
+from graphkin.store.base import require_collection_name
+from graphkin.store.lake.draft import publish, require_new
+from graphkin.store.lake.layout import Group, Part
+from graphkin.store.records import Int64
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+
+def ingest(
+    context: "SparkContext",
+    url: str,
+    collection: str,
+    files: Sequence[str],
+    recipe: Recipe,
+    options: IngestOptions | None = None,
+    progress: Progress | None = None,
+    sizes: Sizes | None = None,
+) -> Manifest:
+    """Build a generation from files that every executor can read, and publish it as the lake at `url`.
+
+    Items, edges and id are those of `ingest.pipeline.ingest`, file for file what that writes into a lake. A run that
+    was killed, started again, goes on with the tasks that it had not finished. Raises `InvalidInput` as that does, and
+    for items that Spark does not ingest; `Conflict` where another lake or other files are.
+    """
+    options = options or IngestOptions()
+    sizes = sizes or Sizes()
+    clock = Clock(progress or Progress())
+    kind = kind_of_recipe(recipe)
+    _require_possible(kind, recipe)
+    require_collection_name(collection)
+    job = _job(url, files, recipe, options, sizes)
+    _prepare(job)
+    engine = Engine(context, job, clock)
+
+    read = engine.run("read", records.read, len(files))
+    parts = records.parts_of(read)
+    groups = max(1, -(-sum(sum(file["sizes"]) for file in read) // sizes.group))
+    parsed = engine.run("parse", partial(records.parse, parts, groups), len(parts))
+    in_all, rejected = (sum(each[name] for each in parsed) for name in ("read", "rejected"))
+    require_items(in_all, rejected, partial(_rejections, job, len(parts)), options)
+    said = engine.run("reject", partial(records.reject, len(parts)), 1)
+    engine.run("distinct", partial(items.distinct, len(parts)), groups)
+    kept = engine.run("keep", partial(items.keep, groups), len(parts))
+    properties = items.properties_of(job, kept)
+    if not any(each["names"] for each in kept) and "csv" in kind.files:
+        clock.progress.note(unnamed(properties))
+    starts = np.cumsum([0, *(each["kept"] for each in kept)])
+    size = int(starts[-1])
+    rendered = engine.run("render", partial(items.render, starts, properties), -(-size // sizes.rows))
+    said += rendered
+    shards = -(-size // sizes.owners)
+    tasks = _compare(engine, job, rendered, size, shards)
+    engine.run("best", partial(edges.best, tasks, shards), shards)
+    made = engine.run("shard", partial(edges.shard, tasks, shards, size), shards)
+    said += made
+    forests, level = shards, 0
+    while forests > 1:
+        engine.run(f"merge-{level}", partial(edges.merge, level, forests, size), edges.merged(forests))
+        forests, level = edges.merged(forests), level + 1
+    said += engine.run("forest", partial(edges.plant, level), 1)
+
+    told = provenance(
+        recipe,
+        inputs=[Input(**each) for file in read for each in file["inputs"]],
+        counts=counted(in_all, rejected, size),
+        properties=properties,
+        edges=sum(each["edges"] for each in made),
+        dropped=sum(each["dropped"] for each in made) // 2,
+        histograms=histograms(
+            _summed(each["degrees"] for each in made),
+            steps_from(recipe.threshold),
+            _summed(each["similar"] for each in made),
+        ),
+        clock=clock,
+    )
+    hashed = [bytes.fromhex(block) for each in rendered for block in each["blocks"]]
+    manifest = publish(job.place, collection, told, hashed, _parts(said))
+    job.place.remove_folder(WORK)
+    return manifest
+
+
+def _require_possible(kind: Kind[Recipe], recipe: Recipe) -> None:
+    agreeing = kind.agreeing(recipe)
+    if isinstance(recipe, NodeRecipe):
+        what = "nodes of big graphs"
+    elif agreeing is not None:
+        what = f"a {kind.name} whose records must agree in their {agreeing}"
+    else:
+        return
+    raise InvalidInput(
+        f"Spark does not ingest {what}",
+        given=kind.name,
+        expected="items that their records alone describe",
+        hint="--engine local does",
+    )
+
+
+def _job(url: str, files: Sequence[str], recipe: Recipe, options: IngestOptions, sizes: Sizes) -> Job:
+    named = tuple(beside(files, options.names, "names"))
+    seen = [_seen(each) for pair in named for each in pair if each is not None]
+    how = [repr(options.read), options.max_size, asdict(sizes)]
+    key = key_of(recipe.model_dump(mode="json"), versions(recipe), seen, how)
+    absolute = url if "://" in url else str(Path(url).absolute())
+    return Job(absolute, key, str(Path.cwd()), named, recipe, options, sizes)
+
+
+def _seen(file: str) -> list[tuple[str, int, int]]:
+    """A file, or all in a folder, as they are now: by name, size and time of the last change."""
+    path = Path(file).absolute()
+    try:
+        every = sorted(path.rglob("*")) if path.is_dir() else [path]
+        status = [(str(each), each.stat()) for each in every]
+    except OSError as error:
+        raise InvalidInput(f"cannot open {file}", given=error.strerror, expected="a readable file") from error
+    return [(name, own.st_size, own.st_mtime_ns) for name, own in status]
+
+
+def _rejections(job: Job, parts: int) -> Iterator[pa.RecordBatch]:
+    for part in range(parts):
+        yield from job.read("rejected", part).to_batches()
+
+
+def _prepare(job: Job) -> None:
+    """Leave nothing of another job: what its tasks wrote has the names of what ours will write. Raises `Conflict`."""
+    left = require_new(job.place, WORK)
+    jobs = {name.split("/")[1] for name in left if name.startswith(f"{WORK}/")}
+    if jobs != {job.key}:
+        for name in left:
+            job.place.remove(name)
+
+
+def _compare(engine: Engine, job: Job, rendered: list[dict[str, Any]], size: int, shards: int) -> int:
+    """The join, in blocks where the candidates come so; gives how many tasks it had."""
+    if not (isinstance(job.recipe, BitsRecipe | MoleculeRecipe) and job.recipe.candidates == "exact"):
+        engine.run("compare", partial(pairs.compare_all, len(rendered), shards), 1)
+        return 1
+    starts = blocks.before([each["popcounts"] for each in rendered])
+    count = -(-size // job.sizes.block)
+    engine.run("spread", partial(blocks.spread, starts, count), len(rendered))
+    gathered = engine.run("block", partial(blocks.gather, len(rendered)), count)
+    plan = blocks.plan(gathered, job.recipe.threshold, job.sizes.columns)
+    engine.run("compare", partial(pairs.compare, plan, shards), len(plan))
+    return len(plan)
+
+
+def _parts(said: Iterable[dict[str, Any]]) -> dict[Group, list[Part]]:
+    parts: dict[Group, list[Part]] = {}
+    for each in said:
+        for group, own in each["parts"].items():
+            parts.setdefault(group, []).extend(Part(**part) for part in own)
+    return parts
+
+
+def _summed(counts: Iterable[list[int]]) -> Int64:
+    """Histograms of different lengths, added up."""
+    each = list(counts)
+    total = np.zeros(max(map(len, each)), np.int64)
+    for one in each:
+        total[: len(one)] += one
+    return total

@@ -1,0 +1,83 @@
+"""Files to described items: each file is cut into parts by one task, each part parsed by another."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, chdir, closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.ingest.parsing import Chunk, ChunkParser
+from graphkin.ingest.readers import open_source
+from graphkin.ingest.spark.job import Job
+from graphkin.similarity.columns import fixed_width
+from graphkin.store.lake.layout import Part
+from graphkin.store.lake.parts import tables, write_table
+
+_FILE = 100_000  # parts of a file, at most
+
+
+def read(job: Job, file: int) -> dict[str, Any]:
+    """Cut a file into parts: what is read, and how large each part is."""
+    parts = count(file * _FILE)
+    held: list[pa.RecordBatch] = []
+    rows, sizes = 0, []
+    with ExitStack() as stack:
+        name, names = job.files[file]
+        if not all(Path(each).is_absolute() for each in (name, names) if each is not None):
+            stack.enter_context(chdir(job.folder))  # an executor has a folder of its own
+        source = stack.enter_context(closing(open_source(name, job.kind.files, job.options.read, names=names)))
+        for piece in _cut(source, job.sizes.records):
+            held.append(piece)
+            rows += piece.num_rows
+            if rows >= job.sizes.records:
+                job.write("records", next(parts), pa.Table.from_batches(held))
+                sizes.append(rows)
+                held, rows = [], 0
+        if held:
+            job.write("records", next(parts), pa.Table.from_batches(held))
+            sizes.append(rows)
+    inputs = [each.model_dump(mode="json") for each in source.inputs()]
+    return {"name": source.name, "writing": source.writing, "sizes": sizes, "inputs": inputs}
+
+
+def _cut(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+    return (batch.slice(start, most) for batch in batches for start in range(0, batch.num_rows, most))
+
+
+def parts_of(files: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
+    """Where each part lies, from which source, how its texts are written; in the order of the input."""
+    return [
+        (number * _FILE + place, file["name"], file["writing"])
+        for number, file in enumerate(files)
+        for place in range(len(file["sizes"]))
+    ]
+
+
+def parse(parts: list[tuple[int, str, str]], groups: int, job: Job, part: int) -> dict[str, Any]:
+    """Describe the records of a part, and scatter what tells equal items to the tasks that collapse them."""
+    where, name, writing = parts[part]
+    parser = ChunkParser(job.kind.describer(job.recipe, job.options.max_size or job.kind.max_size))
+    parsed = [parser.parse(Chunk(name, writing, batch)) for batch in job.read("records", where).to_batches()]
+    items = pa.Table.from_batches([each.items for each in parsed])
+    rejections = pa.Table.from_batches([each.rejections for each in parsed])
+    job.write("parsed", part, items)
+    job.write("rejected", part, rejections)
+    rows = np.arange(len(items), dtype=np.int32)
+    places = {"part": pa.array(np.full(len(items), part, np.int32)), "row": pa.array(rows)}
+    told = pa.table({"digest": items["digest"], "name": items["name"], **places})
+    first = fixed_width(items["digest"], "<u8")[::2] if len(items) else np.empty(0, np.uint64)
+    job.scatter("parse", part, told, (first % np.uint64(groups)).astype(np.int64), groups)
+    return {"read": len(items) + len(rejections), "rejected": len(rejections)}
+
+
+def reject(parts: int, job: Job, task: int) -> dict[str, Any]:  # noqa: ARG001 - the only one
+    """Write the rejections of all parts as the lake has them."""
+    written: list[Part] = []
+    filling = tables(lambda rows: written.append(write_table(job.place, "rejections", len(written), rows)))
+    for part in range(parts):
+        filling.add(job.read("rejected", part))
+    filling.finish()
+    return {"parts": {"rejections": [part.model_dump() for part in written]}}

@@ -1,0 +1,1 @@
+"""Clusters of a whole collection."""

@@ -1,0 +1,37 @@
+"""Spark in this process, and inputs with all that is asked of a reader."""
+
+import gzip
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from graphkin.ingest.spark.session import session
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+
+@pytest.fixture
+def context(require_tools: Callable[..., None]) -> "Iterator[SparkContext]":
+    require_tools("java")
+    with session("local[2]") as context:
+        yield context
+
+
+@pytest.fixture(scope="package")
+def mixed(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> list[str]:
+    """2,000 records of real molecules in three files, a tenth of them garbage: SMILES, gzipped CSV with a property that
+    is not always a number, and one that overlaps with both."""
+    folder = tmp_path_factory.mktemp("mixed")
+    lines = nci_file.read_text().splitlines()[:1500]
+    garbage = [f"notamolecule{n} wrong" for n in range(100)]
+    (folder / "a.smi").write_text("\n".join([*lines[:600], *garbage]) + "\n")
+    rows = [
+        f"{line.split()[0]},own{n},{n / 4 if n % 7 else ''},{'high' if n == 799 else n}"
+        for n, line in enumerate(lines[500:1300])
+    ]
+    (folder / "b.csv.gz").write_bytes(gzip.compress("\n".join(["smiles,id,dose,grade", *rows]).encode()))
+    (folder / "c.smi").write_text("\n".join([*garbage, *lines[1200:1500], *lines[100:200]]) + "\n")
+    return [str(folder / name) for name in ("a.smi", "b.csv.gz", "c.smi")]

@@ -1,0 +1,191 @@
+"""The sections of README's first five minutes, run as they stand on small files of the names that they speak of.
+
+What is changed, so that they end soon and by themselves: `CHANGES`. Servers are the test's own.
+"""
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rdkit import Chem
+from rdkit.Chem import rdFingerprintGenerator
+from scipy.io import mmwrite
+from scipy.sparse import csr_matrix, save_npz
+
+ROOT = Path(__file__).parents[2]
+SERVER = "127.0.0.1:8000"
+CHANGES = {
+    r"graphkin serve[^\n]*\n": "",
+    r"pip install[^\n]*\n": "",
+    r"00f81c…": "{bits}",
+    r"\[0\.12, -0\.5, …\]": "{vector}",
+    r"--threshold 0\.5": "--threshold 0.2",
+    r"--max-steps 3000": "--max-steps 2",
+    r"--epochs 40": "--epochs 1",
+    r"count=255": "count=25",
+    r"curl -s": "curl --silent --fail-with-body",
+}
+"""Patterns, and what stands there instead; in braces, what README leaves out."""
+
+_GENERATOR = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1024)
+
+Serve = Callable[[Path], AbstractContextManager[str]]
+
+
+def section(title: str) -> list[tuple[str, str]]:
+    """Language and text of the blocks of code under a heading."""
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    (text,) = re.findall(rf"^### {title}\n(.*?)^##", page, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def changed(text: str, server: str, left_out: dict[str, str]) -> str:
+    for pattern, instead in CHANGES.items():
+        text = re.sub(pattern, lambda _, instead=instead: instead.format(**left_out), text)  # type: ignore[misc]
+    return text.replace(SERVER, server)
+
+
+def run(language: str, text: str, folder: Path) -> str:
+    """What a block of code prints."""
+    command = [sys.executable, "-c", text] if language == "python" else ["bash", "-euo", "pipefail", "-c", text]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ended = subprocess.run(command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, check=False)
+    assert ended.returncode == 0, (ended.stdout[-2000:], ended.stderr.decode())
+    return ended.stdout.decode(errors="replace")
+
+
+def bits(smiles: str) -> np.ndarray:
+    return np.packbits(list(_GENERATOR.GetFingerprint(Chem.MolFromSmiles(smiles))), bitorder="little")
+
+
+def write(folder: Path, smiles: list[str]) -> None:
+    """All the files that README speaks of."""
+    drugs = [*((each, f"NCI {row}") for row, each in enumerate(smiles)), ("CC(=O)Oc1ccccc1C(=O)O", "aspirin")]
+    for name, rows in (("molecules", drugs[-300:]), ("more", drugs[:20])):
+        with gzip.open(folder / f"{name}.csv.gz", "wt") as file:
+            file.writelines(["smiles,id\n", *(f"{each},{called}\n" for each, called in rows)])
+    zinc = "".join(f"{each},1.0,0.5,2.0\n" for each in smiles[:300])
+    (folder / "250k_rndm_zinc_drugs_clean_3.csv").write_text(f"smiles,logP,qed,SAS\n{zinc}")
+    bace = "".join(f"{each},{row % 2}\n" for row, each in enumerate(smiles[:200]))
+    (folder / "bace.csv").write_text(f"mol,Class\n{bace}")
+    (folder / "mine.csv").write_text("smiles\n" + "\n".join(smiles[:50]) + "\n")
+    write_graphs(folder)
+    write_fingerprints(folder, smiles[:100])
+
+
+def write_graphs(folder: Path) -> None:
+    with zipfile.ZipFile(folder / "IMDB-BINARY.zip", "w") as archive:
+        for part, lines in {
+            "A": ["1, 2", "2, 1", "2, 3", "3, 2", "3, 1", "1, 3", "4, 5", "5, 4"],
+            "graph_indicator": ["1", "1", "1", "2", "2"],
+            "graph_labels": ["0", "1"],
+        }.items():
+            archive.writestr(f"IMDB-BINARY/IMDB-BINARY_{part}.txt", "\n".join(lines) + "\n")
+    (folder / "graphs.jsonl").write_text('{"name": "a", "edges": [[0, 1], [1, 2]]}\n{"name": "b", "edges": [[0, 1]]}\n')
+    flights = nx.karate_club_graph()
+    nx.write_edgelist(nx.relabel_nodes(flights, lambda node: 10241 + node), folder / "flights.edgelist", data=False)
+    (folder / "labels.txt").write_text("node label\n" + "".join(f"{10241 + node} {node % 4}\n" for node in flights))
+    (folder / "a.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in flights.edges))
+    matrix = nx.to_scipy_sparse_array(flights, weight=None, format="csr")
+    with gzip.open(folder / "b.mtx.gz", "wb") as file:
+        mmwrite(file, matrix)
+    save_npz(folder / "c.npz", csr_matrix(matrix))
+
+
+def write_fingerprints(folder: Path, smiles: list[str]) -> None:
+    packed = np.stack([bits(each) for each in smiles])
+    np.save(folder / "bits.npy", packed)
+    (folder / "names.txt").write_text("".join(f"{row}\n" for row in range(len(smiles))))
+    with gzip.open(folder / "chembl.fps.gz", "wt") as file:
+        file.write("#FPS1\n#num_bits=1024\n")
+        file.writelines(f"{row.tobytes().hex()}\tCHEMBL{number}\n" for number, row in enumerate(packed))
+    given = pa.array([row.tobytes() for row in packed], pa.binary(packed.shape[1]))
+    pq.write_table(pa.table({"smiles": smiles, "fp": given}), folder / "mine.parquet")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, nci_smiles: list[str]) -> Path:
+    folder = tmp_path_factory.mktemp("machine")
+    (folder / ".venv").symlink_to(sys.prefix)
+    write(folder, nci_smiles)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def chemist(folder: Path) -> list[str]:
+    """What is printed for the one who comes first: `mine` is there then."""
+    return [run(language, changed(text, SERVER, {}), folder) for language, text in section("A chemist with a file")]
+
+
+@pytest.fixture(scope="module")
+def follow(folder: Path, chemist: list[str], serve: Serve) -> Iterator[Callable[..., list[str]]]:
+    """`follow(title, ...)` runs a section: what each of its blocks prints."""
+    with serve(folder / "store") as url:
+
+        def following(title: str, before: str = "", **left_out: str) -> list[str]:
+            server = url.removeprefix("http://")
+            blocks = [(language, changed(text, server, left_out)) for language, text in section(title)]
+            return [run(language, f"{before}{text}", folder) for language, text in blocks]
+
+        yield following
+
+
+def test_a_chemist(chemist: list[str], folder: Path) -> None:
+    (printed,) = chemist
+    assert "aspirin" in printed
+    assert "<graphml" in (folder / "mine.graphml").read_text()
+
+
+def test_a_notebook(follow: Callable[..., list[str]]) -> None:
+    vectors = (
+        "from rdkit.Chem import rdFingerprintGenerator, MolFromSmiles\n"
+        "generator = rdFingerprintGenerator.GetMorganGenerator()\n"
+        'bit_vectors = [generator.GetFingerprint(MolFromSmiles(each)) for each in ("CCO", "CCCO", "CCCCO")]\n'
+    )
+    assert follow("A notebook", vectors) == [""]
+
+
+def test_graphs(follow: Callable[..., list[str]]) -> None:
+    (printed,) = follow("Somebody with graphs")
+    assert json.loads(printed.splitlines()[-1])["hits"]
+
+
+def test_one_big_graph(follow: Callable[..., list[str]], folder: Path) -> None:
+    (printed,) = follow("Somebody with one big graph")
+    assert json.loads(printed.splitlines()[-1])["items"][0]["names"] == ["10241"]
+    with pa.ipc.open_stream(folder / "flights.arrow") as links:
+        assert links.read_all().num_rows == nx.karate_club_graph().number_of_edges()
+
+
+def test_fingerprints(follow: Callable[..., list[str]], nci_smiles: list[str], folder: Path) -> None:
+    (printed,) = follow("Somebody with fingerprints of their own", bits=bits(nci_smiles[0]).tobytes().hex())
+    assert "CHEMBL0" in printed
+    assert (folder / "mine.fps").read_text().startswith("#FPS1")
+
+
+def test_a_program(follow: Callable[..., list[str]]) -> None:
+    asked, hits = follow("A program")
+    assert "aspirin" in asked
+    assert len(hits.splitlines()) == 5
+
+
+@pytest.mark.long
+def test_a_trainer_and_embeddings(follow: Callable[..., list[str]], folder: Path) -> None:
+    trained, asked = follow("A trainer")
+    assert "bace" in trained
+    assert json.loads((folder / "bace.json").read_text())
+    assert '"complete":true' in asked
+    (found,) = follow("Somebody with embeddings", vector=str([0.1] * 300))
+    assert found

@@ -1,0 +1,75 @@
+"""Clusters beside RDKit's."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rdkit import Chem
+from rdkit.ML.Cluster import Butina
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.clusters.butina import butina, taylor_butina
+from graphkin.similarity.clusters.linkage import single_linkage
+from graphkin.similarity.clusters.partition import Clusters
+from graphkin.similarity.join import Pairs
+from graphkin.similarity.molecules.kind import MoleculeKind
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.store.base import Generation
+from graphkin.store.identity import tie_of
+
+
+def as_sets(clusters: Clusters) -> list[tuple[int, frozenset[int]]]:
+    """Centre and members of each."""
+    return [
+        (centre, frozenset(np.flatnonzero(clusters.label == number).tolist()))
+        for number, centre in enumerate(clusters.centre.tolist())
+    ]
+
+
+def of_rdkit(similar: np.ndarray, tie: np.ndarray) -> set[tuple[int, frozenset[int]]]:
+    """RDKit takes the later of two with equally many neighbours: here the one with the higher tie."""
+    ranked = np.argsort(tie, kind="stable")
+    distances = [float(not similar[ranked[a], ranked[b]]) for a in range(len(tie)) for b in range(a)]
+    found = Butina.ClusterData(distances, len(tie), 0.5, isDistData=True)
+    return {(int(ranked[each[0]]), frozenset(ranked[list(each)].tolist())) for each in found}
+
+
+@given(st.integers(1, 40), st.floats(0, 0.5), st.integers(0, 2**32))
+def test_any_graph_falls_apart_as_rdkit_says(items: int, density: float, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    similar = np.triu(random.random((items, items)) < density, 1)
+    left, right = (each.astype(np.int32) for each in np.nonzero(similar))
+    tie = random.permutation(items).astype(np.uint64)
+    parts = [Pairs(left[part::3], right[part::3], np.ones(len(left[part::3]))) for part in range(3)]
+    found = taylor_butina(iter(parts), tie)
+    assert set(as_sets(found)) == of_rdkit(similar | similar.T, tie)
+    assert found.sizes.tolist() == sorted(found.sizes.tolist(), reverse=True)
+    members = found.members()
+    assert members[np.append(0, np.cumsum(found.sizes)[:-1])].tolist() == found.centre.tolist()
+    assert found.label[members].tolist() == sorted(found.label.tolist())
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.35, 0.7])
+def test_molecules_below_and_above_the_stored_threshold(
+    generation: Callable[..., Generation],
+    nci_molecules: list[Chem.Mol],
+    generators: Any,
+    similarities: Callable[..., np.ndarray],
+    threshold: float,
+) -> None:
+    molecules = nci_molecules[:300]
+    similar = similarities([generators["morgan"](each) for each in molecules]) >= threshold
+    opened = generation(molecules)
+    tie = tie_of(MoleculeKind().digests(opened, resolve()))
+    assert set(as_sets(butina(opened, threshold, 2))) == of_rdkit(similar, tie)
+
+
+def test_what_is_no_threshold(generation: Callable[..., Generation], nci_molecules: list[Chem.Mol]) -> None:
+    opened = generation(nci_molecules[:5])
+    with pytest.raises(InvalidInput, match="threshold"):
+        butina(opened, 0.0, 1)
+    with pytest.raises(InvalidInput, match="similarity"):
+        single_linkage(opened, 0.1)
