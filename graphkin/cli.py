@@ -9,6 +9,7 @@ import click
 _COMMANDS = {
     "ingest": "ingest",
     "append": "append",
+    "remove": "remove",
     "compact": "compact",
     "info": "read",
     "neighbors": "read",

@@ -37,7 +37,8 @@ def append(
     The recipe is the collection's. Only what is new is compared, and the new generation shares the files of the one
     before, so both the time and the room are about those of what is added. Items that are there already get the names
     that are new; files that bring neither items nor names leave the collection as it is, and are not counted.
-    Collections by the window rule, and of nodes, do not grow; nor do Neo4j stores.
+    Collections by the window rule, and of nodes, do not grow. In Neo4j generations share nothing: the new one is
+    written there as a whole, beside the one before.
     """
     from graphkin.ingest.append import append as run
     from graphkin.ingest.options import IngestOptions

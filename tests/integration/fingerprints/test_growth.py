@@ -1,4 +1,4 @@
-"""Fingerprints, vectors and molecules with given fingerprints grow: the same as one ingest of everything."""
+"""Fingerprints, vectors and molecules with given fingerprints grow and shrink: the same as one ingest of the rest."""
 
 import json
 from collections.abc import Callable
@@ -64,6 +64,42 @@ def test_what_is_appended_is_as_if_it_had_been_there(graphkin: Graphkin, kind: s
         json.loads(graphkin("search", *into, name, *_asked(kind), "--json").out)["hits"] for name in ("whole", "grown")
     ]
     assert found[0] == found[1] != []
+
+
+@pytest.mark.parametrize("kind", TOLD)
+def test_what_is_removed_is_as_if_it_had_never_been_there(graphkin: Graphkin, kind: str) -> None:
+    by = "smiles" if kind == "molecules" else "name"
+    whole, rest = (write(kind, *part) for part in (("w", slice(None)), ("r", slice(40, None))))
+    Path("list").write_text("".join(f"{'C' * (n + 1) if by == 'smiles' else f'p{n}'}\n" for n in range(40)))
+    running = ("--top-k", 5, "--workers", 1, "--json")
+    into = ("--store", "store", "--collection")
+    names = named(whole, rest) if kind == "vectors" else {}
+    for name, file in (("rest", rest), ("c", whole)):
+        told = graphkin("ingest", kind, file, *into, name, *TOLD[kind], *running, *names.get(file, ()))
+        assert told.code == 0, told.err
+    outcome = graphkin("remove", "list", *into, "c", "--by", by, "--workers", 1, "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["removal"] == {"items": 40, "missing": 0}
+    with open_store("store") as store, store.open("rest") as one, store.open("c") as other:
+        assert other.id == one.id
+        for a, b in zip(one.edges(), other.edges(), strict=True):
+            assert a.source.tolist() == b.source.tolist()
+            assert a.target.tolist() == b.target.tolist()
+            assert a.similarity.tolist() == b.similarity.tolist()
+        assert one.items(range(one.size)) == other.items(range(other.size))
+        assert one.manifest.edges > 100
+    checked = json.loads(graphkin("verify", *into, "c", "--json").out)
+    assert [each["problems"] for each in checked] == [[], []]
+
+
+def named(*files: str) -> dict[str, tuple[str, str]]:
+    """Options with the names of the rows of each file, which are the last of all."""
+    options = {}
+    for file in files:
+        rows = range(len(VECTORS) - len(np.load(file)), len(VECTORS))
+        Path(f"{file}.names").write_text("".join(f"p{row}\n" for row in rows))
+        options[file] = ("--names", f"{file}.names")
+    return options
 
 
 def _asked(kind: str) -> tuple[str, ...]:

@@ -647,7 +647,7 @@ export interface components {
         };
         /**
          * Counts
-         * @description Records: read = kept + duplicates + rejected.
+         * @description Records: read = kept + duplicates + rejected, and one for every item that was removed again.
          */
         Counts: {
             /** Read */
@@ -858,6 +858,11 @@ export interface components {
             /** Inputs */
             inputs: components["schemas"]["Input"][];
             counts: components["schemas"]["Counts"];
+            /**
+             * Removed
+             * @default []
+             */
+            removed?: components["schemas"]["Removal"][];
             /** Edges */
             edges: number;
             /** Dropped */
@@ -1039,6 +1044,25 @@ export interface components {
              * @description Where the next page begins; null on the last.
              */
             next_cursor: string | null;
+        };
+        /**
+         * Removal
+         * @description A list of items that were removed again, as it was read; `items`: how many went.
+         */
+        Removal: {
+            /** Name */
+            name: string;
+            /** Bytes */
+            bytes: number;
+            /** Sha256 */
+            sha256: string;
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "name" | "smiles";
+            /** Items */
+            items: number;
         };
         /**
          * ReportSummary
