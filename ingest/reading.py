@@ -13,22 +13,40 @@ from graphkin.ingest.progress import Clock
 from graphkin.ingest.readers import Source, open_source
 from graphkin.ingest.readers.columns import likely_names
 from graphkin.ingest.readers.networks import open_network
+from graphkin.ingest.readers.widths import require_type
 from graphkin.ingest.rejections import saved
 from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.fingerprints.recipe import BitsRecipe
 from graphkin.similarity.kind import Kind
+from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Draft
 
 
 def opened(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> Iterator[Source]:
-    """The sources, one after the other. Raises `InvalidInput` for files that cannot be read."""
+    """The sources, one after the other. Raises `InvalidInput` for files that cannot be read, of fingerprints of another
+    type than the recipe's, and without a column that the recipe needs."""
     if isinstance(recipe, NodeRecipe):
         labelled = beside(files, options.labels, "labels")
         return (open_network(file, recipe, options.read, labels) for file, labels in labelled)
+    if isinstance(recipe, BitsRecipe):
+        require_type(files, recipe.type, kind.files, options.read)
+    if isinstance(recipe, MoleculeRecipe):
+        require_fingerprint_column(options.read.fingerprint_column, given=recipe.fingerprint.given)
     named = beside(files, options.names, "names")
     return (open_source(file, kind.files, options.read, names=names) for file, names in named)
+
+
+def require_fingerprint_column(column: str | None, *, given: bool) -> None:
+    """Raises `InvalidInput` for given fingerprints without a column of them, or the other way round."""
+    if given != (column is not None):
+        raise InvalidInput(
+            "given fingerprints and --fingerprint-column need each other",
+            given=f"fingerprints {'that are given' if given else 'to compute'}, column {column}",
+            expected="both, or neither",
+        )
 
 
 def beside(files: Sequence[str], given: Sequence[str], what: str) -> Iterator[tuple[str, str | None]]:

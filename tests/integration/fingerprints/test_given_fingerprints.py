@@ -148,6 +148,5 @@ def test_only_tables_have_room_for_them(tmp_path: Path) -> None:
         read = IngestOptions(read=ReadOptions(fingerprint_column="fp"), workers=1)
         with pytest.raises(InvalidInput, match="in tables only"):
             build(store, "c", [str(tmp_path / "a.smi")], recipe, read)
-        with pytest.raises(InvalidInput) as refused:
+        with pytest.raises(InvalidInput, match="need each other"):
             build(store, "c", [str(tmp_path / "a.smi")], recipe, IngestOptions(workers=1))
-    assert "has no fingerprint beside its SMILES" in str(refused.value.given)

@@ -118,3 +118,45 @@ def test_what_is_appended_must_agree_too(graphkin: Graphkin) -> None:
     (told,) = json.loads(graphkin("info", *into, "--rejections", "--json").out)["rejections"]
     assert (told["input"], told["line"]) == ("f0 OCC", 2)
     assert "another fingerprint" in told["reason"]
+
+
+def test_fingerprints_of_another_type_are_refused(graphkin: Graphkin) -> None:
+    for name in ("ours", "theirs"):
+        Path(f"{name}.fps").write_text(f"#FPS1\n#num_bits=8\n#type={name}\nff\tone\n")
+    into = ("--store", "store", "--collection", "c", "--workers", 1)
+    assert graphkin("ingest", "fingerprints", "ours.fps", *into).code == 0
+    outcome = graphkin("append", "theirs.fps", *into)
+    assert outcome.code == 2
+    assert "other fingerprints" in outcome.err
+
+
+def test_columns_and_names_of_what_is_appended(graphkin: Graphkin) -> None:
+    bits = np.array([[1, 2], [3, 4], [5, 6]], np.uint8)
+    for name, rows in (("older", slice(0, 2)), ("newer", slice(1, 3))):
+        np.save(f"{name}.npy", bits[rows])
+        Path(f"{name}.names").write_text("".join(f"p{row}\n" for row in range(*rows.indices(3))))
+        cells = "".join(f"p{row},{bits[row].tobytes().hex()}\n" for row in range(*rows.indices(3)))
+        Path(f"{name}.csv").write_text(f"id,code\n{cells}")
+    given: dict[str, tuple[object, ...]] = {"npy": ("--names", "{}.names"), "csv": ("--fingerprint-column", "code")}
+    found = []
+    for format, options in given.items():
+        into = ("--store", "store", "--collection", format, "--workers", 1, "--json")
+        for command, name in ((("ingest", "fingerprints"), "older"), (("append",), "newer")):
+            said = [str(each).format(name) for each in options]
+            outcome = graphkin(*command, f"{name}.{format}", *into, *said)
+            assert outcome.code == 0, outcome.err
+        found.append(json.loads(outcome.out)["generation"])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("ingested", "appended"), [((), BESIDE[-2:]), (BESIDE, ())])
+def test_fingerprints_beside_molecules_come_with_their_column(
+    graphkin: Graphkin, ingested: tuple[str, ...], appended: tuple[str, ...]
+) -> None:
+    Path("a.csv").write_text("smiles,fp\nCCO,0f\n")
+    into = ("--store", "store", "--collection", "c", "--workers", 1)
+    given = ("--fingerprint", "given", *ingested) if ingested else ()
+    assert graphkin("ingest", "molecules", "a.csv", *into, *given).code == 0
+    outcome = graphkin("append", "a.csv", *into, *appended)
+    assert outcome.code == 2
+    assert "need each other" in outcome.err
