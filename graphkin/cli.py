@@ -18,6 +18,7 @@ _COMMANDS = {
     "export": "export",
     "load": "load",
     "cluster": "cluster",
+    "pick": "pick",
     "recall": "check",
     "verify": "check",
     "report": "report",
