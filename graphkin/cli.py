@@ -19,6 +19,7 @@ _COMMANDS = {
     "load": "load",
     "cluster": "cluster",
     "pick": "pick",
+    "cliffs": "cliffs",
     "recall": "check",
     "verify": "check",
     "report": "report",
