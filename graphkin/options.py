@@ -40,6 +40,9 @@ cache_dir = click.option(
     show_default="the user's cache folder",
     help="Local cache of what was read from the server; an interrupted command continues from it.",
 )
+names = click.option(
+    "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
+)
 beside = click.option(
     "--beside",
     metavar="NAME[@GENERATION]",
