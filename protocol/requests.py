@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, Json, WithJsonSchema, model_validator
 
 from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.frozen import Frozen
@@ -125,6 +125,11 @@ class NeighborsQuery(PageQuery):
     """A page of neighbours."""
 
     min_similarity: MinSimilarity = None
+    filters: Annotated[
+        Json[Annotated[list[Filter], Field(max_length=MAX_FILTERS, fail_fast=True)]] | None,
+        Field(description="Filters that neighbours pass, as JSON, as the body of a query has them."),
+        WithJsonSchema({"type": "string", "contentMediaType": "application/json"}),
+    ] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
 
 
@@ -317,6 +322,7 @@ class SearchBody(StructureFields):
     """
 
     measure: Annotated[Measure | None, Field(description="By default the collection's own.", examples=[None])] = None
+    filters: Filters = None
     min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
 

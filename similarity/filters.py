@@ -13,6 +13,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter
 from graphkin.store.base import Generation
 from graphkin.store.columns import numbers, titles
+from graphkin.store.records import Int32
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -38,17 +39,19 @@ class _Condition(NamedTuple):
     value: pa.Scalar | pa.Array
 
 
-def passing(generation: Generation, filters: Sequence[Filter], beginning: str | None = None) -> Mask:
-    """(N,) which items pass every filter, and have a name that begins so, in any case.
+def passing(
+    generation: Generation, filters: Sequence[Filter], beginning: str | None = None, ids: Int32 | None = None
+) -> Mask:
+    """(n,) which of some items, by default (N,) of all, pass every filter, and have a name that begins so, in any case.
 
     Raises `InvalidInput` naming the properties for another, and what can be asked of one for another condition.
     """
     conditions = [each for filter in filters for each in _conditions(generation, filter)]
     if beginning is not None:
         conditions.append(_Condition(_NAMES, _NAMES, "begins", _lower(beginning)))
-    mask = np.ones(generation.size, np.bool_)
+    mask = np.ones(generation.size if ids is None else len(ids), np.bool_)
     begin = 0
-    for batch in generation.columns([*dict.fromkeys(each.column for each in conditions)]) if conditions else ():
+    for batch in generation.scan(ids, [*dict.fromkeys(each.column for each in conditions)]) if conditions else ():
         rows = slice(begin, begin + batch.num_rows)
         for condition in conditions:
             mask[rows] &= _held(condition, batch[condition.column])

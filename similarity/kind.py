@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias
 
@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Conflict
 from graphkin.protocol.measure import Measure
 from graphkin.similarity.describer import Describer
-from graphkin.similarity.hits import Hits, Matches
+from graphkin.similarity.hits import NOTHING, Hits, Matches
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import AnyRecipe
 from graphkin.similarity.threads import in_order
-from graphkin.store.base import Generation
+from graphkin.store.base import Generation, rounded
 from graphkin.store.identity import content_digest
 from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64, Links, UInt64
+
+_BLOCK = 65_536  # items that are compared at a time
 
 Advance: TypeAlias = Callable[[int], object]
 Content: TypeAlias = Any  # bytes, or an array or Arrow buffer of them
@@ -91,6 +93,18 @@ class Search(ABC):
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         """The `limit` most similar items with similarity ≥ min_similarity (as float32), uncapped by the hierarchy's
         cap; an item equal to the query is among them. `total` is counted only with a threshold."""
+
+    def search_among(self, ids: Int32, query: Query, min_similarity: float | None, limit: int) -> Hits:
+        """What `search` finds among these items alone, each of them compared; what has nothing in common with the query
+        is not found."""
+        least, found, total = rounded(min_similarity), NOTHING, 0
+        for start in range(0, len(ids), _BLOCK):
+            some = ids[start : start + _BLOCK]
+            similarity = self.similarities(query, some).astype(np.float32)
+            passing = (similarity > 0) & (similarity >= least)
+            total += int(np.count_nonzero(passing))
+            found = found.with_(Hits(some[passing], similarity[passing])).best(limit)
+        return replace(found, total=None if min_similarity is None else total)
 
     def search_all(
         self, queries: Sequence[Query], min_similarity: float | None, limit: int, threads: int

@@ -19,7 +19,7 @@ from graphkin.protocol.measure import Measure
 from graphkin.similarity.filters import Mask, passing
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Query, Search
-from graphkin.store.base import Generation
+from graphkin.store.base import Generation, Neighbors
 from graphkin.store.columns import numbers, titles
 from graphkin.store.records import Float32, Int32
 
@@ -100,6 +100,32 @@ class Selections:
             return self._sorted(Selected(found.ids[kept], found.similarity[kept]), sort)
 
         return self._once(said, select)
+
+    def hits(
+        self, search: Search, query: Query, min_similarity: float | None, limit: int, filters: Sequence[Filter] = ()
+    ) -> Hits:
+        """What a search finds among the items that pass filters."""
+        if not filters:
+            return search.search(query, min_similarity, limit)
+        ids = np.flatnonzero(self.passing(filters)).astype(np.int32)
+        return search.search_among(ids, query, min_similarity, limit)
+
+    def neighbors(
+        self,
+        id: int,
+        min_similarity: float | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+        filters: Sequence[Filter] = (),
+    ) -> Neighbors:
+        """The stored neighbours of an item that pass filters, as `Generation.neighbors` gives them."""
+        if not filters:
+            return self._generation.neighbors(id, min_similarity, offset, limit)
+        found = self._generation.neighbors(id, min_similarity)
+        kept = passing(self._generation, filters, ids=found.ids)
+        ids, similarity = found.ids[kept], found.similarity[kept]
+        page = slice(offset, None if limit is None else offset + limit)
+        return Neighbors(ids[page], similarity[page], len(ids))
 
     def _once(self, said: list[Any], find: Callable[[], Any]) -> Any:
         key = blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=32).digest()

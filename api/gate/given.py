@@ -53,7 +53,7 @@ def _parsed(body: bytes) -> Any:
 def refusal(errors: Sequence[Mapping[str, Any]]) -> GraphkinError:
     """What a request is told that does not hold what it should: pydantic's errors, the place in front of each `loc`."""
     first = errors[0]
-    if first["type"] == "json_invalid":
+    if first["type"] == "json_invalid" and first["loc"][0] == "body":
         return BadRequest(f"the body is not JSON: {first['ctx']['error']}", expected="a JSON object")
     more = f" (and {len(errors) - _LISTED} more)" if len(errors) > _LISTED else ""
     unknown = first["type"] == "extra_forbidden"

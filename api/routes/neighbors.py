@@ -27,7 +27,7 @@ router = APIRouter(
 
 @router.get("/items/{id}/neighbors", response_model=NeighborsPage, openapi_extra={"parameters": _PARAMETERS})
 async def neighbors(request: Request) -> Response:
-    """Neighbours in the stored hierarchy: similarity descending, then id.
+    """Neighbours in the stored hierarchy, or those that pass filters: similarity descending, then id.
 
     `capped` says if the cap dropped some of this item's pairs; search is uncapped.
     """
@@ -35,14 +35,14 @@ async def neighbors(request: Request) -> Response:
     path = validated(ItemPath, request.path_params, "path")
     query = validated(NeighborsQuery, dict(request.query_params), "query")
     read = await open_reading(request, path.c, (JSON,))
-    if read.generation.local and query.limit <= _QUICK:
+    if read.generation.local and query.limit <= _QUICK and not query.filters:
         return _page(read, path.id, query)
     return await run_in_threadpool(_page, read, path.id, query)
 
 
 def _page(read: Reading, id: int, query: NeighborsQuery) -> Response:
     threshold, begin = read.threshold(query.min_similarity), read.position
-    found = read.generation.neighbors(id, threshold, begin, query.limit)
+    found = read.opened.selections.neighbors(id, threshold, begin, query.limit, query.filters or ())
     end = begin + len(found.ids)
     item, *texts = read.opened.item_texts([id, *found.ids.tolist()])
     dropped = from_json(item)["dropped"]

@@ -28,7 +28,8 @@ router = APIRouter(
 
 @router.post("/search", response_model=SearchReply, openapi_extra={**as_body(SearchBody), "parameters": _PARAMETERS})
 async def search(request: Request) -> Response:
-    """The most similar items, exactly: the whole collection, whatever the hierarchy's threshold and cap.
+    """The most similar items, exactly: the whole collection, or all that pass filters, whatever the hierarchy's
+    threshold and cap.
 
     By the collection's own measure or by another. The first search by counts describes all molecules, which takes a
     while; what it needs is kept on this machine.
@@ -45,7 +46,7 @@ def _hits(read: Reading, asked: Search, metrics: Metrics) -> Response:
     if asked.measure is not None:
         searched = searched.measured(asked.measure)
     with metrics.search_seconds.time():
-        hits = searched.search(asked.query, asked.min_similarity, asked.limit)
+        hits = read.opened.selections.hits(searched, asked.query, asked.min_similarity, asked.limit, asked.filters)
     texts = read.opened.item_texts(hits.ids.tolist())
     return read.json(
         {"query": {"smiles": asked.query.smiles, "id": searched.identical(asked.query)}, "total": hits.total},

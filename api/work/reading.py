@@ -40,7 +40,9 @@ def read_search(kind: str, recipe: dict[str, Any], body: str) -> dict[str, Any]:
     asked = parsed(SearchBody, body.encode("latin-1"))
     query = packed(read_asked(kind_named(kind).recipe(recipe), asked))
     measure = None if asked.measure is None else asked.measure.model_dump()
-    return {"query": query, "measure": measure, "min_similarity": asked.min_similarity, "limit": asked.limit}
+    filters = [each.model_dump() for each in asked.filters or ()]
+    rest = {"filters": filters, "min_similarity": asked.min_similarity, "limit": asked.limit}
+    return {"query": query, "measure": measure, **rest}
 
 
 def packed(query: Query) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from graphkin.api.work import crossing
 from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.api.work.reading import unpacked
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.filters import Filter
 from graphkin.protocol.measure import Measure
 from graphkin.similarity.kind import Query
 from graphkin.similarity.queries import Unread, Written
@@ -33,6 +34,7 @@ class Search:
 
     query: Query
     measure: Measure | None
+    filters: list[Filter]
     min_similarity: float | None
     limit: int
 
@@ -65,7 +67,8 @@ class Structures:
         `api.gate.given.parsed`."""
         said = await self._ask(generation, "read_search", body=body.decode("latin-1"))
         measure = None if said["measure"] is None else Measure.model_validate(said["measure"])
-        return Search(unpacked(said["query"]), measure, said["min_similarity"], said["limit"])
+        filters = [Filter.model_validate(each) for each in said["filters"]]
+        return Search(unpacked(said["query"]), measure, filters, said["min_similarity"], said["limit"])
 
     async def read_each(self, generation: Generation, structures: Sequence[Written | Unread]) -> list[Query | Unread]:
         """Many structures, each as `read` reads one, or why it cannot be; those that are no structure stay as they are.

@@ -1,5 +1,6 @@
 """One generation of a collection: items, searches, the hierarchy, positives and negatives, exports."""
 
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, BinaryIO, Unpack
 
@@ -106,6 +107,7 @@ class AsyncCollection:
         vector: Sequence[float] | None = None,
         structure: str | None = None,
         measure: Measure | None = None,
+        filters: Sequence[Mapping[str, Any]] | None = None,
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> SearchReply:
@@ -115,11 +117,12 @@ class AsyncCollection:
         fingerprint is hexadecimal, as in files of the format FPS; structure is text as items of the collection's kind
         are first of all written.
         By the collection's own measure, or by another: `Measure(name="tversky", alpha=0.9, beta=0.1)`, or counts.
+        filters are as in `query`: the most similar of those that pass are found.
         min_similarity is in (0, 1], and with it `total` is counted; limit is at most 1,000.
         """
         query = {"smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph, "fingerprint": fingerprint}
         compared = None if measure is None else measure.model_dump(exclude_none=True)
-        told = {"measure": compared, "min_similarity": min_similarity, "limit": limit}
+        told = {"measure": compared, "filters": filters, "min_similarity": min_similarity, "limit": limit}
         body = {**query, "vector": vector, "structure": structure, **told}
         said = {field: value for field, value in body.items() if value is not None}
         return await self._reading.ask(SearchReply, "search", body=said)
@@ -168,10 +171,17 @@ class AsyncCollection:
         return await self._reading.table("search/batch", {}, {**body, **least})
 
     async def neighbors(
-        self, id: int, *, min_similarity: float | None = None, limit: int | None = None
+        self,
+        id: int,
+        *,
+        min_similarity: float | None = None,
+        filters: Sequence[Mapping[str, Any]] | None = None,
+        limit: int | None = None,
     ) -> list[SimilarItem]:
-        """The stored neighbours of an item, similarity descending, then id; at most `limit`, by default all."""
-        query, found = {"min_similarity": min_similarity}, list[SimilarItem]()
+        """The stored neighbours of an item that pass filters as in `query`, similarity descending, then id; at most
+        `limit`, by default all."""
+        said = None if filters is None else json.dumps([*filters])
+        query, found = {"min_similarity": min_similarity, "filters": said}, list[SimilarItem]()
         async for page in self._reading.pages(NeighborsPage, f"items/{id}/neighbors", query, limit):
             found += page.neighbors
         return found[:limit]

@@ -15,6 +15,7 @@ from graphkin.answers import refusing
 from graphkin.batch import beside
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require
+from graphkin.protocol.filters import Filter
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.values import PolicyName
@@ -80,6 +81,7 @@ class Collection(ABC):
         fingerprint: str | None = None,
         vector: Sequence[float] | Float32 | None = None,
         measure: Mapping[str, Any] | None = None,
+        filters: Sequence[Mapping[str, Any]] | None = None,
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> Table:
@@ -89,11 +91,17 @@ class Collection(ABC):
         graph is that JSON as a mapping; fingerprint is in hexadecimal, as in FPS files.
         measure is another than the collection's own, such as {"name": "tversky", "alpha": 0.9, "beta": 0.1}; see
         `graphkin.protocol.measure.Measure`.
-        limit is at most 1,000.
+        filters are as in `query`: the most similar of those that pass are found. limit is at most 1,000.
         """
         written = {"structure": structure, "smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph}
         written |= {"fingerprint": fingerprint, "vector": None if vector is None else np.asarray(vector).tolist()}
-        given = {**written, "measure": measure, "min_similarity": min_similarity, "limit": limit}
+        given = {
+            **written,
+            "measure": measure,
+            "filters": filters and [*filters],
+            "min_similarity": min_similarity,
+            "limit": limit,
+        }
         said = {name: value for name, value in given.items() if value is not None}
         with refusing():
             asked = SearchBody.model_validate_json(json.dumps(said))
@@ -159,15 +167,18 @@ class Collection(ABC):
         smiles: str | None = None,
         name: str | None = None,
         min_similarity: float | None = None,
+        filters: Sequence[Mapping[str, Any]] = (),
         limit: int | None = None,
     ) -> Table:
         """The stored neighbours of one item, similarity descending, then id; at most `limit`, by default all.
 
-        The item is told in one way: by id, structure or name. Raises `NotFound`, and `InvalidInput` naming the ids
-        where several items share a name.
+        With filters, as in `query`, those that pass. The item is told in one way: by id, structure or name. Raises
+        `NotFound`, and `InvalidInput` naming the ids where several items share a name.
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
-        return self._beside(self._neighbors(self._the_item(id, smiles, name), min_similarity, limit))
+        with refusing():
+            passed = QueryBody.model_validate_json(json.dumps({"filters": [*filters]})).filters or []
+        return self._beside(self._neighbors(self._the_item(id, smiles, name), min_similarity, passed, limit))
 
     @abstractmethod
     def positives(
@@ -272,7 +283,9 @@ class Collection(ABC):
         """The id of the item that is asked about, in one way."""
 
     @abstractmethod
-    def _neighbors(self, id: int, min_similarity: float | None, limit: int | None) -> Found: ...
+    def _neighbors(
+        self, id: int, min_similarity: float | None, filters: Sequence[Filter], limit: int | None
+    ) -> Found: ...
 
     @abstractmethod
     def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table: ...

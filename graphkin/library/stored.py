@@ -13,6 +13,7 @@ from graphkin.answers import item_of, policy_of
 from graphkin.export import read_edges, read_items
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
+from graphkin.protocol.filters import Filter
 from graphkin.protocol.requests import QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.hits import Matches
@@ -75,7 +76,7 @@ class StoredCollection(Collection):
     def _search(self, asked: SearchBody) -> Found:
         query = read_asked(recipe_of(self._opened), asked)
         searched = self._index if asked.measure is None else self._index.measured(asked.measure)
-        hits = searched.search(query, asked.min_similarity, asked.limit)
+        hits = self._selections.hits(searched, query, asked.min_similarity, asked.limit, asked.filters or ())
         return Found(hits.ids, hits.similarity)
 
     def _query(self, asked: QueryBody, limit: int | None) -> Selected:
@@ -94,9 +95,9 @@ class StoredCollection(Collection):
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         return item_of(self._opened, id, smiles, name)
 
-    def _neighbors(self, id: int, min_similarity: float | None, limit: int | None) -> Found:
+    def _neighbors(self, id: int, min_similarity: float | None, filters: Sequence[Filter], limit: int | None) -> Found:
         require_stored_threshold(self._opened, min_similarity)
-        found = self._opened.neighbors(id, min_similarity, limit=limit)
+        found = self._selections.neighbors(id, min_similarity, limit=limit, filters=filters)
         return Found(found.ids, found.similarity)
 
     def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:

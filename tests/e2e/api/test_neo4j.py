@@ -100,6 +100,7 @@ OPERATIONS: dict[str, list[Request]] = {
     ],
     "GET /v1/collections/{c}/items/{id}/neighbors": [
         *[Request(f"{url}/items/{id}/neighbors", {"limit": 7}) for url in (NCI, SOCIAL) for id in range(0, 80, 3)],
+        *each(f"{NCI}/items/9/neighbors", {"filters": '[{"property": "names", "contains": "1"}]', "limit": 3}),
         *each(f"{NCI}/items/9/neighbors", {"min_similarity": 0.5}, {"min_similarity": 0.45}, {"min_similarity": 1}),
     ],
     "GET /v1/collections/{c}/items/{id}/subgraph": [
@@ -140,6 +141,7 @@ OPERATIONS: dict[str, list[Request]] = {
     ],
     "POST /v1/collections/{c}/search": [
         Request(f"{NCI}/search", body={"smiles": ASPIRIN, "limit": 400}),
+        Request(f"{NCI}/search", body={"smiles": ASPIRIN, "filters": [{"property": "rings", "max": 1}]}),
         Request(f"{NCI}/search", body={"smiles": ASPIRIN, "min_similarity": 0.2}),
         Request(f"{SOCIAL}/search", body={"graph": {"edges": [[0, 1], [1, 2], [2, 0]]}, "limit": 80}),
         Request(f"{KARATE}/search", body={"graph": {"edges": [[0, 1], [1, 2], [2, 0]], "centre": 1}, "limit": 80}),

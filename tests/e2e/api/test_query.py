@@ -1,6 +1,7 @@
 """POST items/query beside pandas, over what the API exports."""
 
 import io
+import json
 from typing import Any
 
 import httpx
@@ -126,3 +127,74 @@ def test_what_is_wrong_is_named(client: httpx.Client, body: dict[str, Any], name
     assert reply.status_code == 422, reply.text
     assert named in reply.text
     assert reply.json()["given"] is not None or named == "min_similarity"
+
+
+MEASURES: list[dict[str, Any]] = [
+    {},
+    {"measure": {"name": "tversky", "alpha": 0.9, "beta": 0.1}},
+    {"measure": {"name": "counts"}},
+]
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_a_search_finds_the_most_similar_of_those_that_pass(client: httpx.Client, measure: dict[str, Any]) -> None:
+    body = {"smiles": ASPIRIN, **measure}
+    everything = client.post(f"{URL}/search", json={**body, "limit": 1000}).json()["hits"]
+    kept = [hit for hit in everything if hit["item"]["properties"]["rings"] == 2 and hit["similarity"] > 0]
+    filters = [{"property": "rings", "equals": 2}]
+    found = client.post(f"{URL}/search", json={**body, "filters": filters, "limit": 7}).json()
+    assert found["hits"] == kept[:7]
+    assert everything[6] != kept[6]
+    assert found["total"] is None
+    near = [hit for hit in kept if hit["similarity"] >= 0.2]
+    counted = client.post(f"{URL}/search", json={**body, "filters": filters, "min_similarity": 0.2, "limit": 3}).json()
+    assert (counted["hits"], counted["total"]) == (near[:3], len(near))
+
+
+def test_a_search_of_graphs_is_filtered_too(client: httpx.Client) -> None:
+    url, body = "/v1/collections/social/search", {"graph": {"edges": [[0, 1], [1, 2], [2, 0]]}}
+    everything = client.post(url, json={**body, "limit": 100}).json()["hits"]
+    found = client.post(url, json={**body, "filters": [{"property": "class", "equals": 1}], "limit": 100}).json()[
+        "hits"
+    ]
+    assert found == [hit for hit in everything if hit["item"]["properties"]["class"] == 1]
+
+
+def test_neighbours_that_pass_come_page_by_page(client: httpx.Client) -> None:
+    items = client.get(f"{URL}/items", params={"limit": 1000}).json()["items"]
+    url = f"{URL}/items/{max(items, key=lambda item: item['degree'])['id']}/neighbors"
+    everything = client.get(url).json()
+    kept = [each for each in everything["neighbors"] if each["item"]["properties"]["molwt"] <= 200]
+    filters = json.dumps([{"property": "molwt", "max": 200}])
+    found: list[dict[str, Any]] = []
+    cursor = None
+    while not found or cursor:
+        page = client.get(url, params={"filters": filters, "limit": 2, **({"cursor": cursor} if cursor else {})}).json()
+        assert page["total"] == len(kept)
+        found += page["neighbors"]
+        cursor = page["next_cursor"]
+    assert found == kept
+    assert 2 < len(kept) < everything["total"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "named"),
+    [
+        ("x", "filters"),
+        ("null", "filters"),
+        ("{}", "filters"),
+        ('[{"property": "weight", "min": 1}]', "molwt"),
+        ('[{"property": "molwt", "min": "1"}]', "number"),
+        ('[{"property": "names", "min": 1}]', "equals, in, contains"),
+    ],
+)
+def test_wrong_filters_of_neighbours_are_named(client: httpx.Client, filters: str, named: str) -> None:
+    reply = client.get(f"{URL}/items/5/neighbors", params={"filters": filters})
+    assert reply.status_code == 422, reply.text
+    assert named in reply.text
+
+
+def test_wrong_filters_of_a_search_are_named(client: httpx.Client) -> None:
+    reply = client.post(f"{URL}/search", json={"smiles": "C", "filters": [{"property": "weight", "min": 1}]})
+    assert reply.status_code == 422
+    assert "molwt" in reply.json()["expected"]

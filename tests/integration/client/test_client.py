@@ -144,6 +144,16 @@ def test_a_query_of_every_page_or_as_many_as_wanted(nci: Collection, plain: http
         nci.query(filters=[{"property": "weight", "max": 1}])
 
 
+def test_searches_and_neighbors_that_pass_filters(nci: Collection) -> None:
+    light = [{"property": "molwt", "max": 150}]
+    everything = nci.search(smiles="CCOC(C)=O", min_similarity=0.05, limit=1000).hits
+    hits = [hit for hit in everything if hit.item.properties["molwt"] <= 150]
+    assert nci.search(smiles="CCOC(C)=O", filters=light, limit=4).hits == hits[:4]
+    busiest = max(nci.items(), key=lambda item: item.degree).id
+    near = [each for each in nci.neighbors(busiest) if each.item.properties["molwt"] <= 150]
+    assert nci.neighbors(busiest, filters=light) == near
+
+
 def test_a_structure_that_need_not_be_stored(nci: Collection, plain: httpx.Client) -> None:
     asked: dict[str, Any] = {"smiles": "OC(=O)CC1CC1"}
     assert nci.structure(**asked).model_dump() == plain.get("structure", params=asked).json()

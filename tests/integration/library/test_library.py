@@ -280,3 +280,15 @@ def test_a_query_has_the_similarity_that_a_search_finds(mine: Collection) -> Non
     assert "activity" in str(raised.value.expected)
     with pytest.raises(InvalidInput, match="at least one"):
         mine.query(filters=[{"property": "activity"}])
+
+
+def test_searches_and_neighbours_are_filtered(mine: Collection) -> None:
+    filters = [{"property": "note", "equals": "Even"}]
+    hits = mine.search(ASPIRIN, min_similarity=0.1, limit=1000).to_pylist()
+    kept = [hit for hit in hits if hit["properties"]["note"] == "even"]
+    assert mine.search(ASPIRIN, filters=filters, min_similarity=0.1, limit=9).to_pylist() == kept[:9]
+    near = mine.neighbors(id=hits[0]["id"]).to_pylist()
+    even = [each for each in near if each["properties"]["note"] == "even"]
+    assert mine.neighbors(id=hits[0]["id"], filters=filters).to_pylist() == even
+    assert mine.neighbors(id=hits[0]["id"], filters=filters, limit=1).to_pylist() == even[:1]
+    assert 1 < len(even) < len(near)

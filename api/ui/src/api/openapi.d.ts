@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Neighbors
-         * @description Neighbours in the stored hierarchy: similarity descending, then id.
+         * @description Neighbours in the stored hierarchy, or those that pass filters: similarity descending, then id.
          *
          *     `capped` says if the cap dropped some of this item's pairs; search is uncapped.
          */
@@ -117,7 +117,8 @@ export interface paths {
         put?: never;
         /**
          * Search
-         * @description The most similar items, exactly: the whole collection, whatever the hierarchy's threshold and cap.
+         * @description The most similar items, exactly: the whole collection, or all that pass filters, whatever the hierarchy's
+         *     threshold and cap.
          *
          *     By the collection's own measure or by another. The first search by counts describes all molecules, which takes a
          *     while; what it needs is kept on this machine.
@@ -1677,6 +1678,13 @@ export interface components {
              */
             measure?: components["schemas"]["Measure"] | null;
             /**
+             * Filters
+             * @description An item passes all of them.
+             * @default null
+             * @example null
+             */
+            filters?: components["schemas"]["Filter"][] | null;
+            /**
              * Min Similarity
              * @description With it, `total` is counted.
              * @default null
@@ -1771,6 +1779,8 @@ export interface operations {
                 cursor?: string | null;
                 /** @description Smallest similarity, from the stored threshold (the default) to 1. */
                 min_similarity?: number | null;
+                /** @description Filters that neighbours pass, as JSON, as the body of a query has them. */
+                filters?: string;
                 limit?: number;
             };
             header?: never;
