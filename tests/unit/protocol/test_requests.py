@@ -75,7 +75,7 @@ LEAST: dict[type[BaseModel], dict[str, Any]] = {
     SearchBody: {"smiles": "C"},
     Near: {"smiles": "C", "min_similarity": 1.0},
     QueryBody: {},
-    StructureOrName: {"name": "1"},
+    StructureOrName: {"name": "aspirin"},
     SearchBatchBody: {"structures": ["C"]},
     ExportFields: {"what": "edges"},
     ExportQuery: CSV,
@@ -155,7 +155,7 @@ def test_bounds_hold_on_both_sides(model: type[BaseModel], name: str, least: int
         assert refused.value.errors()[0]["loc"][0] == name
 
 
-@pytest.mark.parametrize("model", [*SIMILARITIES, SearchBody], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [*SIMILARITIES, SearchBody, SearchBatchBody], ids=lambda model: model.__name__)
 def test_a_similarity_is_one(model: type[BaseModel]) -> None:
     """Of stored edges it may be 0, of a search it may not."""
     said(model, min_similarity=None)
@@ -164,7 +164,7 @@ def test_a_similarity_is_one(model: type[BaseModel]) -> None:
     for wrong in (-0.1, 1.0000001, float("nan"), float("inf"), "x"):
         with pytest.raises(ValidationError):
             said(model, min_similarity=wrong)
-    if model is SearchBody:
+    if model in (SearchBody, SearchBatchBody):
         with pytest.raises(ValidationError):
             said(model, min_similarity=0.0)
     else:
