@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,12 @@ class Request:
                 return reply
             assert int(reply.headers["Retry-After"]) > 0
             time.sleep(0.02)
+
+    def following(self, cursor: str) -> "Request":
+        """The request for the next page."""
+        if self.body is None:
+            return replace(self, query={**(self.query or {}), "cursor": cursor})
+        return replace(self, body={**self.body, "cursor": cursor})
 
 
 def each(path: str, *queries: dict[str, Any]) -> list[Request]:
@@ -237,7 +243,7 @@ def require_same(one: httpx.Client, other: httpx.Client, requests: Sequence[Requ
         headers = [{name: value for name, value in reply.headers.items() if name not in own} for reply in replies]
         assert headers[0] == headers[1], request
         if cursor := replies[0].headers["content-type"] == "application/json" and replies[0].json().get("next_cursor"):
-            asked.append(Request(request.path, {**(request.query or {}), "cursor": cursor}))
+            asked.append(request.following(cursor))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

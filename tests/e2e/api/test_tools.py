@@ -27,6 +27,7 @@ NAMES = {
     "get /v1/collections/{c}": "collection",
     "get /v1/collections/{c}/items": "items",
     "get /v1/collections/{c}/items/{id}": "item",
+    "post /v1/collections/{c}/items/query": "query",
     "get /v1/collections/{c}/items/{id}/neighbors": "neighbors",
     "get /v1/collections/{c}/items/{id}/positives": "positives",
     "get /v1/collections/{c}/items/{id}/subgraph": "subgraph",
