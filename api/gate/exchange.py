@@ -62,7 +62,7 @@ class Witness:
             exchange = Exchange(
                 id=id.decode(),
                 method=scope["method"],
-                route=getattr(scope.get("route"), "path", "none"),
+                route=getattr(scope.get("route"), "path_format", "none"),
                 status=status,
                 seconds=perf_counter() - begin,
                 bytes=0 if scope["method"] == "HEAD" else size,

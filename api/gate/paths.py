@@ -3,8 +3,18 @@
 from typing import Annotated
 
 from fastapi import Path
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from graphkin.protocol.requests import Epoch, Id
+
+
+class _Item(StringConvertor):
+    """What stands for an item at the end of a path: not the name of a route beside it, which has methods of its own."""
+
+    regex = "(?!query$)[^/]+"
+
+
+register_url_convertor("item", _Item())
 
 CollectionName = Annotated[str, Path(description="Collection.", examples=["nci"])]
 ItemId = Annotated[Id, Path(description="Item id.", examples=[0])]

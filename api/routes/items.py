@@ -23,7 +23,7 @@ router = APIRouter(
 )
 
 
-@router.get("/items/{id}", response_model=ItemReply)
+@router.get("/items/{id:item}", response_model=ItemReply)
 def item(read: JsonReading, id: ItemId, _: Annotated[GenerationQuery, Query()]) -> Response:
     """One item."""
     (found,) = read.generation.items([id])

@@ -198,3 +198,8 @@ def test_wrong_filters_of_a_search_are_named(client: httpx.Client) -> None:
     reply = client.post(f"{URL}/search", json={"smiles": "C", "filters": [{"property": "weight", "min": 1}]})
     assert reply.status_code == 422
     assert "molwt" in reply.json()["expected"]
+
+
+def test_a_query_is_posted(client: httpx.Client) -> None:
+    refused = client.get(f"{URL}/items/query")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
