@@ -16,6 +16,7 @@ _COMMANDS = {
     "positives": "read",
     "export": "export",
     "load": "load",
+    "epochs": "epochs",
     "cluster": "cluster",
     "recall": "check",
     "verify": "check",

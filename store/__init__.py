@@ -18,11 +18,16 @@ def open_store(location: str | Path, *, create: bool = False) -> "Store":
     """
     if str(location).startswith(_SCHEMES):
         return _open_neo4j(str(location), create)
-    if "://" in str(location):
+    if is_lake(str(location)):
         return open_lake(str(location), create=create)
     from graphkin.store.embedded.store import EmbeddedStore
 
     return EmbeddedStore(Path(location), create=create)
+
+
+def is_lake(location: str) -> bool:
+    """Whether `open_store` takes this for the URL of a lake."""
+    return "://" in location and not location.startswith(_SCHEMES)
 
 
 def open_lake(location: str, *, create: bool = False) -> "Store":
