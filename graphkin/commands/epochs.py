@@ -66,11 +66,10 @@ def epochs(
     They hold the rows of the API's positives/epochs/EPOCH, equal for the same generation, policy, seed and epoch, in
     epoch=EPOCH/part-NNNNN.parquet. They lie in a folder, or on S3, GCS, HDFS or whatever else fsspec knows, and there
     is no manifest.json until all are written. The same command, started again, goes on with the parts that are missing.
+    `graphkin pretrain --epochs-from` reads them instead of asking the server.
     """
     from graphkin.answers import policy_of
-    from graphkin.export.epochs import Order
-    from graphkin.store import is_lake, open_store
-    from graphkin.store.lake.place import Place, absolute
+    from graphkin.store import is_lake, open_place, open_store
 
     if engine == "local" and master is not None:
         raise click.UsageError("--master is of --engine spark.")
@@ -79,9 +78,10 @@ def epochs(
             "--engine spark reads a lake: give its URL (file:///..., s3://...) as --store. "
             "`graphkin export lake` writes one of a collection."
         )
-    policy = policy_of(**drawing)
+    policy, place = policy_of(**drawing), open_place(output)
+    from graphkin.export.epochs import Order
+
     with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
-        place = Place(absolute(output))
         order = Order(place, opened.collection, opened.id, opened.size, policy, seed, asked)
         written = _by_spark(master, store_location, order) if engine == "spark" else _here(opened, order)
     size = sum(part.bytes for part in written.parts)
