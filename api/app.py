@@ -22,6 +22,7 @@ from graphkin.api.gate.security import NoSniff
 from graphkin.api.gate.traces import Traces
 from graphkin.api.reading import NotModified, on_not_modified
 from graphkin.api.routes import (
+    batch,
     collections,
     components,
     depiction,
@@ -51,6 +52,7 @@ _SUBJECTS = (
     collections,
     epochs,
     negatives,
+    batch,
     hierarchy,
     components,
     depiction,

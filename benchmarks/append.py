@@ -1,9 +1,10 @@
-"""What an append costs beside an ingest of everything, and what reading its generation costs beside a compact one.
+"""What an append costs beside an ingest of everything, and a removal of the same; and what reading the generation of an
+append costs beside a compact one.
 
     python -m benchmarks.append [--molecules 249456] [--new 1000] [--workers 2]
 
-The same molecules are ingested at once, and once without the new ones, to which these are appended. Reading is measured
-in processor time, the best of three.
+The same molecules are ingested at once, from which the new ones are removed, and once without these, to which they are
+appended. Reading is measured in processor time, the best of three.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import numpy as np
 from benchmarks.data import molecules
 from graphkin.ingest.append import append
 from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.ingest.remove import remove
 from graphkin.protocol.policy import Policy
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.molecules.recipe import resolve
@@ -82,6 +84,13 @@ def measure(store: Store, folder: Path, count: int, new: int, options: IngestOpt
     ingest(store, "grown", [str(older)], resolve(), options)
     at_once = seconds(lambda: ingest(store, "at-once", [str(older), str(newer)], resolve(), options))
     appended = seconds(lambda: append(store, "grown", [str(newer)], options))
+    first = store.collection("grown").generations[0]
+    ingest(store, "smaller", [str(older), str(newer)], resolve(), options)
+    listed = folder / "listed.txt"
+    listed.write_text("".join(f"{line.split()[0]}\n" for line in newer.read_text().splitlines()))
+    removed = seconds(lambda: remove(store, "smaller", str(listed), "smiles", options.workers))
+    if store.collection("smaller").current != first:
+        raise SystemExit("what is left is not what there was")
     if store.collection("grown").current != store.collection("at-once").current:
         raise SystemExit("the two generations differ")
     *_, fragment = store.manifest("grown").fragments
@@ -91,6 +100,7 @@ def measure(store: Store, folder: Path, count: int, new: int, options: IngestOpt
     print(
         f"  append         {appended:8.1f} s  {added / 1e6:8.1f} MB   1/{at_once / appended:.0f}, {added / whole:.1%}"
     )
+    print(f"  remove         {removed:8.1f} s                1/{at_once / removed:.1f}")
     with store.open("grown") as grown, store.open("at-once") as once:
         of_grown, of_one = reading(grown), reading(once)
     for name, taken in of_grown.items():

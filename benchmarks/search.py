@@ -1,14 +1,18 @@
 """Ad-hoc search over a published collection, in process and over HTTP, against FPSim2 on the same molecules; one run.
 
-    python -m benchmarks.search --store STORE --collection NAME [--queries 200]
+    python -m benchmarks.search --store STORE --collection NAME [--queries 200] [--batch 10000]
 
 Queries are random molecules of the collection, read as a client would send them: parsing and the fingerprint count.
 The time of one query after the other, on one thread: median and 99th percentile. FPSim2, where it is installed, makes
 a file of its own of the molecules first, which takes minutes for millions; --no-fpsim2 leaves it out.
+
+A batch is so many queries at once, on one thread and on all: milliseconds a query, and how many times the rate of
+single searches that is, without reading the structures and with. Its first hits are compared with theirs.
 """
 
 import argparse
 import json
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -20,6 +24,7 @@ import numpy as np
 from benchmarks.http import reply, served, wait
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
+from graphkin.similarity.hits import Matches
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.search import MoleculeSearch
 from graphkin.similarity.query import read_structure
@@ -46,6 +51,33 @@ def report(name: str, search: Search, queries: list[str]) -> None:
 def in_process(generation: Generation) -> Search:
     recipe, searched = MoleculeRecipe.model_validate(generation.manifest.recipe), MoleculeSearch(generation)
     return lambda smiles, threshold, limit: searched.search(read_structure(recipe, smiles=smiles), threshold, limit)
+
+
+def batch(generation: Generation, queries: list[str], alone: int) -> None:
+    recipe, searched = MoleculeRecipe.model_validate(generation.manifest.recipe), MoleculeSearch(generation)
+    _, limit = ASKED["the 10 most similar"]
+    begin = time.perf_counter()
+    read = [read_structure(recipe, smiles=smiles) for smiles in queries]
+    reading = (time.perf_counter() - begin) / len(read)
+    Matches.gathered(searched.search_all(read[:1], None, limit, 1))
+    begin = time.perf_counter()
+    hits = [searched.search(query, None, limit) for query in read[:alone]]
+    single = (time.perf_counter() - begin) / len(hits)
+    for threads in sorted({1, os.cpu_count() or 1}):
+        begin = time.perf_counter()
+        found = Matches.gathered(searched.search_all(read, None, limit, threads))
+        together = (time.perf_counter() - begin) / len(read)
+        for number, own in enumerate(hits):
+            mine = found.query == number
+            if not (
+                np.array_equal(found.ids[mine], own.ids) and np.array_equal(found.similarity[mine], own.similarity)
+            ):
+                raise SystemExit(f"query {number} finds something else than alone")
+        name, label = f"batch, {threads} thr.", f"the {limit} most similar"
+        print(f"  {name:14} {label:24} {1000 * together:9.3f} ms each of {len(read):,}: ", end="")
+        print(
+            f"{single / together:.1f} x single searches, {(single + reading) / (together + reading):.1f} x with reading"
+        )
 
 
 def over_http(store: str, collection: str, folder: Path, queries: list[str]) -> None:
@@ -83,6 +115,7 @@ def main() -> None:
     parser.add_argument("--store", required=True)
     parser.add_argument("--collection", required=True)
     parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--batch", type=int, default=10_000)
     parser.add_argument("--no-fpsim2", action="store_true")
     options = parser.parse_args()
     with (
@@ -90,10 +123,13 @@ def main() -> None:
         open_store(options.store) as store,
         store.open(options.collection) as generation,
     ):
-        ids = np.random.default_rng(0).choice(generation.size, options.queries, replace=False)
-        queries = list(generation.structures(ids.astype(np.int32)))
+        many = min(max(options.batch, options.queries), generation.size)
+        ids = np.random.default_rng(0).choice(generation.size, many, replace=False)
+        asked = list(generation.structures(ids.astype(np.int32)))
+        queries = asked[: options.queries]
         print(f"{generation.size:,} molecules, {len(queries)} queries: median, 99th percentile")
         report("in process", in_process(generation), queries)
+        batch(generation, asked[: options.batch], len(queries))
         over_http(options.store, options.collection, Path(folder), queries)
         if options.no_fpsim2 or not find_spec("FPSim2"):
             print("  FPSim2 is left out" + ("" if options.no_fpsim2 else ": it is not installed"))

@@ -9,6 +9,7 @@ import click
 _COMMANDS = {
     "ingest": "ingest",
     "append": "append",
+    "remove": "remove",
     "compact": "compact",
     "info": "read",
     "neighbors": "read",
@@ -18,6 +19,8 @@ _COMMANDS = {
     "load": "load",
     "epochs": "epochs",
     "cluster": "cluster",
+    "pick": "pick",
+    "cliffs": "cliffs",
     "recall": "check",
     "verify": "check",
     "report": "report",

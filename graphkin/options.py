@@ -48,6 +48,9 @@ master = click.option(
     metavar="URL",
     help="Where Spark runs: local[N], spark://HOST:PORT, ...  [default: as spark-submit says]",
 )
+names = click.option(
+    "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
+)
 beside = click.option(
     "--beside",
     metavar="NAME[@GENERATION]",

@@ -48,11 +48,12 @@ def whole_folder(path: Path) -> Iterator[Path]:
 def published(collection: str, manifest: Manifest) -> str:
     """What came of an ingest, in a few lines."""
     counts, dropped = manifest.counts, manifest.dropped
+    removed = sum(each.items for each in manifest.removed)
     capped = "" if dropped is None else f" ({dropped:,} dropped by the cap)"
     return (
         f"published {collection} generation {manifest.generation}\n"
         f"  {counts.kept:,} items ({counts.read:,} records, {counts.duplicates:,} duplicates, "
-        f"{counts.rejected:,} rejected)\n"
+        f"{counts.rejected:,} rejected{f', {removed:,} removed' if removed else ''})\n"
         f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}{capped}\n"
         f"  seconds: {json.dumps(manifest.times)}"
     )

@@ -6,7 +6,7 @@ from typing import Any
 from graphkin.ingest.readers import ReadOptions
 from graphkin.ingest.readers.widths import dimension as dimension_of
 from graphkin.ingest.readers.widths import fingerprint_type
-from graphkin.protocol.errors import InvalidInput
+from graphkin.ingest.reading import require_fingerprint_column
 from graphkin.similarity.fingerprints.kind import FingerprintKind
 from graphkin.similarity.fingerprints.recipe import BitsRecipe, resolve_bits
 from graphkin.similarity.molecules.kind import MoleculeKind
@@ -17,16 +17,25 @@ from graphkin.similarity.vectors.recipe import VectorRecipe, resolve_vectors
 _WITH_FINGERPRINTS = {each: "fingerprint" for each in MoleculeKind.files if each in ("csv", "tsv", "parquet")}
 
 
+def read_options(
+    items: str,
+    smiles_column: str | None = None,
+    fingerprint_column: str | None = None,
+    vector_column: str | None = None,
+    **others: Any,
+) -> ReadOptions:
+    """How files of such items, `molecules` and the like, are read: which column of tables says what an item is, and
+    which what molecules are compared by. `others` are those of `ReadOptions`."""
+    columns = {"molecules": smiles_column, "fingerprints": fingerprint_column, "vectors": vector_column}
+    beside = fingerprint_column if items == "molecules" else None
+    return ReadOptions(structure_column=columns.get(items), fingerprint_column=beside, **others)
+
+
 def molecule_recipe(files: Sequence[str], read: ReadOptions, preset: str = "default", **given: Any) -> MoleculeRecipe:
     """As `resolve_flat`; given fingerprints are as long as the files tell. Raises `InvalidInput` where they do not, and
     for given fingerprints without a column of them, or the other way round."""
-    fingerprint, column = given.get("fingerprint"), read.fingerprint_column
-    if (fingerprint == "given") != (column is not None):
-        raise InvalidInput(
-            "--fingerprint given and --fingerprint-column need each other",
-            given=f"fingerprint {fingerprint}, fingerprint column {column}",
-            expected="both, or neither",
-        )
+    column = read.fingerprint_column
+    require_fingerprint_column(column, given=given.get("fingerprint") == "given")
     if column is not None and given.get("bits") is None:
         told = ReadOptions(format=read.format, structure_column=column, delimiter=read.delimiter)
         given["bits"] = fingerprint_type(files, _WITH_FINGERPRINTS, told).bits

@@ -7,6 +7,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from graphkin.ingest.base import dropped_of, require_changeable
 from graphkin.ingest.collect import collector
 from graphkin.ingest.items import Older, Properties
 from graphkin.ingest.older import OlderLists
@@ -17,8 +18,7 @@ from graphkin.ingest.reading import opened, parsed
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_kernels
 from graphkin.ingest.workspace import Workspace
-from graphkin.ingest.writing import write_items
-from graphkin.protocol.errors import Conflict
+from graphkin.ingest.writing import write_edges, write_items
 from graphkin.protocol.manifest import Manifest
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.kinds import kind_of
@@ -57,7 +57,7 @@ def append(
         base = draft.base
         kind = kind_of(base)
         recipe = kind.recipe(base.manifest.recipe)
-        _require_growing(base, kind, recipe)
+        require_changeable(base, kind, recipe)
         sources = [stack.enter_context(closing(source)) for source in opened(files, kind, recipe, options)]
         with clock.stage("compile"), compiling(clock.progress):
             compile_kernels(kind.specimen(recipe), recipe.top_k)
@@ -75,7 +75,7 @@ def append(
             draft.append_names(table.added_names)
             descriptors = kind.descriptors_of(base, recipe, digests).followed_by(newer)
         lists = OlderLists(
-            base.graph(), _dropped(base), descriptors.tie, recipe.top_k, descriptors.similarities, options.workers
+            base.graph(), dropped_of(base), descriptors.tie, recipe.top_k, descriptors.similarities, options.workers
         )
         with clock.stage("join", len(descriptors), kind.plural) as advance:
             made_from = (recipe.model_dump_json().encode(), base.id.encode(), *newer.content)
@@ -87,11 +87,7 @@ def append(
         with clock.stage("write"):
             draft.remove_edges(changes.removed)
             tally = Tally.of_rest(len(descriptors), base, changes.removed)
-            for edges in changes.added:
-                draft.append_edges(edges)
-                tally.add(edges)
-            draft.write_dropped(changes.dropped)
-            draft.write_forest(tally.forest.edges())
+            write_edges(changes.added, changes.dropped, tally, draft)
         provenance = provenance_of(
             recipe, sources, table, descriptors, tally, changes.dropped, clock, base=base.manifest
         )
@@ -100,39 +96,9 @@ def append(
         return Appended(manifest, len(newer), table.added_names.num_rows)
 
 
-def _require_growing(base: Generation, kind: Kind[Recipe], recipe: Recipe) -> None:
-    if recipe.candidates != "exact":
-        raise Conflict(
-            "a collection by the window rule does not grow",
-            given=base.collection,
-            expected="candidates exact",
-            hint="a new item changes who is compared with whom far from itself: ingest all files again",
-        )
-    built_with = {name: base.manifest.versions[name] for name in base.manifest.libraries}
-    if kind.versions(recipe) != built_with:
-        raise Conflict(
-            "other libraries describe items here than those that built the collection",
-            given=_listed(kind.versions(recipe)),
-            expected=_listed(built_with),
-            hint="install those, or ingest the collection again",
-        )
-
-
-def _listed(versions: dict[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in versions.items()) or "none"
-
-
 def _older(base: Generation, kind: Kind[Recipe], digests: bytes) -> Older:
     def names(ids: Int32) -> pa.ListArray:
         return base.take(ids, ["names"])["names"]
 
     properties = Properties.stored(kind.computed, base.manifest.properties, base.manifest.written)
     return Older(digests, properties, names, lambda: base.fingerprints().words)
-
-
-def _dropped(base: Generation) -> Int32:
-    """Those of an exact join are always counted, but for a store that was told none."""
-    dropped = base.dropped()
-    if dropped is None:
-        raise Conflict("the pairs lost to the cap of this collection were not counted", given=base.collection)
-    return dropped

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -10,10 +10,12 @@ import pyarrow.compute as pc
 
 from graphkin.ingest.parsing import Parsed
 from graphkin.similarity.columns import fixed_width
-from graphkin.store.columns import ITEM_SCHEMA, titles
+from graphkin.store.base import Generation
+from graphkin.store.columns import ITEM_SCHEMA, texts, titles
 from graphkin.store.records import ADDED_NAMES, Int32, Int64, UInt64
 
 PropertyType = Literal["number", "text"]
+Column: TypeAlias = pa.ChunkedArray | pa.Array
 Described = TypeVar("Described")
 
 _IDENTITY = ("smiles", "structure", "inchikey")
@@ -76,13 +78,34 @@ class Properties:
         """The item table of distinct items as they were parsed, each with all its names."""
         none = pa.nulls(len(kept), pa.string())
         identity = [kept[name] if name in kept.column_names else none for name in _IDENTITY]
-        columns: dict[str, pa.ChunkedArray | pa.Array] = {name: kept[name].cast(pa.float64()) for name in self.computed}
+        columns: dict[str, Column] = {name: kept[name].cast(pa.float64()) for name in self.computed}
         texts_of = _source_columns(kept["properties"], self.computed)
         columns |= {name: _column(texts_of.get(name, none), how) for name, how in self.given.items()}
-        called = titles(columns)
-        ordered = [(called[name], columns[name]) for name in sorted(columns)]
-        fields = [pa.field(title, values.type) for title, values in ordered]
-        return pa.table([*identity, names, *(values for _, values in ordered)], pa.schema([*ITEM_SCHEMA, *fields]))
+        return _item_table([*identity, names], columns)
+
+
+@dataclass(frozen=True)
+class RestItems:
+    """Some items of a generation, numbered anew: their table, and the properties that they have without the others."""
+
+    table: pa.Table
+    properties: Properties
+
+    @classmethod
+    def of(cls, generation: Generation, ids: Int32, computed: Sequence[str]) -> Self:
+        """A property that none of these items has is left out, unless it is `computed`."""
+        called = titles(generation.manifest.properties)
+        rows = pa.Table.from_batches(generation.scan(ids, [*ITEM_SCHEMA.names, *called.values()]))
+        texts_of = {name: texts(rows[called[name]].combine_chunks()) for name in called if name not in computed}
+        given = {name: _written(own) for name, own in texts_of.items() if own.null_count < len(ids)}
+        columns: dict[str, Column] = {name: rows[called[name]] for name in computed}
+        columns |= {name: _column(texts_of[name], how) for name, how in given.items()}
+        table = _item_table([rows[name] for name in ITEM_SCHEMA.names], columns)
+        return cls(table, Properties(computed, given))
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Their table."""
+        return map(rebased, self.table.to_batches(max_chunksize=_BATCH))
 
 
 @dataclass(frozen=True)
@@ -229,6 +252,14 @@ def _called(name: str, computed: Sequence[str]) -> str:
     while bare.startswith(_SOURCE):
         bare = bare.removeprefix(_SOURCE)
     return f"{_SOURCE}{name}" if bare in computed else name
+
+
+def _item_table(common: Sequence[Column], properties: Mapping[str, Column]) -> pa.Table:
+    """Of the columns that every item has, and those of properties by name."""
+    called = titles(properties)
+    ordered = [(called[name], properties[name]) for name in sorted(properties)]
+    fields = [pa.field(title, values.type) for title, values in ordered]
+    return pa.table([*common, *(values for _, values in ordered)], pa.schema([*ITEM_SCHEMA, *fields]))
 
 
 def _written(texts: pa.Array) -> Written:

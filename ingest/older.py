@@ -2,18 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from graphkin.ingest.cap import Bool, Cap, least_kept
+from graphkin.ingest.stored import StoredPairs
 from graphkin.similarity.join import Pairs
-from graphkin.similarity.threads import in_order
 from graphkin.similarity.window import Similarity
-from graphkin.store import csr
 from graphkin.store.records import Edges, Float64, Graph, Int32, UInt64
-
-_BLOCK = 1 << 18  # pairs compared by a thread at a time
 
 
 @dataclass(frozen=True)
@@ -49,22 +46,27 @@ class OlderLists:
         least[: self.graph.nodes] = least_kept(self.graph, self.top_k)
         return least
 
+    @cached_property
+    def _stored(self) -> StoredPairs:
+        return StoredPairs(self.graph, self.similarities, self.threads)
+
     def changes(self, capped: Cap) -> Changes:
         """What comes of all new pairs, those in `capped` being the ones that may stay: it began with `least`."""
         new, lost = capped.finish()
         lists = Cap(self.tie, self.top_k, least=self.least)
         lists.add(new)
-        every = self._ends(new)
+        items = len(self.tie)
+        every = new.ends(items)
         every[: self.graph.nodes] += self.graph.degrees()
         roomy = every <= self.top_k
         touched = self._older_ends(new, capped)
         touched = touched[~roomy[touched]]
-        known = np.zeros(len(self.tie), np.bool_)
+        known = np.zeros(items, np.bool_)
         old = self._pairs_of(touched, lists, known)
         known[touched] = True
         self._pairs_of(self._last_keepers(old, known | roomy, lists), lists, known)
         removed, added = old.take(~lists.passes(old)), new.take(lists.passes(new))
-        dropped = lost + self._ends(new) + self._ends(removed) - self._ends(added)
+        dropped = lost + new.ends(items) + removed.ends(items) - added.ends(items)
         dropped[: self.graph.nodes] += self.dropped
         return Changes(iter([added.edges()]), removed.edges(), dropped)
 
@@ -74,12 +76,7 @@ class OlderLists:
 
     def _pairs_of(self, items: Int32, lists: Cap, known: Bool) -> Pairs:
         """Add the stored pairs of some items to the lists, but for those that are known by their other end."""
-        owner, neighbor, _ = csr.rows(self.graph, items, np.float32(0))
-        chosen = np.zeros(len(known), np.bool_)
-        chosen[items] = True
-        once = ~known[neighbor] & ((owner < neighbor) | ~chosen[neighbor])
-        left, right = np.minimum(owner, neighbor)[once], np.maximum(owner, neighbor)[once]
-        pairs = Pairs(left, right, self._compared(left, right))
+        pairs = self._stored.of(items, known)
         lists.add(pairs)
         lists.finish()
         return pairs
@@ -90,13 +87,3 @@ class OlderLists:
         open_ = old.take(~kept & lists.passes(old))
         ends = np.concatenate([open_.left, open_.right])
         return np.unique(ends[~known[ends]])
-
-    def _compared(self, left: Int32, right: Int32) -> Float64:
-        blocks = (slice(start, start + _BLOCK) for start in range(0, len(left), _BLOCK))
-        calls = (partial(self.similarities, left[block], right[block]) for block in blocks)
-        return np.concatenate([np.empty(0), *in_order(calls, self.threads)])
-
-    def _ends(self, pairs: Pairs) -> Int32:
-        """(N,) of how many of some pairs each item is an end."""
-        items = len(self.tie)
-        return (np.bincount(pairs.left, minlength=items) + np.bincount(pairs.right, minlength=items)).astype(np.int32)

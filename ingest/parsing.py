@@ -9,9 +9,8 @@ import pyarrow as pa
 from graphkin.ingest.readers import RECORD_SCHEMA
 from graphkin.similarity.describer import Describer, Rejected, broken_off
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.records import REJECTION_SCHEMA
+from graphkin.store.records import KEPT_INPUT, REJECTION_SCHEMA
 
-_KEPT_INPUT = 4096
 _CARRIED = ["name", "properties"]
 
 
@@ -96,6 +95,6 @@ def rejections(chunk: Chunk, rejected: list[tuple[int, str]]) -> pa.RecordBatch:
     """`REJECTION_SCHEMA` rows for (row in chunk, reason)."""
     rows = [row for row, _ in rejected]
     picked = chunk.records.take(pa.array(rows, pa.int64()))
-    inputs = [(text or "")[:_KEPT_INPUT] for text in picked["text"].to_pylist()]
+    inputs = [(text or "")[:KEPT_INPUT] for text in picked["text"].to_pylist()]
     reasons = [reason for _, reason in rejected]
     return pa.record_batch([[chunk.source] * len(rows), picked["line"], inputs, reasons], schema=REJECTION_SCHEMA)

@@ -13,7 +13,7 @@ from graphkin.ingest.reading import opened, parsed, unnamed
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_kernels
 from graphkin.ingest.workspace import Workspace
-from graphkin.ingest.writing import write_items
+from graphkin.ingest.writing import write_edges, write_items
 from graphkin.protocol.manifest import Manifest
 from graphkin.similarity.kind import Descriptors
 from graphkin.similarity.kinds import kind_of_recipe
@@ -63,11 +63,7 @@ def ingest(
             blocks, dropped = collected.finish()
         with clock.stage("write"):
             tally = Tally(len(descriptors), recipe.threshold)
-            for edges in blocks:
-                draft.append_edges(edges)
-                tally.add(edges)
-            draft.write_dropped(dropped)
-            draft.write_forest(tally.forest.edges())
+            write_edges(blocks, dropped, tally, draft)
         provenance = provenance_of(recipe, sources, table, descriptors, tally, dropped, clock)
         manifest = draft.publish(provenance)
         workspace.remove()

@@ -5,11 +5,11 @@ from importlib.metadata import version
 
 import numpy as np
 
-from graphkin.ingest.items import ItemTable, Properties
+from graphkin.ingest.items import ItemTable, Properties, RestItems
 from graphkin.ingest.progress import Clock
 from graphkin.ingest.readers import Source
 from graphkin.ingest.tally import Tally
-from graphkin.protocol.manifest import Counts, Histogram, Input, Provenance
+from graphkin.protocol.manifest import Counts, Histogram, Input, Manifest, Provenance, Removal
 from graphkin.similarity.kind import Descriptors
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
@@ -29,22 +29,46 @@ def provenance_of(
 ) -> Provenance:
     """Of the items of these descriptors, which come from what was read and, before that, from what `base` says."""
     before = counted(0, 0, 0) if base is None else base.counts
+    removed = [] if base is None else base.removed
     return provenance(
         recipe,
         inputs=[*([] if base is None else base.inputs), *(each for source in sources for each in source.inputs())],
-        counts=counted(before.read + table.read, before.rejected + table.rejected, len(descriptors)),
+        counts=counted(before.read + table.read, before.rejected + table.rejected, len(descriptors), removed),
+        removed=removed,
         properties=table.properties,
         links=descriptors.links,
         edges=tally.edges,
-        dropped=int(dropped.sum(dtype=np.int64)) // 2,
+        dropped=_pairs(dropped),
         histograms=tally.histograms(),
         clock=clock,
     )
 
 
-def counted(read: int, rejected: int, kept: int) -> Counts:
-    """What is neither kept nor rejected is a duplicate."""
-    return Counts(read=read, kept=kept, duplicates=read - rejected - kept, rejected=rejected)
+def provenance_without(
+    base: Manifest, recipe: Recipe, removal: Removal, items: RestItems, tally: Tally, dropped: Int32, clock: Clock
+) -> Provenance:
+    """Of what is left of a generation. What was read and rejected is told as it was."""
+    return provenance(
+        recipe,
+        inputs=base.inputs,
+        counts=base.counts.model_copy(update={"kept": base.counts.kept - removal.items}),
+        removed=[*base.removed, removal],
+        properties=items.properties,
+        edges=tally.edges,
+        dropped=_pairs(dropped),
+        histograms=tally.histograms(),
+        clock=clock,
+    )
+
+
+def _pairs(dropped: Int32) -> int:
+    return int(dropped.sum(dtype=np.int64)) // 2
+
+
+def counted(read: int, rejected: int, kept: int, removed: Sequence[Removal] = ()) -> Counts:
+    """What is neither kept, rejected nor removed is a duplicate."""
+    duplicates = read - rejected - kept - sum(each.items for each in removed)
+    return Counts(read=read, kept=kept, duplicates=duplicates, rejected=rejected)
 
 
 def provenance(
@@ -57,6 +81,7 @@ def provenance(
     dropped: int,
     histograms: dict[str, Histogram],
     clock: Clock,
+    removed: Sequence[Removal] = (),
     links: Links | None = None,
 ) -> Provenance:
     """Of a generation by this recipe, whoever builds it."""
@@ -69,6 +94,7 @@ def provenance(
         libraries=sorted(kind.versions(recipe)),
         inputs=inputs,
         counts=counts,
+        removed=[*removed],
         edges=edges,
         dropped=dropped,
         properties=properties.types,

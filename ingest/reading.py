@@ -1,8 +1,6 @@
 """Files to an item table: they are opened, their records parsed by worker processes, too many rejections refused."""
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -15,22 +13,40 @@ from graphkin.ingest.progress import Clock
 from graphkin.ingest.readers import Source, open_source
 from graphkin.ingest.readers.columns import likely_names
 from graphkin.ingest.readers.networks import open_network
+from graphkin.ingest.readers.widths import require_type
+from graphkin.ingest.rejections import saved
 from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.fingerprints.recipe import BitsRecipe
 from graphkin.similarity.kind import Kind
+from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Draft
-from graphkin.store.records import REJECTION_SCHEMA
 
 
 def opened(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> Iterator[Source]:
-    """The sources, one after the other. Raises `InvalidInput` for files that cannot be read."""
+    """The sources, one after the other. Raises `InvalidInput` for files that cannot be read, of fingerprints of another
+    type than the recipe's, and without a column that the recipe needs."""
     if isinstance(recipe, NodeRecipe):
         labelled = beside(files, options.labels, "labels")
         return (open_network(file, recipe, options.read, labels) for file, labels in labelled)
+    if isinstance(recipe, BitsRecipe):
+        require_type(files, recipe.type, kind.files, options.read)
+    if isinstance(recipe, MoleculeRecipe):
+        require_fingerprint_column(options.read.fingerprint_column, given=recipe.fingerprint.given)
     named = beside(files, options.names, "names")
     return (open_source(file, kind.files, options.read, names=names) for file, names in named)
+
+
+def require_fingerprint_column(column: str | None, *, given: bool) -> None:
+    """Raises `InvalidInput` for given fingerprints without a column of them, or the other way round."""
+    if given != (column is not None):
+        raise InvalidInput(
+            "given fingerprints and --fingerprint-column need each other",
+            given=f"fingerprints {'that are given' if given else 'to compute'}, column {column}",
+            expected="both, or neither",
+        )
 
 
 def beside(files: Sequence[str], given: Sequence[str], what: str) -> Iterator[tuple[str, str | None]]:
@@ -94,7 +110,7 @@ def require_items(
         raise InvalidInput("the input holds no record", expected="at least one")
     hint = "see what is wrong with them, or allow more with --max-rejected"
     if options.rejections_file is not None:
-        hint = f"{_saved(rejections(), options.rejections_file)}; mend them, or allow more with --max-rejected"
+        hint = f"{saved(rejections(), options.rejections_file)}; mend them, or allow more with --max-rejected"
     first = next(row for batch in rejections() for row in batch.slice(0, 1).to_pylist())
     raise InvalidInput(
         f"{rejected} of {read} records ({share:.1%}) were rejected; nothing was published",
@@ -102,19 +118,6 @@ def require_items(
         expected=f"one that is kept, and at most {options.max_rejected:.1%} rejected",
         hint=hint,
     )
-
-
-def _saved(rejections: Iterable[pa.RecordBatch], path: Path) -> str:
-    """Write the rejections as CSV and say where they are."""
-    try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(REJECTION_SCHEMA.names)
-            for batch in rejections:
-                writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
-    except OSError as error:
-        return f"they could not be saved in {path} ({error.strerror})"
-    return f"they are listed in {path}"
 
 
 def unnamed(properties: Properties) -> str:

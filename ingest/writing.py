@@ -1,11 +1,12 @@
-"""The item table and its fingerprints, handed to a draft in pieces."""
+"""What a draft is handed, in pieces: the item table and its fingerprints, edges and what follows from them."""
 
 from collections.abc import Iterable
 
 import pyarrow as pa
 
+from graphkin.ingest.tally import Tally
 from graphkin.store.base import Draft
-from graphkin.store.records import UInt64
+from graphkin.store.records import Edges, Int32, UInt64
 
 _FINGERPRINTS = 65_536  # to a piece
 
@@ -16,3 +17,12 @@ def write_items(items: Iterable[pa.RecordBatch], words: UInt64, draft: Draft) ->
         draft.append_items(batch)
     for start in range(0, len(words), _FINGERPRINTS):
         draft.append_fingerprints(words[start : start + _FINGERPRINTS])
+
+
+def write_edges(blocks: Iterable[Edges], dropped: Int32, tally: Tally, draft: Draft) -> None:
+    """Edges in blocks, which the tally is told of, how many pairs of each item the cap dropped, and their forest."""
+    for edges in blocks:
+        draft.append_edges(edges)
+        tally.add(edges)
+    draft.write_dropped(dropped)
+    draft.write_forest(tally.forest.edges())

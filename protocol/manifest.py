@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from graphkin.protocol.frozen import Frozen
-from graphkin.protocol.values import Kind
+from graphkin.protocol.values import Kind, ListedBy
 
 
 class Input(Frozen):
@@ -16,8 +16,15 @@ class Input(Frozen):
     sha256: str
 
 
+class Removal(Input):
+    """A list of items that were removed again, as it was read; `items`: how many went."""
+
+    by: ListedBy
+    items: int
+
+
 class Counts(Frozen):
-    """Records: read = kept + duplicates + rejected."""
+    """Records: read = kept + duplicates + rejected, and one for every item that was removed again."""
 
     read: int
     kept: int
@@ -54,6 +61,7 @@ class Provenance(Frozen):
     libraries: list[str]  # which of the versions are part of the id: of what describes and compares the items
     inputs: list[Input]
     counts: Counts
+    removed: list[Removal] = Field(default=[])  # after the inputs were read, or some of them
     edges: int
     dropped: int | None  # pairs ≥ τ that the cap did not keep; null where the join could not count them
     properties: dict[str, Literal["number", "text"]]

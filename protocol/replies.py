@@ -146,6 +146,23 @@ class SearchReply(FromGeneration):
     total: int | None
 
 
+class Hit(Frozen):
+    """An item's id."""
+
+    id: int
+    similarity: Similarity
+
+
+class SearchRow(Frozen):
+    """What one structure of a batch finds. `id`: the item that it is, null if it is none; `error`: why it could not be
+    searched for, null if it could; `hits`: most similar first, then by id."""
+
+    index: int
+    id: int | None
+    error: str | None
+    hits: list[Hit]
+
+
 class PolicyReply(Frozen):
     name: str
     k: int

@@ -5,6 +5,9 @@ from typing import Literal, TypeAlias
 Kind: TypeAlias = str
 """Of items, in lower-case letters: molecule, graph, node, or what an installed package brings."""
 
+ListedBy = Literal["name", "smiles"]
+"""What a list of items tells of each."""
+
 PolicyName = Literal["first_order", "random_walk", "second_order"]
 Rank = Literal["top", "count", "exp"]
 Pad = Literal["resample", "self"]

@@ -17,11 +17,11 @@ from graphkin.store.records import Float32, Int32, Int64, UInt64
 LEAST = 1e-6
 """Below any similarity of fingerprints that share a bit."""
 
-_ROWS = 2048  # queries of a task: enough that planes are read from memory once for many
+_ROWS = (1024, 5000)  # queries of a task, at least and at most: many, so that planes are read from memory once for them
 _TILES = 8  # searched at once: their planes stay in the processor's cache while all groups of queries go through them
 _HELD = 1_000_000  # hits that are held before the best of them are chosen
 _STEPS = 20  # groups by threshold within [0, 1]
-_FLOORS = (0.3, 0.15)  # where thresholds begin if nobody says; queries that find too little begin again at the next
+_FLOORS = (0.3, 0.15)  # where thresholds begin; queries that find too little begin again at the next
 
 
 class BatchPlan:
@@ -44,21 +44,30 @@ class BatchPlan:
         self._words = words
         self._limit = limit
         self._alone = alone
-        self._floors = _FLOORS if min_similarity is None else (min_similarity,)
-        self._wanted = limit if min_similarity is None else 0  # hits that a query must have to be done with
+        self._least = min_similarity
         self._popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
         self._order = np.argsort(self._popcounts, kind="stable").astype(np.int32)
 
     def matches(self, threads: int) -> Generator[Matches]:
         """Those of each task, in the order of the tasks, whatever the number of threads."""
-        return in_order((partial(self._run, start) for start in range(0, len(self._order), _ROWS)), threads)
+        fewest, most = _ROWS
+        rounds = -(-len(self._order) // (threads * most))
+        rows = max(-(-len(self._order) // (threads * max(rounds, 1))), fewest)
+        blocks = (self._order[start : start + rows] for start in range(0, len(self._order), rows))
+        return in_order((partial(self._run, block) for block in blocks), threads)
 
-    def _run(self, start: int) -> Matches:
-        left, parts = self._order[start : start + _ROWS], list[Matches]()
-        for floor in self._floors:
+    @property
+    def _floors(self) -> list[tuple[float, int]]:
+        """Where thresholds begin, and how many hits above that a query must have to be done with."""
+        higher = [(floor, self._limit) for floor in _FLOORS if self._least is None or floor > self._least]
+        return higher if self._least is None else [*higher, (self._least, 0)]
+
+    def _run(self, left: Int32) -> Matches:
+        parts = list[Matches]()
+        for floor, wanted in self._floors:
             if len(left):
                 best = self._best(left, rounded(floor))
-                done = np.bincount(best.query, minlength=len(left)) >= self._wanted
+                done = np.bincount(best.query, minlength=len(left)) >= wanted
                 kept = done[best.query]
                 parts.append(Matches(left[best.query[kept]], best.ids[kept], best.similarity[kept]))
                 left = left[~done]
@@ -70,11 +79,13 @@ class BatchPlan:
         best = _Best(self._planes, self._words[queries], self._popcounts[queries], floor, self._limit)
         tiles = len(self._planes.lacking)
         home = int(np.searchsorted(self._planes.popcounts, self._popcounts[queries[len(queries) // 2]])) // TILE
+        step = 1  # until thresholds have risen
         for segments in _outwards(home, tiles):
             for first, stop in segments:
-                for tile in range(first, stop, _TILES):
-                    best.scan(tile, min(tile + _TILES, stop))
+                for tile in range(first, stop, step):
+                    best.scan(tile, min(tile + step, stop))
             best.settle()
+            step = _TILES
         return best.matches
 
 

@@ -34,6 +34,10 @@ class Pairs:
         """Some of them."""
         return Pairs(self.left[chosen], self.right[chosen], self.similarity[chosen])
 
+    def ends(self, items: int) -> Int32:
+        """(items,) of how many of them each item is an end."""
+        return (np.bincount(self.left, minlength=items) + np.bincount(self.right, minlength=items)).astype(np.int32)
+
     def edges(self) -> Edges:
         """As they are stored."""
         return Edges(self.left, self.right, self.similarity.astype(np.float32))

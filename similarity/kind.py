@@ -69,6 +69,10 @@ class Descriptors(ABC):
     def followed_by(self, newer: Self) -> Self:
         """These items, and after them others."""
 
+    @abstractmethod
+    def take(self, ids: Int32) -> Self:
+        """Some of these items, in this order; no id is given twice."""
+
 
 @dataclass(frozen=True)
 class Query:

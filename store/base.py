@@ -148,8 +148,8 @@ class Store(ABC):
         raise Conflict(
             "this store does not grow collections",
             given=collection,
-            expected="a store in a folder",
-            hint="append to the collection in a folder, then `graphkin load` it",
+            expected="a store in a folder, or in Neo4j",
+            hint="append to the collection in a folder, then write it anew",
         )
 
     @abstractmethod
@@ -545,6 +545,18 @@ def _require_snapshot(engine: Engine) -> None:
             given=f"sampler {engine}, for a store that is no Neo4j server",
             expected="a store at a neo4j:// or bolt:// URL",
             hint="use the snapshot sampler",
+        )
+
+
+def require_independent(generation: Generation) -> None:
+    """Raises `Conflict` for a generation to which no item can be added and from which none can be removed."""
+    manifest = generation.manifest
+    if manifest.format == 1 or manifest.links is not None:
+        raise Conflict(
+            "items of this generation can be neither added nor removed",
+            given=f"format {manifest.format}" if manifest.links is None else "nodes of a big graph",
+            expected="items that do not depend on each other, in the format of today",
+            hint="ingest all files again",
         )
 
 

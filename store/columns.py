@@ -7,10 +7,12 @@ every number of a property in the shortest way, the texts of the source stand be
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphkin.protocol.manifest import Provenance
+from graphkin.store.records import Int32
 
 ITEM_SCHEMA = pa.schema(
     [
@@ -91,6 +93,64 @@ def _recast(column: pa.Array, type: pa.DataType) -> pa.Array:
         written = column.cast(type.field("text").type)
         return pa.StructArray.from_arrays([column, written], type.names, mask=column.is_null())
     return pc.struct_field(column, "text") if pa.types.is_struct(column.type) else column.cast(type)
+
+
+def grown(
+    parts: Sequence[tuple[Sequence[str], pa.RecordBatch]], added_names: Sequence[pa.RecordBatch], provenance: Provenance
+) -> pa.RecordBatch:
+    """One item table of several, each with the properties that it has, one after the other; `added_names`
+    (`ADDED_NAMES`): those that came, in turn."""
+    schema = widened(item_schema(provenance))
+    items = pa.concat_batches([recast(part, own, provenance.properties, schema) for own, part in parts])
+    names, added = items["names"], pa.concat_batches(added_names)
+    lengths, owners = np.asarray(names.value_lengths()), repeated_ids(added)
+    ends, by_owner = np.cumsum(lengths), np.argsort(owners, kind="stable")
+    texts = pa.concat_arrays([names.flatten(), added["names"].flatten()])
+    order = np.insert(np.arange(ends[-1]), ends[owners[by_owner]], ends[-1] + by_owner)
+    offsets = np.append(0, np.cumsum(lengths + np.bincount(owners, minlength=len(lengths))))
+    longer = pa.LargeListArray.from_arrays(pa.array(offsets), texts.take(pa.array(order)))
+    place = schema.get_field_index("names")
+    return items.set_column(place, schema.field(place), longer)
+
+
+def repeated_ids(added: pa.RecordBatch) -> Int32:
+    """(names,) whose each of some added names is."""
+    return np.repeat(added["id"].to_numpy(), np.asarray(added["names"].value_lengths()))
+
+
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """All rows in one, texts with offsets of 64 bits: those of a whole column may have more than 2 GB."""
+    wide = widened(table.schema)
+    return pa.concat_batches(table.cast(wide).to_batches() or [pa.RecordBatch.from_pylist([], schema=wide)])
+
+
+def widened(schema: pa.Schema) -> pa.Schema:
+    """The columns of a table on the disk."""
+    return pa.schema([each.with_type(_widened(each.type)) for each in schema])
+
+
+def narrowed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Some rows as they were appended, texts with offsets of 32 bits."""
+    fields = [each.with_type(_narrowed(each.type)) for each in batch.schema]
+    columns = zip(batch.columns, fields, strict=True)
+    narrow = [column if column.type == each.type else column.cast(each.type) for column, each in columns]
+    return pa.RecordBatch.from_arrays(narrow, schema=pa.schema(fields))
+
+
+def _widened(type: pa.DataType) -> pa.DataType:
+    if pa.types.is_list(type):
+        return pa.large_list(_widened(type.value_type))
+    if pa.types.is_struct(type):
+        return pa.struct([each.with_type(_widened(each.type)) for each in type])
+    return pa.large_string() if pa.types.is_string(type) else type
+
+
+def _narrowed(type: pa.DataType) -> pa.DataType:
+    if pa.types.is_large_list(type):
+        return pa.list_(_narrowed(type.value_type))
+    if pa.types.is_struct(type):
+        return pa.struct([each.with_type(_narrowed(each.type)) for each in type])
+    return pa.string() if pa.types.is_large_string(type) else type
 
 
 def values(column: pa.Array) -> list[Any]:

@@ -37,6 +37,38 @@ def _fill(source: Int32, target: Int32, weight: Float32, indptr: Int64, indices:
         similarity[begin:end] = similarity[begin:end][order]
 
 
+def among(graph: Graph, nodes: Int32) -> Graph:
+    """The CSR of the edges among some nodes, which are given in ascending order and numbered anew in it."""
+    number = numbered(graph.nodes, nodes)
+    return Graph(*_among(graph.indptr, graph.indices, graph.similarity, nodes, number))
+
+
+def numbered(nodes: int, chosen: Int32) -> Int32:
+    """(nodes,) the place of each node among those chosen, -1 for one that is none of them."""
+    number = np.full(nodes, -1, np.int32)
+    number[chosen] = np.arange(len(chosen), dtype=np.int32)
+    return number
+
+
+@kernel
+def _among(
+    indptr: Int64, indices: Int32, similarity: Float32, nodes: Int32, number: Int32
+) -> tuple[Int64, Int32, Float32]:
+    starts = np.zeros(len(nodes) + 1, np.int64)
+    for row in range(len(nodes)):
+        starts[row + 1] = starts[row]
+        for place in range(indptr[nodes[row]], indptr[nodes[row] + 1]):
+            starts[row + 1] += number[indices[place]] >= 0
+    columns, values = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
+    at = 0
+    for node in nodes:
+        for place in range(indptr[node], indptr[node + 1]):
+            if number[indices[place]] >= 0:
+                columns[at], values[at] = number[indices[place]], similarity[place]
+                at += 1
+    return starts, columns, values
+
+
 def changed(graph: Graph, nodes: int, change: Change) -> Graph:
     """The CSR of what a change leaves of a graph, with as many nodes as there are then."""
     gone, new = build(change.removed, nodes), build(change.added, nodes)

@@ -18,10 +18,13 @@ REJECTION_SCHEMA = pa.schema(
     [
         pa.field("source", pa.string(), nullable=False),  # file name as given, "-" for standard input
         pa.field("line", pa.int64(), nullable=False),  # 1-based line (row for Parquet) where the record starts
-        pa.field("input", pa.string(), nullable=False),  # the record, at most 4,096 characters of it
+        pa.field("input", pa.string(), nullable=False),  # the record, at most `KEPT_INPUT` characters of it
         pa.field("reason", pa.string(), nullable=False),
     ]
 )
+
+KEPT_INPUT = 4096
+"""Characters of a record that was rejected."""
 
 ADDED_NAMES = pa.schema([("id", pa.int32()), ("names", pa.list_(pa.string()))])
 """Names that items get beside those that they have."""

@@ -8,10 +8,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from graphkin.protocol.problems import MEDIA_TYPE
-from graphkin.protocol.replies import Problem
-from graphkin.protocol.requests import BatchBody, ExportBody, SearchBody
+from graphkin.protocol.replies import Hit, Problem
+from graphkin.protocol.requests import BatchBody, ExportBody, SearchBatchBody, SearchBody
 
-_NAMED = (Problem, BatchBody, ExportBody, SearchBody)
+_NAMED = (Problem, Hit, BatchBody, ExportBody, SearchBatchBody, SearchBody)
 _REFERENCE = "#/components/schemas/{model}"
 
 _REASONS = {
@@ -39,7 +39,10 @@ def problems(*statuses: int) -> Responses:
 
 def replies(*media_types: str, row: type[BaseModel] | None = None) -> Responses:
     """A 200 in each of these media types, for `responses=` of a route. `row`: what a line of JSON Lines holds."""
-    schema = {"type": "string", "format": "binary"} if row is None else row.model_json_schema()
+    schema = {"type": "string", "format": "binary"}
+    if row is not None:
+        schema = row.model_json_schema(ref_template=_REFERENCE)
+        schema.pop("$defs", None)  # what a row holds is named among the others
     return {
         200: {
             "description": "Successful reply.",

@@ -41,13 +41,15 @@ class Limits:
 
 CLASSES = {
     "search": Limits(at_once=4, waiting=256, retry_after=1, stoppable=False),
+    "batch": Limits(at_once=1, waiting=8, retry_after=5, patience=30, seconds=300),
     "drawing": Limits(at_once=2, waiting=512, retry_after=2, seconds=4.5),
     "feed": Limits(at_once=4, waiting=32, retry_after=2, patience=30),
     "export": Limits(at_once=2, waiting=8, retry_after=5, patience=30),
     "part": Limits(at_once=32, waiting=256, retry_after=5, patience=30),
 }
-"""search: a structure's, or the hierarchy as a graph; drawing: a picture; feed: positives of all anchors, negatives;
-export: a whole collection as a file; part: a part of such a file, which the first of them has made."""
+"""search: a structure's, or the hierarchy as a graph; batch: a search for many structures; drawing: a picture; feed:
+positives of all anchors, negatives; export: a whole collection as a file; part: a part of such a file, which the first
+of them has made."""
 
 
 class Queue:
@@ -122,6 +124,10 @@ class Queued(Route):
 
 class Searching(Queued):
     work = "search"
+
+
+class Batching(Queued):
+    work = "batch"
 
 
 class Drawing(Queued):

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any, Self
@@ -122,7 +122,7 @@ class Worker:
             _, said = await self._next()
         return json.loads(said)
 
-    async def stream(self, task: str, **arguments: Any) -> AsyncIterator[bytes]:
+    async def stream(self, task: str, **arguments: Any) -> AsyncGenerator[bytes]:
         """The pieces that the task yields, as they come; no more are made than are taken. Raises as `ask` does."""
         self._put(task, arguments, None)
         while True:

@@ -1,11 +1,15 @@
-"""The tasks `read` and `read_search`: a structure that somebody asks about, as a recipe reads it."""
+"""The tasks `read`, `read_each` and `read_search`: structures that somebody asks about, as a recipe reads them."""
 
+import json
 from base64 import b64decode, b64encode
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
 
 from graphkin.api.gate.given import parsed
+from graphkin.api.work import crossing
+from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.requests import SearchBody
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_named
@@ -15,6 +19,17 @@ from graphkin.similarity.query import read_asked, read_structure
 def read(kind: str, recipe: dict[str, Any], **structure: str | None) -> dict[str, Any]:
     """The query, packed. Raises as `read_structure` does."""
     return packed(read_structure(kind_named(kind).recipe(recipe), **structure))
+
+
+def read_each(kind: str, recipe: dict[str, Any], structures: list[dict[str, str]]) -> Generator[bytes, None, None]:
+    """Of each structure, when it is read, its query, packed, or the error, packed, that `read` raises."""
+    read_as = kind_named(kind).recipe(recipe)
+    for structure in structures:
+        try:
+            said = {"query": packed(read_structure(read_as, **structure))}
+        except InvalidInput as error:
+            said = {"error": crossing.packed(error)}
+        yield json.dumps(said).encode()
 
 
 def read_search(kind: str, recipe: dict[str, Any], body: str) -> dict[str, Any]:

@@ -1,23 +1,29 @@
 """Structures that strangers write, read where that can be stopped."""
 
 import json
+from asyncio import timeout
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
 from cachetools import LRUCache
 
+from graphkin.api.work import crossing
 from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.api.work.reading import unpacked
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.measure import Measure
 from graphkin.similarity.kind import Query
+from graphkin.similarity.queries import Unread, Written
 from graphkin.store.base import Generation
 
 MEMORY = 250 * 2**20
 """Bytes that reading one structure may take."""
 
 _SECONDS = 2.0
+_TOGETHER = 100  # structures of a batch that a process reads before others get their turn
 _REMEMBERED = 64 * 2**20  # bytes
 
 
@@ -61,17 +67,59 @@ class Structures:
         measure = None if said["measure"] is None else Measure.model_validate(said["measure"])
         return Search(unpacked(said["query"]), measure, said["min_similarity"], said["limit"])
 
+    async def read_each(self, generation: Generation, structures: Sequence[Written | Unread]) -> list[Query | Unread]:
+        """Many structures, each as `read` reads one, or why it cannot be; those that are no structure stay as they are.
+
+        One process at a time reads a few of them, so that others get their turns.
+        """
+        given = [each for each in structures if isinstance(each, dict)]
+        read = list[Query | Unread]()
+        while len(read) < len(given):
+            read += await self._read_some(generation, given[len(read) : len(read) + _TOGETHER])
+        rest = iter(read)
+        return [next(rest) if isinstance(each, dict) else each for each in structures]
+
+    async def _read_some(self, generation: Generation, given: list[Written]) -> list[Query | Unread]:
+        """The first of them, at least one: after one that a process has not read another goes on."""
+        manifest, read = generation.manifest, list[Query | Unread]()
+        async with self._readers.worker() as reader:
+            pieces = reader.stream("read_each", kind=manifest.kind, recipe=manifest.recipe, structures=given)
+            async with aclosing(pieces):
+                for structure in given:
+                    try:
+                        with self._refusing(structure):
+                            async with timeout(self._seconds):
+                                read.append(_query_or_error(json.loads(await anext(pieces))))
+                    except InvalidInput as error:
+                        return [*read, error]
+                await anext(pieces, None)  # the end: it has answered
+        return read
+
     async def _ask(self, generation: Generation, task: str, **given: str) -> Any:
         manifest = generation.manifest
-        try:
+        with self._refusing(given):
             async with self._readers.worker() as reader:
                 return await reader.ask(task, self._seconds, kind=manifest.kind, recipe=manifest.recipe, **given)
+
+    @contextmanager
+    def _refusing(self, given: dict[str, str]) -> Iterator[None]:
+        """Who cannot be read in time is told so."""
+        try:
+            yield
         except TimeoutError as error:
             raise _refused(f"reading it takes more than {self._seconds:g} s", given) from error
         except Failed as error:
             raise _refused(error.detail, given) from error
         except Ended as error:
             raise _refused("reading it takes too much memory, or crashes RDKit", given) from error
+
+
+def _query_or_error(said: dict[str, Any]) -> Query | Unread:
+    if "query" in said:
+        return unpacked(said["query"])
+    error = crossing.unpacked(said["error"])
+    assert isinstance(error, InvalidInput)
+    return error
 
 
 def _refused(reason: str, given: dict[str, str]) -> InvalidInput:

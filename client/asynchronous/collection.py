@@ -123,6 +123,24 @@ class AsyncCollection:
         said = {field: value for field, value in body.items() if value is not None}
         return await self._reading.ask(SearchReply, "search", body=said)
 
+    async def search_batch(
+        self,
+        structures: Sequence[str | Mapping[str, Any]],
+        *,
+        min_similarity: float | None = None,
+        limit: int = 10,
+    ) -> pa.Table:
+        """What is most similar to each of up to 10,000 structures, as `search` finds it: a row each, in this order.
+
+        A structure is text as items of the collection's kind are first of all written, SMILES of molecules, or a
+        mapping with one of the seven ways of `search`, or with the `name` of an item. limit is at most 100.
+        Columns: index int32; id int32, of the item that it is, or null; error, why it could not be searched for, or
+        null; hits, a list of id int32 and similarity float32. Sent again if the connection breaks.
+        """
+        body = {"structures": list(structures), "limit": limit}
+        least = {} if min_similarity is None else {"min_similarity": min_similarity}
+        return await self._reading.table("search/batch", {}, {**body, **least})
+
     async def neighbors(
         self, id: int, *, min_similarity: float | None = None, limit: int | None = None
     ) -> list[SimilarItem]:

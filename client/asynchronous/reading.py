@@ -88,12 +88,12 @@ class AsyncReading:
             if not len(rows.missing):
                 return rows.table()
 
-    async def table(self, path: str, query: Parameters) -> pa.Table:
+    async def table(self, path: str, query: Parameters, body: Parameters | None = None) -> pa.Table:
         """An Arrow stream, in one chunk; again from the beginning if it breaks off."""
 
         async def take() -> pa.Table:
             stream, batches = Stream(), []
-            async with self._connection.stream(self._path(path), self._pinned(query), MEDIA_TYPE) as reply:
+            async with self._connection.stream(self._path(path), self._pinned(query), MEDIA_TYPE, body) as reply:
                 self._require_own(reply)
                 async for piece in reply.aiter_bytes():
                     batches += stream.feed(piece)

@@ -84,12 +84,12 @@ class Reading:
             if not len(rows.missing):
                 return rows.table()
 
-    def table(self, path: str, query: Parameters) -> pa.Table:
+    def table(self, path: str, query: Parameters, body: Parameters | None = None) -> pa.Table:
         """An Arrow stream, in one chunk; again from the beginning if it breaks off."""
 
         def take() -> pa.Table:
             stream, batches = Stream(), []
-            with self._connection.stream(self._path(path), self._pinned(query), MEDIA_TYPE) as reply:
+            with self._connection.stream(self._path(path), self._pinned(query), MEDIA_TYPE, body) as reply:
                 self._require_own(reply)
                 for piece in reply.iter_bytes():
                     batches += stream.feed(piece)

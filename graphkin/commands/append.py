@@ -24,10 +24,14 @@ from graphkin import options
     help='Format of the input; needed for standard input ("-").  [default: by file name]',
 )
 @options.table
+@click.option("--vector-column", metavar="COLUMN", help="Column with the vectors.  [default: vector, in any case]")
+@options.names
 def append(
     max_size: int | None,
     format: str | None,
     table: dict[str, Any],
+    vector_column: str | None,
+    names_files: tuple[str, ...],
     store_location: str,
     running: dict[str, Any],
 ) -> None:
@@ -37,24 +41,30 @@ def append(
     The recipe is the collection's. Only what is new is compared, and the new generation shares the files of the one
     before, so both the time and the room are about those of what is added. Items that are there already get the names
     that are new; files that bring neither items nor names leave the collection as it is, and are not counted.
-    Collections by the window rule, and of nodes, do not grow; nor do Neo4j stores.
+    Collections by the window rule, and of nodes, do not grow. In Neo4j generations share nothing: the new one is
+    written there as a whole, beside the one before.
     """
     from graphkin.ingest.append import append as run
     from graphkin.ingest.options import IngestOptions
-    from graphkin.ingest.readers import ReadOptions
     from graphkin.output import published
     from graphkin.progress import terminal_progress
+    from graphkin.recipes import read_options
+    from graphkin.similarity.kinds import kind_named
     from graphkin.store import open_store
 
     collection, workers = running["collection"], running["workers"]
-    how = IngestOptions(
-        read=ReadOptions(format=format, **table),
-        max_size=max_size,
-        max_rejected=running["max_rejected"],
-        rejections_file=running["rejections_file"] or Path(f"{collection}.rejections.csv"),
-        **({"workers": workers} if workers else {}),
-    )
     with open_store(store_location) as store:
+        items = kind_named(store.collection(collection).kind).plural
+        how = IngestOptions(
+            read=read_options(
+                items, table.pop("structure_column"), vector_column=vector_column, format=format, **table
+            ),
+            max_size=max_size,
+            names=names_files,
+            max_rejected=running["max_rejected"],
+            rejections_file=running["rejections_file"] or Path(f"{collection}.rejections.csv"),
+            **({"workers": workers} if workers else {}),
+        )
         appended = run(store, collection, running["files"], how, terminal_progress())
     if running["as_json"]:
         told = appended.manifest.model_dump(mode="json", exclude={"fragments"})

@@ -18,9 +18,6 @@ _preset = click.option(
     "--preset", type=click.Choice(["default", "paper", "rc"]), default="default", help="Recipe to start from."
 )
 
-_names = click.option(
-    "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
-)
 _name_column = click.option(
     "--name-column", metavar="COLUMN", help="Column with the name.  [default: id, in any case, if there is one]"
 )
@@ -243,7 +240,7 @@ def nodes(
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
 @options.running
 @options.building
-@_names
+@options.names
 @click.option(
     "--format",
     "format",
@@ -286,7 +283,7 @@ def fingerprints(
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
 @options.running
 @options.building
-@_names
+@options.names
 @click.option(
     "--format",
     "format",

@@ -99,6 +99,8 @@ def _show_generation(found: "Collection", manifest: "Manifest", damage: "Damage 
     click.echo(f"  versions {json.dumps(manifest.versions)}")
     for source in manifest.inputs:
         click.echo(f"  input {source.name}, {source.bytes:,} bytes, SHA-256 {source.sha256}")
+    for removal in manifest.removed:
+        click.echo(f"  removed {removal.items:,} items by {removal.by}: {removal.name}, SHA-256 {removal.sha256}")
     for id in found.generations:
         click.echo(f"  generation {id}{' (current)' if id == found.current else ''}")
 

@@ -54,14 +54,15 @@ def ingest(
     nothing is published. Shows progress in a notebook or on a terminal.
     """
     from graphkin.ingest import pipeline
-    from graphkin.ingest.readers import ReadOptions
+    from graphkin.recipes import read_options
     from graphkin.store import open_store
 
-    columns = {"molecules": smiles_column, "fingerprints": fingerprint_column, "vectors": vector_column}
-    read = ReadOptions(
+    read = read_options(
+        kind,
+        smiles_column,
+        fingerprint_column,
+        vector_column,
         format=format,
-        structure_column=columns.get(kind),
-        fingerprint_column=fingerprint_column if kind == "molecules" else None,
         name_column=name_column,
         delimiter=delimiter,
     )

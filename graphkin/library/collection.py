@@ -12,11 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.answers import refusing
+from graphkin.batch import beside
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.protocol.manifest import Manifest
-from graphkin.protocol.requests import SearchBody
+from graphkin.protocol.requests import SearchBatchBody, SearchBody
 from graphkin.protocol.values import PolicyName
+from graphkin.similarity.hits import Matches
 from graphkin.store.records import Float32, Int32, Int64
 
 if TYPE_CHECKING:
@@ -95,6 +97,28 @@ class Collection(ABC):
         with refusing():
             asked = SearchBody.model_validate_json(json.dumps(said))
         return self._beside(self._search(asked))
+
+    def search_batch(
+        self,
+        structures: Sequence[str | Mapping[str, Any]],
+        *,
+        min_similarity: float | None = None,
+        limit: int = 10,
+    ) -> Table:
+        """What `search` finds for each of up to 10,000 structures, at a fraction of the time: one row a hit.
+
+        A structure is a SMILES, or in collections of other kinds text as their items are written, or a mapping with one
+        of `smiles`, `inchi`, `molblock`, `graph`, `fingerprint`, `vector`, `structure`, or the `name` of an item.
+        Columns: query int32, the number of the structure; error; and those of `search`. A structure that cannot be
+        read, or a name that no item has, has one row with its error, in which these are null. limit is at most 100.
+        """
+        given = {"structures": list(structures), "min_similarity": min_similarity, "limit": limit}
+        said = {name: value for name, value in given.items() if value is not None}
+        with refusing():
+            asked = SearchBatchBody.model_validate_json(json.dumps(said))
+        rows, items = beside(*self._search_batch(asked), self._rows)
+        shown = self._shown(items)
+        return Table(pa.table({**dict(zip(rows.column_names, rows.columns, strict=True)), **shown}))
 
     def neighbors(
         self,
@@ -204,6 +228,10 @@ class Collection(ABC):
     def _search(self, asked: SearchBody) -> Found: ...
 
     @abstractmethod
+    def _search_batch(self, asked: SearchBatchBody) -> tuple[pa.Array, Matches]:
+        """The errors of the structures, text or null, and the hits of the others, by the number of the structure."""
+
+    @abstractmethod
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         """The id of the item that is asked about, in one way."""
 
@@ -223,15 +251,16 @@ class Collection(ABC):
 
     def _beside(self, found: Found) -> Table:
         items = self._rows(found.ids)
+        return Table(pa.table({"id": items["id"], "similarity": pa.array(found.similarity), **self._shown(items)}))
+
+    def _shown(self, items: pa.Table) -> dict[str, Any]:
+        """What answers show of items."""
         properties = [name for name in items.column_names if name not in _FIXED]
-        columns = {
-            "id": items["id"],
-            "similarity": pa.array(found.similarity),
+        return {
             self.manifest.structure: items[self.manifest.structure],
             "names": items["names"],
             "properties": items.select(properties).to_struct_array(),
         }
-        return Table(pa.table(columns))
 
     @abstractmethod
     def close(self) -> None:

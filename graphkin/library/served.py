@@ -6,6 +6,7 @@ from weakref import finalize
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from graphkin.answers import require_one_way
 from graphkin.client import Collection as Asked
@@ -13,8 +14,9 @@ from graphkin.client import Graphkin
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
 from graphkin.protocol.replies import SimilarItem
-from graphkin.protocol.requests import SearchBody
+from graphkin.protocol.requests import SearchBatchBody, SearchBody
 from graphkin.protocol.values import PolicyName
+from graphkin.similarity.hits import Matches
 from graphkin.similarity.query import the_one
 from graphkin.store.records import Int32, Int64
 
@@ -63,6 +65,13 @@ class ServedCollection(Collection):
     def _search(self, asked: SearchBody) -> Found:
         said = asked.model_dump(exclude_none=True, exclude={"measure"})
         return _found(self._asked.search(**said, measure=asked.measure).hits)
+
+    def _search_batch(self, asked: SearchBatchBody) -> tuple[pa.Array, Matches]:
+        found = self._asked.search_batch(**asked.model_dump(exclude_none=True))
+        hits = found["hits"].combine_chunks()
+        query = found["index"].combine_chunks().take(pc.list_parent_indices(hits)).to_numpy()
+        ids, similarity = hits.flatten().flatten()
+        return found["error"].combine_chunks(), Matches(query, ids.to_numpy(), similarity.to_numpy())
 
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         require_one_way(id, smiles, name)

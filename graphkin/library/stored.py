@@ -1,5 +1,6 @@
 """Collections of a store that is opened here: a folder or Neo4j, without a server of graphkin's."""
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
@@ -12,10 +13,12 @@ from graphkin.answers import item_of, policy_of
 from graphkin.export import read_edges, read_items
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
-from graphkin.protocol.requests import SearchBody
+from graphkin.protocol.requests import SearchBatchBody, SearchBody
 from graphkin.protocol.values import PolicyName
+from graphkin.similarity.hits import Matches
 from graphkin.similarity.kind import Search
 from graphkin.similarity.kinds import kind_of, recipe_of
+from graphkin.similarity.queries import Queries, read_each, written_each
 from graphkin.similarity.query import read_asked
 from graphkin.store.base import Generation, Store, require_stored_threshold
 from graphkin.store.records import Int32, Int64
@@ -72,6 +75,12 @@ class StoredCollection(Collection):
         searched = self._index if asked.measure is None else self._index.measured(asked.measure)
         hits = searched.search(query, asked.min_similarity, asked.limit)
         return Found(hits.ids, hits.similarity)
+
+    def _search_batch(self, asked: SearchBatchBody) -> tuple[pa.Array, Matches]:
+        given = read_each(self._opened, written_each(self._opened, asked.structures))
+        queries = Queries.of(self._index, given)
+        found = queries.found(queries.parts(asked.min_similarity, asked.limit, os.cpu_count() or 1))
+        return pa.array(found.errors, pa.string()), found.hits
 
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         return item_of(self._opened, id, smiles, name)

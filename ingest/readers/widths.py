@@ -66,13 +66,26 @@ def _first(path: str, writings: Mapping[str, str], options: ReadOptions) -> str:
         return next((text for batch in source for text in batch["text"].to_pylist()), "")
 
 
+def require_type(files: Sequence[str], type: str, writings: Mapping[str, str], options: ReadOptions) -> None:
+    """Raises `InvalidInput` for a file that says that its fingerprints are of another type than this one."""
+    for file in files:
+        header = _header(file, writings, options)
+        if type and header.type and header.type != type:
+            raise InvalidInput(f"{file} holds other fingerprints than the collection", given=header.type, expected=type)
+
+
+def _header(path: str, writings: Mapping[str, str], options: ReadOptions) -> Header:
+    """What the header of an FPS file says; nothing of others, and of standard input."""
+    if path == STDIN or told(path, options.format, writings, EXTENSIONS) != "fps":
+        return Header()
+    with ExitStack() as resources:
+        raw, _ = opened(path, None, resources)
+        with readable(path, raw):
+            return read_header(path, read_lines(unpacked(path, raw, "at least one record")[0]))[0]
+
+
 def _told(path: str, writings: Mapping[str, str], options: ReadOptions) -> Header:
-    header = Header()
-    if path != STDIN and told(path, options.format, writings, EXTENSIONS) == "fps":
-        with ExitStack() as resources:
-            raw, _ = opened(path, None, resources)
-            with readable(path, raw):
-                header, _ = read_header(path, read_lines(unpacked(path, raw, "at least one record")[0]))
+    header = _header(path, writings, options)
     if header.bits is not None:
         return header
     return Header(4 * len(_first(path, writings, options)) or None, header.type)

@@ -51,3 +51,6 @@ class BitsDescriptors(Descriptors):
     def followed_by(self, newer: Self) -> Self:
         bits, tie = np.concatenate([self.bits, newer.bits]), np.concatenate([self.tie, newer.tie])
         return replace(self, bits=bits, tie=tie)
+
+    def take(self, ids: Int32) -> Self:
+        return replace(self, bits=self.bits[ids], tie=self.tie[ids])

@@ -90,6 +90,16 @@ class GraphDescriptors(Descriptors):
             structures=[*self.structures, *newer.structures],
         )
 
+    def take(self, ids: Int32) -> Self:
+        return replace(
+            self,
+            features=self.features.take(ids),
+            nodes=self.nodes[ids],
+            edges=self.edges[ids],
+            tie=self.tie[ids],
+            structures=[self.structures[id] for id in ids] if self.structures else (),
+        )
+
     def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         match self.recipe.candidates:
             case "exact":

@@ -52,6 +52,13 @@ class Features:
         columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("subtree", "count"))
         return cls(np.append(0, np.cumsum(lengths)), *columns)
 
+    def take(self, rows: Int32) -> "Features":
+        """Some of the rows, in this order."""
+        lengths = np.diff(self.indptr)[rows]
+        indptr = np.append(0, np.cumsum(lengths))
+        places = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], lengths)
+        return Features(indptr, self.subtree[places], self.count[places])
+
     @cached_property
     def square(self) -> Float64:
         """(N,) the product of each graph with itself."""

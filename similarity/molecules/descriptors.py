@@ -71,6 +71,16 @@ class MoleculeDescriptors(Descriptors):
             tie=np.concatenate([self.tie, newer.tie]),
         )
 
+    def take(self, ids: Int32) -> Self:
+        return replace(
+            self,
+            bits=self.bits[ids],
+            molwt=self.molwt[ids],
+            rings=self.rings[ids],
+            heavy_atoms=self.heavy_atoms[ids],
+            tie=self.tie[ids],
+        )
+
     @property
     def window(self) -> Window:
         """method.md A2: |MW_B - MW_A| ≤ 0.10 MW_A, |rings_B - rings_A| ≤ 1 and |atoms_B - atoms_A| ≤ 7."""

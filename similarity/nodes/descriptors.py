@@ -18,7 +18,7 @@ from graphkin.similarity.nodes.proximity import near
 from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.threads import in_order
 from graphkin.store import csr
-from graphkin.store.records import Links
+from graphkin.store.records import Int32, Links
 
 _SOURCES = 256  # of a task
 
@@ -49,6 +49,13 @@ class NodeDescriptors(GraphDescriptors):
             "nodes cannot be followed by others",
             expected="items that do not depend on each other",
             hint="a link changes the subgraphs around it: ingest all files again",
+        )
+
+    def take(self, ids: Int32) -> Self:  # noqa: ARG002
+        raise Conflict(
+            "nodes are not taken apart",
+            expected="items that do not depend on each other",
+            hint="a node that goes changes the subgraphs around it: ingest all files again",
         )
 
     def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:

@@ -48,6 +48,9 @@ class VectorDescriptors(Descriptors):
         vectors, tie = np.concatenate([self.vectors, newer.vectors]), np.concatenate([self.tie, newer.tie])
         return replace(self, vectors=vectors, tie=tie)
 
+    def take(self, ids: Int32) -> Self:
+        return replace(self, vectors=self.vectors[ids], tie=self.tie[ids])
+
     def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         size = len(self)
         tasks = [(row, column) for row in range(0, size, _ROWS) for column in range(row, size, _COLUMNS)]

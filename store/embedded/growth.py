@@ -1,30 +1,26 @@
 """Writing a fragment that comes after those of a published generation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from filelock import BaseFileLock
-from numpy.typing import NDArray
 
-from graphkin.protocol.errors import Conflict
 from graphkin.protocol.manifest import Provenance
 from graphkin.store import csr
-from graphkin.store.base import Generation, Growth
-from graphkin.store.columns import item_schema
+from graphkin.store.base import Generation
+from graphkin.store.columns import narrowed, one_batch
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.draft import FolderDraft
 from graphkin.store.embedded.increment import INCREMENT, Increment
-from graphkin.store.embedded.items import grown
-from graphkin.store.embedded.tables import narrowed, one_batch
+from graphkin.store.growth import HeldGrowth
 from graphkin.store.identity import BLOCK, BlockTree
-from graphkin.store.records import ADDED_NAMES, REJECTION_SCHEMA, Change, Edges, Int32, Links, UInt64
+from graphkin.store.records import REJECTION_SCHEMA, Int32
 
 
-class EmbeddedGrowth(FolderDraft, Growth):
-    """Held in memory until it is published, and then written at once: it is small beside what was there."""
+class EmbeddedGrowth(HeldGrowth, FolderDraft):
+    """Written at once when it is published."""
 
     def __init__(self, base: Generation, collection: str, store: Path, catalog: Catalog, lock: BaseFileLock) -> None:
         self.base = base
@@ -33,64 +29,16 @@ class EmbeddedGrowth(FolderDraft, Growth):
 
     def _begin(self) -> None:
         self._closers.append(self.base.close)
-        self._items: list[pa.RecordBatch] = []
-        self._names: list[pa.RecordBatch] = []
-        self._rejections: list[pa.RecordBatch] = []
-        self._words = [np.empty((0, self.base.fingerprints().words.shape[1]), np.uint64)]
-        self._added: list[Edges] = []
-        self._removed: list[Edges] = []
-        self._dropped = self.base.dropped()
-        self._forest = self.base.forest()
-
-    def append_items(self, items: pa.RecordBatch) -> None:
-        self._items.append(items)
-
-    def append_names(self, names: pa.RecordBatch) -> None:
-        self._names.append(names)
-
-    def append_rejections(self, rejections: pa.RecordBatch) -> None:
-        self._rejections.append(rejections)
-
-    def append_fingerprints(self, words: UInt64) -> None:
-        self._words.append(words.copy())
-
-    def append_edges(self, edges: Edges) -> None:
-        self._added.append(Edges(*(array.copy() for array in vars(edges).values())))
-
-    def remove_edges(self, edges: Edges) -> None:
-        self._removed.append(Edges(*(array.copy() for array in vars(edges).values())))
-
-    def write_dropped(self, dropped: Int32) -> None:
-        self._dropped = dropped.copy()
-
-    def write_forest(self, forest: Edges) -> None:
-        self._forest = Edges(*(array.copy() for array in vars(forest).values()))
-
-    def write_links(self, links: Links) -> None:  # noqa: ARG002
-        raise Conflict("nodes of a big graph do not grow", given=self._collection, hint="ingest all files again")
-
-    def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """The index stays that of the items which the first fragment holds."""
-
-    def _own_items(self, provenance: Provenance) -> pa.RecordBatch:
-        none = pa.RecordBatch.from_pylist([], schema=item_schema(provenance))
-        return one_batch(pa.Table.from_batches(self._items or [none]))
-
-    def _own_names(self) -> pa.RecordBatch:
-        return one_batch(pa.Table.from_batches(self._names, ADDED_NAMES))
+        super()._begin()
 
     def _blocks(self, provenance: Provenance) -> Sequence[bytes]:
-        before = self.base.manifest
-        items = one_batch(pa.Table.from_batches(self.base.columns(item_schema(before).names)))
-        parts = [(list(before.properties), items), (list(provenance.properties), self._own_items(provenance))]
-        whole = grown(parts, [self._own_names()], provenance)
-        tree = BlockTree()
-        for start in range(0, whole.num_rows, BLOCK):
-            tree.update(narrowed(whole.slice(start, BLOCK)))
+        items, tree = self._every_item(provenance), BlockTree()
+        for start in range(0, items.num_rows, BLOCK):
+            tree.update(narrowed(items.slice(start, BLOCK)))
         return tree.blocks
 
     def _finish_files(self, provenance: Provenance) -> int:
-        edges = Change(Edges.concatenate(self._removed), Edges.concatenate(self._added))
+        edges = self._change()
         ids, dropped = self._more_dropped(provenance.counts.kept)
         increment = Increment(
             items=self._own_items(provenance),

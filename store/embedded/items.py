@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Field
-from graphkin.store.columns import ID, ITEM_SCHEMA, item_schema, recast, titles
+from graphkin.store.columns import ID, ITEM_SCHEMA, grown, narrowed, repeated_ids, titles
 from graphkin.store.embedded.fragment import FragmentFiles
 from graphkin.store.embedded.increment import IncrementFragment
-from graphkin.store.embedded.tables import TableWriter, narrowed, widened
+from graphkin.store.embedded.tables import TableWriter
 from graphkin.store.files import write_array
 from graphkin.store.records import REJECTION_SCHEMA, Int32
 
@@ -133,29 +133,6 @@ class ItemReader:
         """The files are the generation's."""
 
 
-def grown(
-    parts: Sequence[tuple[Sequence[str], pa.RecordBatch]], added_names: Sequence[pa.RecordBatch], provenance: Provenance
-) -> pa.RecordBatch:
-    """One item table of several, each with the properties that it has, one after the other; `added_names`
-    (`ADDED_NAMES`): those that came, in turn."""
-    schema = widened(item_schema(provenance))
-    items = pa.concat_batches([recast(part, own, provenance.properties, schema) for own, part in parts])
-    names, added = items["names"], pa.concat_batches(added_names)
-    lengths, owners = np.asarray(names.value_lengths()), _repeated(added)
-    ends, by_owner = np.cumsum(lengths), np.argsort(owners, kind="stable")
-    texts = pa.concat_arrays([names.flatten(), added["names"].flatten()])
-    order = np.insert(np.arange(ends[-1]), ends[owners[by_owner]], ends[-1] + by_owner)
-    offsets = np.append(0, np.cumsum(lengths + np.bincount(owners, minlength=len(lengths))))
-    longer = pa.LargeListArray.from_arrays(pa.array(offsets), texts.take(pa.array(order)))
-    place = schema.get_field_index("names")
-    return items.set_column(place, schema.field(place), longer)
-
-
-def _repeated(added: pa.RecordBatch) -> Int32:
-    """(names,) whose each of some added names is."""
-    return np.repeat(added["id"].to_numpy(), np.asarray(added["names"].value_lengths()))
-
-
 @dataclass(frozen=True)
 class _Sorted:
     """Texts by which items are found. order: where each is, by text; owners: whose those at some places are."""
@@ -174,7 +151,7 @@ class _Sorted:
             owners.append(_owners(own, np.arange(len(texts[-1]), dtype=np.int32)) + np.int32(each.before))
             if column == "names":
                 texts.append(each.read.names["names"].flatten())
-                owners.append(_repeated(each.read.names))
+                owners.append(repeated_ids(each.read.names))
         all_texts, all_owners = pa.concat_arrays(texts), np.concatenate(owners)
         return cls(all_texts, _sorted_places(all_texts), all_owners.take)
 

@@ -8,7 +8,7 @@ from filelock import FileLock, Timeout
 from graphkin.protocol.errors import Conflict, Damage, NotFound, StoreBusy, StoreDamaged, StoreError, StoreFormat
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.values import Kind
-from graphkin.store.base import Collection, Draft, Generation, Growth, Store
+from graphkin.store.base import Collection, Draft, Generation, Growth, Store, require_independent
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.draft import COLLECTIONS, EmbeddedDraft, sweep
 from graphkin.store.embedded.generation import EmbeddedGeneration
@@ -95,25 +95,21 @@ class EmbeddedStore(Store):
         self.collection(collection)  # before a lock is made for what does not exist
         lock = self._writer(collection)
         try:
-            base = self.open(collection)
-            self._require_growing(base)
+            base = self._independent(collection)
         except BaseException:
             lock.release()
             raise
         return EmbeddedGrowth(base, collection, self._folder, self._catalog, lock)
 
-    @staticmethod
-    def _require_growing(base: Generation) -> None:
-        """Raises `Conflict`, and lets go of it, unless a generation can be grown."""
-        manifest = base.manifest
-        if manifest.format == 1 or manifest.links is not None:
+    def _independent(self, collection: str) -> Generation:
+        """The current generation, if it can grow."""
+        base = self.open(collection)
+        try:
+            require_independent(base)
+        except Conflict:
             base.close()
-            raise Conflict(
-                "this generation cannot be grown",
-                given=f"format {manifest.format}" if manifest.links is None else "nodes of a big graph",
-                expected="items that do not depend on each other, in the format of today",
-                hint="ingest all files again",
-            )
+            raise
+        return base
 
     def _writer(self, collection: str) -> FileLock:
         lock = FileLock(self._locks / collection, timeout=0)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from graphkin.store.columns import one_batch
+
 
 class TableWriter:
     """Spools batches, and makes one of them in the end. Until then the file is there as a spool of the same name."""
@@ -53,38 +55,3 @@ def map_table(file: BufferedReader) -> pa.RecordBatch:
     except (pa.ArrowException, ValueError) as error:
         raise ValueError(f"no whole table: {error}") from error
     return batch
-
-
-def one_batch(table: pa.Table) -> pa.RecordBatch:
-    """All rows in one, texts with offsets of 64 bits: those of a whole column may have more than 2 GB."""
-    wide = widened(table.schema)
-    return pa.concat_batches(table.cast(wide).to_batches() or [pa.RecordBatch.from_pylist([], schema=wide)])
-
-
-def widened(schema: pa.Schema) -> pa.Schema:
-    """The columns of a table on the disk."""
-    return pa.schema([each.with_type(_widened(each.type)) for each in schema])
-
-
-def narrowed(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Some rows as they were appended, texts with offsets of 32 bits."""
-    fields = [each.with_type(_narrowed(each.type)) for each in batch.schema]
-    columns = zip(batch.columns, fields, strict=True)
-    narrow = [column if column.type == each.type else column.cast(each.type) for column, each in columns]
-    return pa.RecordBatch.from_arrays(narrow, schema=pa.schema(fields))
-
-
-def _widened(type: pa.DataType) -> pa.DataType:
-    if pa.types.is_list(type):
-        return pa.large_list(_widened(type.value_type))
-    if pa.types.is_struct(type):
-        return pa.struct([each.with_type(_widened(each.type)) for each in type])
-    return pa.large_string() if pa.types.is_string(type) else type
-
-
-def _narrowed(type: pa.DataType) -> pa.DataType:
-    if pa.types.is_large_list(type):
-        return pa.list_(_narrowed(type.value_type))
-    if pa.types.is_struct(type):
-        return pa.struct([each.with_type(_narrowed(each.type)) for each in type])
-    return pa.string() if pa.types.is_large_string(type) else type

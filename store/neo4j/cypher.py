@@ -263,6 +263,10 @@ FINGERPRINTS = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
 RETURN i.id AS id, coalesce(i.fingerprint, []) AS fingerprint ORDER BY id
 """
+DROPPED = """
+MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
+RETURN collect(i.id) AS id, collect(i.dropped) AS dropped
+"""
 REJECTIONS = f"""
 MATCH (r:{Label.REJECTION}) WHERE r.graph = $graph AND r.n >= $start AND r.n < $stop
 RETURN r.source AS source, r.line AS line, r.input AS input, r.reason AS reason ORDER BY r.n

@@ -214,6 +214,15 @@ class Neo4jGeneration(Projectable):
                 self._fingerprints = Fingerprints(words, popcounts)
             return self._fingerprints
 
+    def dropped(self) -> Int32 | None:
+        if self.manifest.dropped is None:
+            return None
+        dropped = np.zeros(self.size, np.int32)
+        for start in range(0, self.size, _EDGE_PAGE):
+            (row,) = self._read(cypher.DROPPED, start=start, stop=start + _EDGE_PAGE)
+            dropped[row["id"]] = row["dropped"]
+        return dropped
+
     def sampler(self, engine: Engine = "snapshot", threads: int | None = None) -> Sampler:
         return GdsSampler(self) if engine == "gds" else super().sampler(engine, threads)
 

@@ -7,7 +7,16 @@ import neo4j
 from graphkin.protocol.errors import Deleted, NotFound
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.values import Kind
-from graphkin.store.base import Collection, Draft, Generation, Store, require_schema_version
+from graphkin.store.base import (
+    Collection,
+    Draft,
+    Generation,
+    Growth,
+    Store,
+    require_independent,
+    require_schema_version,
+)
+from graphkin.store.growth import RewrittenGrowth
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.draft import Neo4jDraft
@@ -83,6 +92,16 @@ class Neo4jStore(Store):
         self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)
         self._sweep(collection)
         return Neo4jDraft(self._connection, collection, kind)
+
+    def growth(self, collection: str) -> Growth:
+        draft = self.draft(collection, self.collection(collection).kind)
+        try:
+            base = self.open(collection)  # none is published between
+            require_independent(base)
+            return RewrittenGrowth(base, draft)
+        except BaseException:
+            draft.discard()
+            raise
 
     def delete(self, collection: str, generation: str) -> None:
         self._published(collection, generation)

@@ -3,15 +3,13 @@ from typing import Any
 
 import pytest
 
-from graphkin.protocol.errors import Conflict
 from graphkin.store.base import Store
-from graphkin.store.contract import StoreContract
-from graphkin.store.contract.hierarchies import MOLECULES
+from graphkin.store.contract import GrowingStoreContract
 from graphkin.store.contract.places import StoreFactory
 from graphkin.store.neo4j.store import Neo4jStore
 
 
-class TestNeo4jStore(StoreContract):
+class TestNeo4jStore(GrowingStoreContract):
     """Community has one database a server: it is emptied for each new place."""
 
     @pytest.fixture(scope="class")
@@ -30,9 +28,3 @@ class TestNeo4jStore(StoreContract):
         yield open_at
         for store in opened:
             store.close()
-
-    def test_it_says_how_to_grow(self, store: Store) -> None:
-        MOLECULES.publish(store, "molecules")
-        with pytest.raises(Conflict, match="does not grow") as error:
-            store.growth("molecules")
-        assert "graphkin load" in str(error.value.hint)

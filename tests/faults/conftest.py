@@ -203,6 +203,9 @@ class Command:
         _, _, *rest = self.ingesting(file, store)
         return ("append", *rest)
 
+    def removing(self, file: Path | str, store: Path) -> tuple[str | Path, ...]:
+        return ("remove", file, "--by", "smiles", "--store", store, "--collection", "nci", "--workers", "2")
+
     def started(self, *arguments: str | Path) -> subprocess.Popen[bytes]:
         """The command while it runs; what it says is not kept."""
         return subprocess.Popen([COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -96,6 +96,7 @@ def requests():
         ):
             yield "GET", f"{base}/{path}", parameters
         yield "POST", f"{base}/search", query
+        yield "POST", f"{base}/search/batch", {"structures": [query, {"name": "g3" if name == "graphs" else "3"}]}
         yield "POST", f"{base}/positives/batch", {"ids": [*range(40)], "policy": "second_order"}
         yield "POST", f"{base}/export", {"ids": [*range(40)], "what": "edges", "format": "csv"}
 

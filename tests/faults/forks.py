@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin import cli
-from graphkin.ingest import append, pipeline
+from graphkin.ingest import append, pipeline, remove
 from graphkin.protocol.errors import GraphkinError
 from graphkin.protocol.manifest import Counts, Histogram, Provenance
 from graphkin.similarity.molecules.recipe import resolve
@@ -24,7 +24,7 @@ from graphkin.store.records import ADDED_NAMES, REJECTION_SCHEMA, Edges
 from graphkin.store.transfer import write_generation
 
 COLLECTION = "molecules"
-IMPORTED = append, pipeline, resolve  # what `graphkin ingest molecules` and `append` would else import in every fork
+IMPORTED = append, pipeline, remove, resolve  # what commands would else import in every fork
 
 
 def create(store):

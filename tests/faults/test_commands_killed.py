@@ -1,4 +1,4 @@
-"""`graphkin ingest molecules`, `append` and `delete` killed at the n-th file operation below the store."""
+"""`graphkin ingest molecules`, `append`, `remove` and `delete` killed at the n-th file operation below the store."""
 
 import shutil
 import signal
@@ -50,6 +50,41 @@ def test_append_killed(
     assert forks("command", *graphkin.appending(molecules[1], store), plan=plan).status == -signal.SIGKILL
     assert read_back(store) in (undisturbed.first, after), plan.operations()[-1]
     graphkin.here(*graphkin.appending(molecules[1], store)).check_returncode()
+    assert read_back(store) == after
+    assert not leftovers(store)
+
+
+@pytest.fixture(scope="module")
+def listed(molecules, tmp_path_factory):
+    """Every fifth of the molecules that are there, as a list."""
+    file = tmp_path_factory.mktemp("listed") / "listed.txt"
+    lines = molecules[0].read_text().splitlines()
+    file.write_text("".join(f"{line.split()[0]}\n" for line in lines[::5]))
+    return file
+
+
+@pytest.fixture(scope="module")
+def smaller(undisturbed, graphkin, forks, listed, saboteur, tmp_path_factory, read_back):
+    """What a removal publishes that goes as it should, and its operations."""
+    store = tmp_path_factory.mktemp("smaller") / "store"
+    shutil.copytree(undisturbed.store, store)
+    plan = saboteur.plan(store)
+    assert forks("command", *graphkin.removing(listed, store), plan=plan).said == {"result": 0}
+    return read_back(store), plan.operations()
+
+
+@pytest.mark.parametrize("stratum", range(STRATA))
+def test_remove_killed(
+    stratum, undisturbed, smaller, graphkin, forks, listed, saboteur, tmp_path, read_back, leftovers
+):
+    store, (after, operations) = tmp_path / "store", smaller
+    shutil.copytree(undisturbed.store, store)
+    plan = saboteur.plan(store, at=1 + stratum * (len(operations) - 1) // (STRATA - 1))
+    assert forks("command", *graphkin.removing(listed, store), plan=plan).status == -signal.SIGKILL
+    found = read_back(store)
+    assert found in (undisturbed.first, after), plan.operations()[-1]
+    if found != after:  # else there is nothing left to remove, and the next writer sweeps
+        graphkin.here(*graphkin.removing(listed, store)).check_returncode()
     assert read_back(store) == after
     assert not leftovers(store)
 

@@ -129,6 +129,20 @@ def test_it_grows(folder: Path, tmp_path: Path) -> None:
                 assert array.tobytes() == getattr(grown.graph(), name).tobytes()
 
 
+def test_it_shrinks(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "list").write_text("w2\nagain\nw2\n")
+    said, _ = graphkin(tmp_path, "remove list --by name", "verify")
+    assert said.startswith("2 items removed\n")
+    left = [number for number in range(len(WORDS)) if number not in (2, 8)]
+    expected = {(left.index(a), left.index(b)): same for (a, b), same in EDGES.items() if {a, b} <= {*left}}
+    with open_store(tmp_path / "store") as store, store.open("words") as generation:
+        assert list(generation.structures()) == [WORDS[number] for number in left]
+        (edges,) = generation.edges()
+        found = zip(edges.source.tolist(), edges.target.tolist(), edges.similarity.tolist(), strict=True)
+        assert {(a, b): same for a, b, same in found} == pytest.approx(expected)
+
+
 def test_commands_search_check_and_export_it(folder: Path) -> None:
     searched, verified, recalled, exported, told = graphkin(
         folder,

@@ -82,6 +82,9 @@ class WordDescriptors(Descriptors):
     def followed_by(self, newer: Self) -> Self:
         return type(self)([*self._texts, *newer._texts], self._recipe, np.concatenate([self.tie, newer.tie]))
 
+    def take(self, ids: np.ndarray) -> Self:
+        return type(self)([self._texts[id] for id in ids], self._recipe, self.tie[ids])
+
     def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         for left in range(begin, len(self)):
             found = [

@@ -238,7 +238,7 @@ def test_text_that_cannot_be_encoded(client: httpx.Client) -> None:
         {"Content-Type": "application/json", "Content-Encoding": "gzip"},
     ],
 )
-@pytest.mark.parametrize("route", ["search", "positives/batch", "export"])
+@pytest.mark.parametrize("route", ["search", "search/batch", "positives/batch", "export"])
 def test_bodies_that_are_not_json(client: httpx.Client, route: str, headers: dict[str, str]) -> None:
     require_problem(client.post(f"{URL}/{route}", content=b'{"smiles": "C"}', headers=headers), 415)
 

@@ -136,6 +136,10 @@ OPERATIONS: dict[str, list[Request]] = {
         Request(f"{SOCIAL}/search", body={"graph": {"edges": [[0, 1], [1, 2], [2, 0]]}, "limit": 80}),
         Request(f"{KARATE}/search", body={"graph": {"edges": [[0, 1], [1, 2], [2, 0]], "centre": 1}, "limit": 80}),
     ],
+    "POST /v1/collections/{c}/search/batch": [
+        Request(f"{NCI}/search/batch", body={"structures": [ASPIRIN, "C1CC", {"name": "1"}, {"name": "none"}]}),
+        Request(f"{KARATE}/search/batch", body={"structures": [{"name": "m7"}], "min_similarity": 0.5}),
+    ],
     "GET /v1/collections/{c}/structure": each(f"{NCI}/structure", {"smiles": "OC(=O)c1ccccc1"}, {"smiles": ASPIRIN}),
     "GET /v1/collections/{c}/structure.svg": each(f"{NCI}/structure.svg", {"smiles": ASPIRIN}),
     "GET /v1/collections/{c}/items/{id}/depiction.svg": [

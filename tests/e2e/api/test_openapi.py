@@ -113,6 +113,8 @@ def test_rows_are_what_their_schema_says(client: httpx.Client) -> None:
     body = {"ids": [0, 1, 2], "policy": "random_walk"}
     for line in client.post(f"{url}/positives/batch", json=body).text.splitlines():
         replies.PositivesRow.model_validate_json(line, strict=True)
+    for line in client.post(f"{url}/search/batch", json={"structures": ["CCO", "C1CC"]}).text.splitlines():
+        replies.SearchRow.model_validate_json(line, strict=True)
     for line in client.get(f"{url}/negatives", params={"batches": 3}).text.splitlines():
         replies.NegativesRow.model_validate_json(line, strict=True)
 

@@ -46,6 +46,7 @@ NAMES = {
     "post /v1/collections/{c}/export": "export_selection",
     "post /v1/collections/{c}/positives/batch": "positives_batch",
     "post /v1/collections/{c}/search": "search",
+    "post /v1/collections/{c}/search/batch": "search_batch",
 }
 """What these operations have been called since they are called so."""
 

@@ -1,4 +1,4 @@
-"""`graphkin load` and `graphkin delete` when connections are cut, the command is killed, or the server is."""
+"""Commands that write to Neo4j when connections are cut, the command is killed, or the server is."""
 
 import signal
 import threading
@@ -9,11 +9,13 @@ import pytest
 from graphkin.cli import run
 from graphkin.store.neo4j import connection
 
-SCENARIOS = {  # name -> (generations loaded before, command, generation)
-    "load the first": ([], "load", "first"),
-    "load another": (["first"], "load", "second"),
-    "load an old one again": (["first", "second"], "load", "first"),
-    "delete the current one": (["first", "second"], "delete", "second"),
+SCENARIOS = {  # name -> (what was done before, command), each with its generation or file
+    "load the first": ([], ("load", "first")),
+    "load another": ([("load", "first")], ("load", "second")),
+    "load an old one again": ([("load", "first"), ("load", "second")], ("load", "first")),
+    "delete the current one": ([("load", "first"), ("load", "second")], ("delete", "second")),
+    "append": ([("ingest", "older.smi")], ("append", "newer.smi")),
+    "remove": ([("ingest", "older.smi")], ("remove", "listed.txt")),
 }
 
 
@@ -23,9 +25,9 @@ class Scenario:
     `census`: how many nodes of each label and relationships of each type the database holds then.
     """
 
-    def __init__(self, name, server, source, open_proxy, read_back):
-        self._loaded, self._command, self._generation = SCENARIOS[name]
-        self._server, self._source, self._read_back = server, source, read_back
+    def __init__(self, name, server, source, files, open_proxy, read_back):
+        self._before, self._command = SCENARIOS[name]
+        self._server, self._source, self._files, self._read_back = server, source, files, read_back
         self.reset()
         self.before = read_back(server.url)
         with open_proxy() as proxy:
@@ -36,15 +38,26 @@ class Scenario:
 
     def reset(self):
         self._server.clear()
-        for generation in self._loaded:
-            assert run(self._named("load", generation, self._server.url)) == 0
+        for command in self._before:
+            assert run(self._whole(*command, self._server.url)) == 0
 
     def arguments(self, url):
-        return self._named(self._command, self._generation, url)
+        return self._whole(*self._command, url)
 
-    def _named(self, command, generation, url):
-        places = {"load": ["--store", str(self._source.folder), "--to", url], "delete": ["--store", url]}[command]
-        return [command, *places, "--collection", "c", "--generation", getattr(self._source, generation)]
+    def _whole(self, command, what, url):
+        place = ["--store", url, "--collection", "c"]
+        match command:
+            case "load":
+                folder = ["--store", str(self._source.folder), "--to", url, "--collection", "c"]
+                return ["load", *folder, "--generation", getattr(self._source, what)]
+            case "delete":
+                return ["delete", *place, "--generation", getattr(self._source, what)]
+            case "ingest":
+                return ["ingest", "molecules", str(self._files / what), *place, "--workers", "1"]
+            case "append":
+                return ["append", str(self._files / what), *place, "--workers", "1"]
+        missing = ["--rejections-file", str(self._files / "missing.csv")]
+        return [command, str(self._files / what), *place, "--by", "smiles", "--workers", "1", *missing]
 
     def count(self):
         nodes = self._server.ask("MATCH (n) RETURN labels(n)[0] AS what, count(*) AS number")
@@ -65,13 +78,29 @@ class Scenario:
     scope="module",
     params=[pytest.param(name, marks=[] if "another" in name else pytest.mark.long) for name in SCENARIOS],
 )
-def scenario(request, server, source, open_proxy, read_back):
-    return Scenario(request.param, server, source, open_proxy, read_back)
+def scenario(request, server, source, files, open_proxy, read_back):
+    return Scenario(request.param, server, source, files, open_proxy, read_back)
 
 
 @pytest.fixture(scope="module")
-def loading(server, source, open_proxy, read_back):
-    return Scenario("load another", server, source, open_proxy, read_back)
+def loading(server, source, files, open_proxy, read_back):
+    return Scenario("load another", server, source, files, open_proxy, read_back)
+
+
+@pytest.fixture(scope="module", params=["load another", "append", pytest.param("remove", marks=pytest.mark.long)])
+def writing(request, server, source, files, open_proxy, read_back):
+    return Scenario(request.param, server, source, files, open_proxy, read_back)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, nci_file):
+    """Molecules for an ingest, others for an append, and a list of some of the former."""
+    folder = tmp_path_factory.mktemp("files")
+    lines = nci_file.read_text().splitlines()
+    for name, chosen in (("older.smi", lines[:40]), ("newer.smi", lines[35:50])):
+        (folder / name).write_text("".join(f"{line}\n" for line in chosen))
+    (folder / "listed.txt").write_text("".join(f"{line.split()[0]}\n" for line in lines[:40:4]))
+    return folder
 
 
 @pytest.mark.parametrize("lost", ["request", "reply"])
@@ -138,28 +167,28 @@ def test_a_server_that_stays_away(loading, server, proxy, monkeypatch, capfd):
     assert_goes_on_once_the_lease_is_over(loading, server)
 
 
-def assert_goes_on_once_the_lease_is_over(loading, server):
+def assert_goes_on_once_the_lease_is_over(writing, server):
     """Another command waits for the writer that died; then it sweeps what that one has left."""
-    assert run(loading.arguments(server.url)) == 4
+    assert run(writing.arguments(server.url)) == 4
     server.ask("MATCH (d:GraphkinDraft) SET d.until = 0")
-    assert run(loading.arguments(server.url)) == 0
-    assert loading.is_done()
-    assert loading.leaves_nothing_else()
+    assert run(writing.arguments(server.url)) == 0
+    assert writing.is_done()
+    assert writing.leaves_nothing_else()
 
 
 @pytest.mark.parametrize("at", [0.5, 1])
-def test_the_command_is_killed(at, loading, server, proxy, graphkin):
+def test_the_command_is_killed(at, writing, server, proxy, graphkin):
     """In the middle, and after the server has published and before the command hears of it."""
-    loading.reset()
-    last = int(at * loading.commits)
-    with graphkin.started(*loading.arguments(proxy.url)) as process:
+    writing.reset()
+    last = int(at * writing.commits)
+    with graphkin.started(*writing.arguments(proxy.url)) as process:
         proxy.strike(lambda number: number == last, lost="reply", then=process.kill)
         assert process.wait(60) == -signal.SIGKILL
-    assert loading.is_done() == (at == 1)
+    assert writing.is_done() == (at == 1)
     if at < 1:
-        assert_goes_on_once_the_lease_is_over(loading, server)
-    assert run(loading.arguments(server.url)) == 0
-    assert loading.leaves_nothing_else()
+        assert_goes_on_once_the_lease_is_over(writing, server)
+    assert run(writing.arguments(server.url)) == 0
+    assert writing.leaves_nothing_else()
 
 
 @pytest.mark.parametrize(("at", "lost"), [pytest.param(0.5, "request", marks=pytest.mark.long), (1, "reply")])

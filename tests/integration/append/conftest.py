@@ -21,7 +21,7 @@ _POLICY = Policy.of("random_walk", p_end=0.1)
 _OTHERWISE = {"times", "published_at", "fragments"}  # how a generation came about, and where its files are
 
 
-class _Here:
+class Here:
     """Parses in this process what `ParserPool` has worker processes parse: a start of these takes a second."""
 
     def __init__(self, describer: Any, recipe: Recipe, max_size: int, *_: object) -> None:
@@ -31,10 +31,10 @@ class _Here:
         return map(self._parser.parse, chunks)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def parsed_here() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "ParserPool", _Here)
+        patch.setattr(reading, "ParserPool", Here)
         yield
 
 

@@ -227,7 +227,7 @@ def test_a_store_of_an_older_format_is_told_to_ingest_again(tmp_path: Path, thre
     shutil.copytree(Path(__file__).parents[2] / "stores" / "version-3", tmp_path / "older")
     with open_store(tmp_path / "older") as older:
         (name, *_) = (each.name for each in older.collections() if each.kind == "molecule")
-        with pytest.raises(Conflict, match="cannot be grown") as error:
+        with pytest.raises(Conflict, match="neither added nor removed") as error:
             append(older, name, three[:1], OPTIONS)
     assert "ingest" in str(error.value.hint)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import numpy as np
+import pyarrow as pa
 import pytest
 from rdkit import Chem
 
@@ -196,6 +197,17 @@ def test_what_was_not_kept_is_told(rejecting: str, connect: Any) -> None:
         found = [*server.collection("some").rejections()]
         assert [each.line for each in found] == [*range(2, 1302)]
         assert found[0].input == "nonsense"
+
+
+def test_a_batch_of_searches_is_what_json_lines_say(nci: Collection, plain: httpx.Client) -> None:
+    structures: list[Any] = ["CCO", "C1CC", {"smiles": "c1ccccc1O"}, {"name": "none"}]
+    asked: list[dict[str, Any]] = [{}, {"min_similarity": 0.3, "limit": 100}]
+    for told in asked:
+        table = nci.search_batch(structures, **told)
+        rows = rows_of(plain.post("search/batch", json={"structures": structures, **told}))
+        assert table.equals(pa.Table.from_pylist(rows, schema=table.schema))
+    with pytest.raises(InvalidInput, match="10000"):
+        nci.search_batch(["C"] * 10_001)
 
 
 @pytest.mark.parametrize("draw", DRAWS, ids=lambda draw: draw["policy"])

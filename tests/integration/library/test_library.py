@@ -104,6 +104,27 @@ def test_a_structure_is_written_in_any_way(mine: Collection) -> None:
     assert mine.search(molblock=Chem.MolToMolBlock(molecule)).to_pylist() == expected
 
 
+def test_many_structures_find_what_each_finds_alone(mine: Collection, frame: pd.DataFrame) -> None:
+    asked: list[Any] = [ASPIRIN, "C1CC", *frame["smiles"][:50], {"name": frame["id"][7]}, {"name": "none"}, "[U]"]
+    found = mine.search_batch(asked, min_similarity=0.2, limit=5)
+    single = mine.search(ASPIRIN)
+    assert found.columns == ["query", "error", *single.columns]
+    assert found.select(single.columns).arrow.schema.types == single.arrow.schema.types
+    rows = found.to_pylist()
+    for number, structure in enumerate(asked):
+        own = [row for row in rows if row["query"] == number]
+        if structure in ("C1CC", {"name": "none"}):
+            (row,) = own
+            assert ("unclosed ring" if structure == "C1CC" else "no such item") in row["error"]
+            assert (row["id"], row["similarity"], row["smiles"], row["names"]) == (None, None, None, None)
+            continue
+        text = frame["smiles"][7] if isinstance(structure, dict) else structure
+        alone = mine.search(text, min_similarity=0.2, limit=5).to_pylist()
+        assert own == [{"query": number, "error": None, **hit} for hit in alone]
+    with pytest.raises(InvalidInput, match="10000"):
+        mine.search_batch(["C"] * 10_001)
+
+
 def test_a_search_keeps_to_its_threshold(mine: Collection, vectors: list[Any], frame: pd.DataFrame) -> None:
     similar = DataStructs.BulkTanimotoSimilarity(vectors[7], vectors)
     found = mine.search(frame["smiles"][7], min_similarity=0.25, limit=1000)

@@ -42,6 +42,7 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("post", f"{_C}/export"): Collection.export,
     ("post", f"{_C}/positives/batch"): Collection.positives_batch,
     ("post", f"{_C}/search"): Collection.search,
+    ("post", f"{_C}/search/batch"): Collection.search_batch,
 }
 RENAMED = {"from": "source", "to": "target", "c": "name", "e": "epoch", "report": "name"}
 OF_EVERY_METHOD = {"c", "generation", "cursor"}

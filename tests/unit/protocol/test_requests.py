@@ -31,8 +31,11 @@ from graphkin.protocol.requests import (
     PolicyFields,
     PositivesQuery,
     RejectionsQuery,
+    SearchBatchBody,
     SearchBody,
     StructureDepictionQuery,
+    StructureFields,
+    StructureOrName,
     StructureQuery,
     SubgraphQuery,
 )
@@ -66,7 +69,10 @@ LEAST: dict[type[BaseModel], dict[str, Any]] = {
     BatchBody: {**DRAW, "ids": [0]},
     NegativesQuery: {"batches": 1, "count": 1},
     GraphBody: {"edges": [[0, 1]]},
+    StructureFields: {"smiles": "C"},
     SearchBody: {"smiles": "C"},
+    StructureOrName: {"name": "aspirin"},
+    SearchBatchBody: {"structures": ["C"]},
     ExportFields: {"what": "edges"},
     ExportQuery: CSV,
     ExportBody: {**CSV, "ids": [0]},
@@ -82,6 +88,7 @@ BOUNDS: list[tuple[type[BaseModel], str, float, float]] = [
     (ComponentsQuery, "min_size", 1, ID),
     (ComponentQuery, "limit", 1, 1000),
     (SearchBody, "limit", 1, 1000),
+    (SearchBatchBody, "limit", 1, 100),
     (SubgraphQuery, "hops", 1, 4),
     (SubgraphQuery, "max_items", 1, 1000),
     (SubgraphQuery, "max_edges", 0, 5000),
@@ -143,7 +150,7 @@ def test_bounds_hold_on_both_sides(model: type[BaseModel], name: str, least: int
         assert refused.value.errors()[0]["loc"][0] == name
 
 
-@pytest.mark.parametrize("model", [*SIMILARITIES, SearchBody], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [*SIMILARITIES, SearchBody, SearchBatchBody], ids=lambda model: model.__name__)
 def test_a_similarity_is_one(model: type[BaseModel]) -> None:
     """Of stored edges it may be 0, of a search it may not."""
     said(model, min_similarity=None)
@@ -152,7 +159,7 @@ def test_a_similarity_is_one(model: type[BaseModel]) -> None:
     for wrong in (-0.1, 1.0000001, float("nan"), float("inf"), "x"):
         with pytest.raises(ValidationError):
             said(model, min_similarity=wrong)
-    if model is SearchBody:
+    if model in (SearchBody, SearchBatchBody):
         with pytest.raises(ValidationError):
             said(model, min_similarity=0.0)
     else:

@@ -59,7 +59,7 @@ def _ranked(similarity: np.ndarray, min_similarity: float | None, limit: int) ->
     items=st.integers(1, 1000),
     queries=st.integers(1, 40),
     density=st.sampled_from([0.05, 0.2, 0.5, 0.9]),
-    min_similarity=st.sampled_from([None, None, 0.01, 0.3, 1 / 3, 0.7, 1.0]),
+    min_similarity=st.sampled_from([None, None, 0.01, 0.2, 0.3, 1 / 3, 0.7, 1.0]),
     limit=st.integers(1, 100),
     seed=st.integers(0, 2**32),
 )

@@ -54,6 +54,19 @@ def test_rows(pairs: dict[tuple[int, int], float], ids: list[int], threshold: fl
     assert list(zip(owner, neighbour, similarity, strict=True)) == expected
 
 
+@given(pairs, st.sets(st.integers(0, SIZE - 1)))
+def test_among(pairs: dict[tuple[int, int], float], chosen: set[int]) -> None:
+    nodes = np.array(sorted(chosen), np.int32)
+    graph, dense = csr.among(csr.build(_edges(pairs), SIZE), nodes), _dense(pairs)[np.ix_(nodes, nodes)]
+    rows, columns = np.nonzero(dense)
+    assert graph.indptr.dtype == np.int64
+    assert graph.indices.dtype == np.int32
+    assert graph.similarity.dtype == np.float32
+    assert graph.indices.tolist() == columns.tolist()
+    assert np.array_equal(graph.similarity, dense[rows, columns])
+    assert np.diff(graph.indptr).tolist() == (dense > 0).sum(axis=1).tolist()
+
+
 @given(pairs, st.floats(0, 1, width=32))
 def test_edge_blocks(pairs: dict[tuple[int, int], float], threshold: float) -> None:
     blocks = csr.edge_blocks(csr.build(_edges(pairs), SIZE), np.float32(threshold))

@@ -212,6 +212,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/search/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search Batch
+         * @description What is most similar to each of many structures, as single searches find it, in the order asked for.
+         *
+         *     A structure that cannot be read, or a name that no item has, is a row with an error, and costs no other.
+         */
+        post: operations["search_batch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{c}/items/{id}/subgraph": {
         parameters: {
             query?: never;
@@ -647,7 +669,7 @@ export interface components {
         };
         /**
          * Counts
-         * @description Records: read = kept + duplicates + rejected.
+         * @description Records: read = kept + duplicates + rejected, and one for every item that was removed again.
          */
         Counts: {
             /** Read */
@@ -858,6 +880,11 @@ export interface components {
             /** Inputs */
             inputs: components["schemas"]["Input"][];
             counts: components["schemas"]["Counts"];
+            /**
+             * Removed
+             * @default []
+             */
+            removed?: components["schemas"]["Removal"][];
             /** Edges */
             edges: number;
             /** Dropped */
@@ -1039,6 +1066,25 @@ export interface components {
              * @description Where the next page begins; null on the last.
              */
             next_cursor: string | null;
+        };
+        /**
+         * Removal
+         * @description A list of items that were removed again, as it was read; `items`: how many went.
+         */
+        Removal: {
+            /** Name */
+            name: string;
+            /** Bytes */
+            bytes: number;
+            /** Sha256 */
+            sha256: string;
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "name" | "smiles";
+            /** Items */
+            items: number;
         };
         /**
          * ReportSummary
@@ -1285,6 +1331,16 @@ export interface components {
             centre?: number | null;
         };
         /**
+         * Hit
+         * @description An item's id.
+         */
+        Hit: {
+            /** Id */
+            id: number;
+            /** Similarity */
+            similarity: number;
+        };
+        /**
          * Measure
          * @description tversky, of fingerprints: c / (alpha (a - c) + beta (b - c) + c), a bits being the query's, b the item's, and c
          *     common to both. counts, of molecules: min-max Tanimoto similarity of their Morgan environments, each as often as it
@@ -1328,6 +1384,35 @@ export interface components {
             expected: string | null;
             /** Hint */
             hint: string | null;
+        };
+        /**
+         * SearchBatchBody
+         * @description The structures to search for, in the order of the reply: text as items of the collection's kind are first of all
+         *     written, SMILES of molecules, or as objects with exactly one of the ways of a search, or the name of an item.
+         */
+        SearchBatchBody: {
+            /**
+             * Structures
+             * @example [
+             *       "CCO",
+             *       {
+             *         "name": "1"
+             *       }
+             *     ]
+             */
+            structures: (string | components["schemas"]["StructureOrName"])[];
+            /**
+             * Min Similarity
+             * @description Smallest similarity of a hit.
+             * @default null
+             */
+            min_similarity?: number | null;
+            /**
+             * Limit
+             * @description Hits of each structure.
+             * @default 10
+             */
+            limit?: number;
         };
         /**
          * SearchBody
@@ -1393,6 +1478,54 @@ export interface components {
              * @default 10
              */
             limit?: number;
+        };
+        /**
+         * StructureOrName
+         * @description A structure in one of the ways of a search, or the name of an item.
+         */
+        StructureOrName: {
+            /**
+             * Smiles
+             * @default null
+             * @example CC(=O)Oc1ccccc1C(=O)O
+             */
+            smiles?: string | null;
+            /**
+             * Inchi
+             * @default null
+             */
+            inchi?: string | null;
+            /**
+             * Molblock
+             * @default null
+             */
+            molblock?: string | null;
+            /**
+             * @default null
+             * @example null
+             */
+            graph?: components["schemas"]["GraphBody"] | null;
+            /**
+             * Fingerprint
+             * @default null
+             */
+            fingerprint?: string | null;
+            /**
+             * Vector
+             * @default null
+             * @example null
+             */
+            vector?: number[] | null;
+            /**
+             * Structure
+             * @default null
+             */
+            structure?: string | null;
+            /**
+             * Name
+             * @default null
+             */
+            name?: string | null;
         };
     };
     responses: never;
@@ -2424,6 +2557,146 @@ export interface operations {
             };
             /** @description The generation was deleted. */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An invalid value, or one over its cap. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A bug; the log has its id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_batch: {
+        parameters: {
+            query?: {
+                /** @description Generation id; by default the current one, or the cursor's. */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SearchBatchBody"];
+            };
+        };
+        responses: {
+            /** @description Successful reply. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/jsonl": {
+                        /** Index */
+                        index: number;
+                        /** Id */
+                        id: number | null;
+                        /** Error */
+                        error: string | null;
+                        /** Hits */
+                        hits: components["schemas"]["Hit"][];
+                    };
+                    "application/x-ndjson": {
+                        /** Index */
+                        index: number;
+                        /** Id */
+                        id: number | null;
+                        /** Error */
+                        error: string | null;
+                        /** Hits */
+                        hits: components["schemas"]["Hit"][];
+                    };
+                };
+            };
+            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such collection, item or generation. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Right in itself, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is over 2 MiB. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,40 @@
+"""The published generation that another is made of."""
+
+from graphkin.protocol.errors import Conflict
+from graphkin.similarity.kind import Kind
+from graphkin.similarity.recipe import Recipe
+from graphkin.store.base import Generation, require_independent
+from graphkin.store.records import Int32
+
+
+def require_changeable(base: Generation, kind: Kind[Recipe], recipe: Recipe) -> None:
+    """Raises `Conflict` for one whose items depend on each other, and for one that other versions of the libraries have
+    described: what comes and goes is then no matter of its own."""
+    require_independent(base)
+    if recipe.candidates != "exact":
+        raise Conflict(
+            "a collection by the window rule is ingested as a whole, or not at all",
+            given=base.collection,
+            expected="candidates exact",
+            hint="an item that comes or goes changes who is compared with whom far from itself: ingest all files again",
+        )
+    built_with = {name: base.manifest.versions[name] for name in base.manifest.libraries}
+    if kind.versions(recipe) != built_with:
+        raise Conflict(
+            "other libraries describe items here than those that built the collection",
+            given=_listed(kind.versions(recipe)),
+            expected=_listed(built_with),
+            hint="install those, or ingest the collection again",
+        )
+
+
+def _listed(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items()) or "none"
+
+
+def dropped_of(base: Generation) -> Int32:
+    """Those of an exact join are always counted, but for a store that was told none."""
+    dropped = base.dropped()
+    if dropped is None:
+        raise Conflict("the pairs lost to the cap of this collection were not counted", given=base.collection)
+    return dropped

@@ -1,0 +1,106 @@
+"""A list of items: which of a generation's items it means."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graphkin.ingest.readers.lines import Line, read_lines
+from graphkin.ingest.readers.raw import readable, unpacked
+from graphkin.ingest.readers.source import opened
+from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.protocol.manifest import Input
+from graphkin.protocol.values import ListedBy
+from graphkin.similarity.kind import Kind
+from graphkin.similarity.recipe import Recipe
+from graphkin.store.base import Generation
+from graphkin.store.records import KEPT_INPUT, REJECTION_SCHEMA, Int32
+
+_COLUMN: dict[ListedBy, str] = {"name": "names", "smiles": "smiles"}
+_ABSENT: dict[ListedBy, str] = {"name": "no item has this name", "smiles": "no item is this molecule"}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """ids (n,) of the items that a list means, ascending; `missing`, the lines that mean none (`REJECTION_SCHEMA`); and
+    the list itself."""
+
+    ids: Int32
+    missing: pa.RecordBatch
+    source: Input
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One that is not blank: its number, and what an item must have that it means, or why it means none."""
+
+    number: int
+    text: str
+    wanted: str | None
+    fault: str | None
+
+
+def listed(file: str, by: ListedBy, base: Generation, kind: Kind[Recipe], recipe: Recipe) -> Listed:
+    """The items that a file ("-": standard input) lists, one a line. A name means all items that have it exactly so; a
+    SMILES is read as the recipe reads the records of an ingest. Blank lines are passed over.
+
+    Raises `InvalidInput` for a file that cannot be read, compressed as those of an ingest may be, and `Conflict` for
+    SMILES where items have none.
+    """
+    if by == "smiles" and kind.structure != "smiles":
+        raise Conflict(f"{kind.plural} have no SMILES", given=by, expected="a list of names")
+    stored, source = _read(file)
+    lines = [_understood(line, by, kind, recipe) for line in stored if line[1].strip()]
+    wanted = pa.array(sorted({line.wanted for line in lines if line.wanted is not None}), pa.string())
+    owners, places = _found(base, _COLUMN[by], wanted)
+    known = {*wanted.take(pa.array(np.unique(places))).to_pylist()}
+    missing = [line for line in lines if line.wanted not in known]
+    rows = [[file] * len(missing), [line.number for line in missing], [line.text[:KEPT_INPUT] for line in missing]]
+    reasons = [line.fault or _ABSENT[by] for line in missing]
+    return Listed(np.unique(owners), pa.record_batch([*rows, reasons], schema=REJECTION_SCHEMA), source)
+
+
+def _read(file: str) -> tuple[list[Line], Input]:
+    with ExitStack() as resources:
+        raw, _ = opened(file, None, resources)
+        with readable(file, raw):
+            stream, _ = unpacked(file, raw, "one item a line", whole=True)
+            lines = list(read_lines(stream))
+            raw.read_to(None)
+        return lines, raw.digest(file)
+
+
+def _understood(line: Line, by: ListedBy, kind: Kind[Recipe], recipe: Recipe) -> _Line:
+    number, text, fault = line
+    bare = text.rstrip("\r\n")
+    if fault is not None or by == "name":
+        return _Line(number, bare, None if fault else bare, fault)
+    try:
+        return _Line(number, bare, kind.read(recipe, bare.strip(), by).text, None)
+    except InvalidInput as error:
+        return _Line(number, bare, None, error.detail)
+
+
+def _found(base: Generation, column: str, wanted: pa.Array) -> tuple[Int32, Int32]:
+    """The items with texts that are wanted, and which of these each has."""
+    parts = [_among(ids, texts, wanted) for ids, texts in _texts(base, column)]
+    owners, places = zip(*parts, strict=True)
+    return np.concatenate(owners), np.concatenate(places)
+
+
+def _among(ids: Int32, texts: pa.Array, wanted: pa.Array) -> tuple[Int32, Int32]:
+    places = pc.index_in(texts, value_set=wanted)
+    found = np.asarray(places.is_valid())
+    return ids[found], np.asarray(places.drop_null())
+
+
+def _texts(base: Generation, column: str) -> Iterator[tuple[Int32, pa.Array]]:
+    """What all items have in a column, and whose each text is."""
+    for batch in base.columns(["id", column]):
+        ids, texts = np.asarray(batch["id"]), batch[column]
+        if pa.types.is_list(texts.type):
+            ids, texts = np.repeat(ids, np.asarray(texts.value_lengths())), texts.flatten()
+        yield ids, texts

@@ -1,0 +1,95 @@
+"""A collection without some of its items, exactly: what is left of it, written anew."""
+
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.ingest.base import dropped_of, require_changeable
+from graphkin.ingest.items import RestItems
+from graphkin.ingest.listed import Listed, listed
+from graphkin.ingest.progress import Clock, Progress, compiling
+from graphkin.ingest.provenance import provenance_without
+from graphkin.ingest.rest import Rest
+from graphkin.ingest.tally import Tally
+from graphkin.ingest.warmup import compile_kernels
+from graphkin.ingest.writing import write_edges, write_items
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.manifest import Manifest, Removal
+from graphkin.protocol.values import ListedBy
+from graphkin.similarity.kinds import kind_named
+from graphkin.store import csr
+from graphkin.store.base import Store
+from graphkin.store.records import Int32
+
+
+@dataclass(frozen=True)
+class Removed:
+    """The generation that is current now, how many items went, and the lines that meant none (`REJECTION_SCHEMA`).
+    Where nothing went it is the one that was current before."""
+
+    manifest: Manifest
+    items: int
+    missing: pa.RecordBatch
+
+
+def remove(
+    store: Store,
+    collection: str,
+    file: str,
+    by: ListedBy,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Removed:
+    """Publish a generation of the current one's items but those that a file lists, as `listed` reads it: the same as of
+    one ingest of the older files without these molecules.
+
+    `workers` are the threads of the join. Raises `NotFound` for no such collection, what `listed` raises,
+    `InvalidInput` if no item would be left, `Conflict` for a collection by the window rule, of nodes, or described by
+    other versions of the libraries, and what `Store.draft` and `Draft.publish` raise; nothing is published then.
+    """
+    clock = Clock(progress or Progress())
+    kind = kind_named(store.collection(collection).kind)
+    with store.draft(collection, kind.name) as draft, store.open(collection) as base:  # none is published between
+        recipe = kind.recipe(base.manifest.recipe)
+        require_changeable(base, kind, recipe)
+        with clock.stage("list"):
+            found = listed(file, by, base, kind, recipe)
+        if not len(found.ids):
+            return Removed(base.manifest, 0, found.missing)
+        stay = _others(base.size, found)
+        with clock.stage("compile"), compiling(clock.progress):
+            compile_kernels(kind.specimen(recipe), recipe.top_k)
+        with clock.stage("older items", base.size, kind.plural):
+            every = kind.descriptors_of(base, recipe, kind.digests(base, recipe))
+            rest = every.take(stay)
+        with clock.stage("items"):
+            items = RestItems.of(base, stay, kind.computed)
+            for rejections in base.rejections():
+                draft.append_rejections(rejections)
+            write_items(items.batches(), rest.words, draft)
+        with clock.stage("index"):
+            draft.write_index(rest.index())
+        lists = Rest(base.graph(), dropped_of(base), stay, recipe.top_k)
+        with clock.stage("join", len(lists.order), kind.plural) as advance:
+            come, dropped = lists.completed(every.take(lists.order), rest, workers, advance)
+        with clock.stage("write"):
+            tally = Tally(len(rest), recipe.threshold)
+            write_edges(chain(csr.edge_blocks(lists.graph, np.float32(0)), [come]), dropped, tally, draft)
+        removal = Removal(**found.source.model_dump(), by=by, items=len(found.ids))
+        manifest = draft.publish(provenance_without(base.manifest, recipe, removal, items, tally, dropped, clock))
+        return Removed(manifest, len(found.ids), found.missing)
+
+
+def _others(items: int, found: Listed) -> Int32:
+    """The ids of the items that are not listed."""
+    others = np.delete(np.arange(items, dtype=np.int32), found.ids)
+    if not len(others):
+        raise InvalidInput(
+            "no item would be left",
+            given=f"a list of all {items:,} items",
+            expected="at least one that is not listed",
+            hint="`graphkin delete` removes a generation, and with the last of them the collection",
+        )
+    return others

@@ -1,0 +1,115 @@
+"""A generation that grows, held in memory until it is published: what comes is small beside what was there."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from graphkin.protocol.errors import Conflict
+from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.store import csr
+from graphkin.store.base import Draft, Generation, Growth
+from graphkin.store.columns import grown, item_schema, narrowed, one_batch
+from graphkin.store.records import ADDED_NAMES, Change, Edges, Int32, Links, UInt64
+
+_BLOCK = 4096  # items
+
+
+class HeldGrowth(Growth):
+    """Holds what it is given from `_begin` on; the adapter that publishes reads it."""
+
+    def _begin(self) -> None:
+        self._items: list[pa.RecordBatch] = []
+        self._names: list[pa.RecordBatch] = []
+        self._rejections: list[pa.RecordBatch] = []
+        self._words = [np.empty((0, self.base.fingerprints().words.shape[1]), np.uint64)]
+        self._added: list[Edges] = []
+        self._removed: list[Edges] = []
+        self._dropped = self.base.dropped()
+        self._forest = self.base.forest()
+
+    def append_items(self, items: pa.RecordBatch) -> None:
+        self._items.append(items)
+
+    def append_names(self, names: pa.RecordBatch) -> None:
+        self._names.append(names)
+
+    def append_rejections(self, rejections: pa.RecordBatch) -> None:
+        self._rejections.append(rejections)
+
+    def append_fingerprints(self, words: UInt64) -> None:
+        self._words.append(words.copy())
+
+    def append_edges(self, edges: Edges) -> None:
+        self._added.append(Edges(*(array.copy() for array in vars(edges).values())))
+
+    def remove_edges(self, edges: Edges) -> None:
+        self._removed.append(Edges(*(array.copy() for array in vars(edges).values())))
+
+    def write_dropped(self, dropped: Int32) -> None:
+        self._dropped = dropped.copy()
+
+    def write_forest(self, forest: Edges) -> None:
+        self._forest = Edges(*(array.copy() for array in vars(forest).values()))
+
+    def write_links(self, links: Links) -> None:  # noqa: ARG002
+        raise Conflict("nodes of a big graph do not grow", given=self.base.collection, hint="ingest all files again")
+
+    def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """The index stays that of the items which the base has one of."""
+
+    def _own_items(self, provenance: Provenance) -> pa.RecordBatch:
+        none = pa.RecordBatch.from_pylist([], schema=item_schema(provenance))
+        return one_batch(pa.Table.from_batches(self._items or [none]))
+
+    def _own_names(self) -> pa.RecordBatch:
+        return one_batch(pa.Table.from_batches(self._names, ADDED_NAMES))
+
+    def _every_item(self, provenance: Provenance) -> pa.RecordBatch:
+        """The items of the base, then those that came, in one table with the columns of both."""
+        before = self.base.manifest
+        items = one_batch(pa.Table.from_batches(self.base.columns(item_schema(before).names)))
+        parts = [(list(before.properties), items), (list(provenance.properties), self._own_items(provenance))]
+        return grown(parts, [self._own_names()], provenance)
+
+    def _change(self) -> Change:
+        """The edges that go, and those that come."""
+        return Change(Edges.concatenate(self._removed), Edges.concatenate(self._added))
+
+
+class RewrittenGrowth(HeldGrowth):
+    """In a store whose generations share nothing: the base and what came are written, all of it, into a draft."""
+
+    def __init__(self, base: Generation, draft: Draft) -> None:
+        self.base = base
+        self.workspace = draft.workspace
+        self._draft = draft
+        self._begin()
+
+    def publish(self, provenance: Provenance) -> Manifest:
+        self._write_items(provenance)
+        for words in (self.base.fingerprints().words, *self._words):
+            for start in range(0, len(words), _BLOCK):
+                self._draft.append_fingerprints(words[start : start + _BLOCK])
+        graph = csr.changed(self.base.graph(), provenance.counts.kept, self._change())
+        for edges in csr.edge_blocks(graph, np.float32(0)):
+            self._draft.append_edges(edges)
+        if self._dropped is not None:
+            self._draft.write_dropped(self._dropped)
+        self._draft.write_forest(self._forest)
+        manifest = self._draft.publish(provenance)
+        self.discard()
+        return manifest
+
+    def _write_items(self, provenance: Provenance) -> None:
+        items = self._every_item(provenance)
+        for start in range(0, items.num_rows, _BLOCK):
+            self._draft.append_items(narrowed(items.slice(start, _BLOCK)))
+        for rejections in (*self.base.rejections(), *self._rejections):
+            self._draft.append_rejections(rejections)
+
+    def discard(self) -> None:
+        self._draft.discard()
+        self.base.close()

@@ -1,0 +1,79 @@
+"""`graphkin cliffs` beside pandas, over all pairs that are stored."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+@pytest.fixture
+def where(ingest: Callable[..., Any], nci_smiles: list[str], tmp_path: Path) -> tuple[object, ...]:
+    """Real molecules with an activity; every seventh has none, and some are alike in it."""
+    random = np.random.default_rng(0)
+    active = ["" if row % 7 == 0 else f"{random.normal():.1f}" for row in range(800)]
+    rows = (f"{smiles},n{row},{active[row]}" for row, smiles in enumerate(nci_smiles[:800]))
+    text = "smiles,id,pIC50\n" + "".join(f"{row}\n" for row in rows)
+    assert ingest(text, "--max-rejected", 1, "--workers", 1, name="molecules.csv").code == 0
+    return ("--store", tmp_path / "store", "--collection", "c")
+
+
+@pytest.fixture
+def every_pair(graphkin: Callable[..., Any], where: tuple[object, ...], tmp_path: Path) -> pd.DataFrame:
+    """a, b, similarity, difference and sali, by pandas."""
+    for what in ("edges", "items"):
+        outcome = graphkin("export", what, *where, "--format", "csv", "--output", tmp_path / f"{what}.csv")
+        assert outcome.code == 0, outcome.err
+    pairs = pd.read_csv(tmp_path / "edges.csv").rename(columns={"source": "a", "target": "b"})
+    activity = pd.read_csv(tmp_path / "items.csv").set_index("id")["pIC50"]
+    pairs["difference"] = (pairs["a"].map(activity) - pairs["b"].map(activity)).abs()
+    pairs["sali"] = pairs["difference"] / (1 - pairs["similarity"].astype(np.float32).astype(float))
+    return pairs[pairs["difference"] > 0]
+
+
+@pytest.mark.parametrize("by", ["sali", "difference"])
+@pytest.mark.parametrize(("min_similarity", "min_difference", "limit"), [(0.4, 0, 25), (0.55, 0.3, 10_000)])
+def test_the_steepest_of_all(
+    graphkin: Callable[..., Any],
+    where: tuple[object, ...],
+    every_pair: pd.DataFrame,
+    tmp_path: Path,
+    by: str,
+    min_similarity: float,
+    min_difference: float,
+    limit: int,
+) -> None:
+    asked = ("--min-similarity", min_similarity, "--min-difference", min_difference, "--limit", limit, "--by", by)
+    outcome = graphkin("cliffs", *where, "--property", "pIC50", *asked, "--output", tmp_path / "cliffs.csv")
+    assert outcome.code == 0, outcome.err
+    found = pd.read_csv(tmp_path / "cliffs.csv")
+    passing = every_pair[
+        (every_pair["similarity"] >= min_similarity) & (every_pair["difference"] >= min_difference)
+    ].sort_values([by, "a", "b"], ascending=[False, True, True], kind="stable")
+    assert f"of {len(passing):,} pairs" in outcome.err
+    expected = passing.head(limit).reset_index(drop=True)
+    assert len(expected) > 20
+    for column in ("similarity", "difference", "sali"):
+        assert found[column].to_numpy() == pytest.approx(expected[column].to_numpy(), rel=1e-5)
+    assert set(zip(found["a"], found["b"], strict=True)) == set(zip(expected["a"], expected["b"], strict=True))
+    assert (found["pIC50_a"] - found["pIC50_b"]).abs().to_numpy() == pytest.approx(found["difference"].to_numpy())
+    assert found["smiles_a"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--property", "nothing"), 3, "pIC50"),
+        (("--property", "pIC50", "--min-similarity", 0.1), 2, "similarity"),
+        (("--property", "pIC50", "--min-difference", -1), 2, "min_difference"),
+    ],
+)
+def test_what_is_asked_for_wrongly(
+    graphkin: Callable[..., Any], where: tuple[object, ...], options: tuple[object, ...], code: int, said: str
+) -> None:
+    outcome = graphkin("cliffs", *where, *options, "--output", "cliffs.csv")
+    assert outcome.code == code
+    assert said in outcome.err
+    assert not Path("cliffs.csv").exists()
