@@ -18,6 +18,7 @@ _COMMANDS = {
     "positives": "read",
     "export": "export",
     "load": "load",
+    "epochs": "epochs",
     "cluster": "cluster",
     "pick": "pick",
     "cliffs": "cliffs",

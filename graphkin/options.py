@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 from click.core import ParameterSource
+
+from graphkin.protocol.values import MAX_SEED, Pad, PolicyName, Rank
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -40,6 +42,12 @@ cache_dir = click.option(
     show_default="the user's cache folder",
     help="Local cache of what was read from the server; an interrupted command continues from it.",
 )
+seed = click.option("--seed", type=click.IntRange(0, MAX_SEED), default=0, help="Seed of the draws.")
+master = click.option(
+    "--master",
+    metavar="URL",
+    help="Where Spark runs: local[N], spark://HOST:PORT, ...  [default: as spark-submit says]",
+)
 names = click.option(
     "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
 )
@@ -51,6 +59,7 @@ beside = click.option(
 
 _TABLE = ("structure_column", "fingerprint_column", "name_column", "delimiter")
 _RUNNING = ("files", "collection", "workers", "max_rejected", "rejections_file", "as_json")
+_DRAWING = ("policy", "k", "length", "walks", "p", "q", "p_end", "restart", "rank", "pad")
 _BUILDING = ("store_location", "lake", "engine", "master")
 
 
@@ -113,6 +122,28 @@ def running(command: Callable[..., None]) -> Callable[..., None]:
     return gathered
 
 
+def drawing(command: Callable[..., None]) -> Callable[..., None]:
+    """How positives are drawn. The command gets it as one mapping, `drawing`: what `answers.policy_of` takes, with the
+    policy as `name`."""
+
+    @click.option("--policy", type=click.Choice(get_args(PolicyName)), required=True)
+    @click.option("--k", type=int, help="Positives to draw.  [default: 3; random_walk: 5]")
+    @click.option("--length", type=int, help="Steps of a walk.  [default: 2]")
+    @click.option("--walks", type=int, help="Walks.  [default: 5]")
+    @click.option("--p", type=float, help="node2vec return parameter.  [default: 1]")
+    @click.option("--q", type=float, help="node2vec in-out parameter.  [default: 1]")
+    @click.option("--p-end", type=float, help="Probability that a walk ends after a step.  [default: 0]")
+    @click.option("--restart", type=float, help="Probability that a walk goes back to the anchor.  [default: 0]")
+    @click.option("--rank", type=click.Choice(get_args(Rank)), help="How visits count.  [default: exp]")
+    @click.option("--pad", type=click.Choice(get_args(Pad)), help="How short lists fill up.  [default: resample]")
+    @wraps(command)
+    def gathered(**given: Any) -> None:
+        told = {name: given.pop(name) for name in _DRAWING}
+        command(drawing={"name": told.pop("policy"), **told}, **given)
+
+    return gathered
+
+
 def building(command: Callable[..., None]) -> Callable[..., None]:
     """What does the work of an ingest, and where to. The command gets it as one mapping, `building`."""
 
@@ -132,11 +163,7 @@ def building(command: Callable[..., None]) -> Callable[..., None]:
         default="local",
         help="What does the work: this machine, or Spark, which writes a lake.",
     )
-    @click.option(
-        "--master",
-        metavar="URL",
-        help="Where Spark runs: local[N], spark://HOST:PORT, ...  [default: as spark-submit says]",
-    )
+    @master
     @wraps(command)
     def gathered(**given: Any) -> None:
         told = {name: given.pop(name) for name in _BUILDING}

@@ -85,7 +85,8 @@ class TanimotoSearch(Search):
         def alone(number: int) -> Hits:
             return self.search(queries[number], min_similarity, limit)
 
-        bits = np.array([self._bits(query) for query in queries]).reshape(len(queries), -1)
+        bits = np.array([self._bits(query) for query in queries], np.uint64)
+        bits = bits.reshape(len(queries), self._fingerprints.words.shape[1])
         yield from BatchPlan(self._planes, bits, min_similarity, limit, alone).matches(threads)
 
     def identical_all(self, queries: Sequence[Query], found: Matches) -> list[int | None]:

@@ -1,10 +1,13 @@
 """The store: one port (`store.base`), its adapters, and the samplers that read through it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from graphkin.store.base import Store
+    from graphkin.store.lake.place import Place
 
 _SCHEMES = ("neo4j://", "neo4j+s://", "neo4j+ssc://", "bolt://", "bolt+s://", "bolt+ssc://")
 
@@ -18,23 +21,41 @@ def open_store(location: str | Path, *, create: bool = False) -> "Store":
     """
     if str(location).startswith(_SCHEMES):
         return _open_neo4j(str(location), create)
-    if "://" in str(location):
+    if is_lake(str(location)):
         return open_lake(str(location), create=create)
     from graphkin.store.embedded.store import EmbeddedStore
 
     return EmbeddedStore(Path(location), create=create)
 
 
+def is_lake(location: str) -> bool:
+    """Whether `open_store` takes this for the URL of a lake."""
+    return "://" in location and not location.startswith(_SCHEMES)
+
+
 def open_lake(location: str, *, create: bool = False) -> "Store":
     """Open the lake at a URL, or in a folder. Raises as `open_store` does."""
+    with _needing_fsspec():
+        from graphkin.store.lake.store import LakeStore
+    return LakeStore(location, create=create)
+
+
+def open_place(url: str) -> "Place":
+    """A folder, or where a URL points, for files that are no lake. Raises `InvalidInput` where an extra is missing."""
+    with _needing_fsspec():
+        from graphkin.store.lake.place import Place, absolute
+    return Place(absolute(url))
+
+
+@contextmanager
+def _needing_fsspec() -> Iterator[None]:
     from graphkin.protocol.errors import InvalidInput
 
     try:
-        from graphkin.store.lake.store import LakeStore
+        yield
     except ModuleNotFoundError as error:
         hint = "pip install 'graphkin[lake]', or '.[lake]' in a clone"
-        raise InvalidInput("lakes need the lake extra", hint=hint) from error
-    return LakeStore(location, create=create)
+        raise InvalidInput("lakes, and files by URL, need the lake extra", hint=hint) from error
 
 
 def _open_neo4j(url: str, create: bool) -> "Store":

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from graphkin import configuration, options
-from graphkin.protocol.values import MAX_SEED
 from graphkin.trainer.strategy import ENCODERS, POSITIVES, PRESETS, STRATEGIES
 
 
@@ -23,7 +22,7 @@ from graphkin.trainer.strategy import ENCODERS, POSITIVES, PRESETS, STRATEGIES
     "--batch-size", type=click.IntRange(2), help="Smallest batch to train with.  [default: 256; graphs, nodes: 32]"
 )
 @click.option("--epochs", type=click.IntRange(0), required=True, help="Epochs to train for.")
-@click.option("--seed", type=click.IntRange(0, MAX_SEED), default=0, help="Seed of the draws.")
+@options.seed
 @click.option(
     "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder to write; new or empty."
 )

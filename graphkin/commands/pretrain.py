@@ -67,6 +67,9 @@ _NO_BF16 = (
     help="Whose: of the collection, of the one --beside, another anchor's, of like size, damaged copies.",
 )
 @options.beside
+@click.option(
+    "--epochs-from", metavar="URL", help="Read positives that `graphkin epochs` wrote, instead of asking the server."
+)
 @options.cache_dir
 @configuration.settings
 @click.option("--show-config", is_flag=True, help="Print all settings in TOML, for --config, and train nothing.")
@@ -76,6 +79,7 @@ def pretrain(
     generation: str | None,
     offline: Path | None,
     beside: str | None,
+    epochs_from: str | None,
     device: str,
     output: Path | None,
     resume: bool,
@@ -98,7 +102,7 @@ def pretrain(
     if show_config:
         _show(offline, url, collection, generation, training)
         return
-    _require_one_source(url, collection, generation, offline, beside)
+    _require_one_source(url, collection, generation, offline, beside or epochs_from)
     if output is None:
         raise click.MissingParameter(param_type="option", param_hint="--output")
     from graphkin.progress import training_progress
@@ -117,7 +121,7 @@ def pretrain(
             click.echo(_NO_BF16, err=True)
         try:
             with (
-                _source(config, offline, url, collection, generation, beside, cache_dir) as source,
+                _source(config, offline, url, collection, generation, beside, epochs_from, cache_dir) as source,
                 training_progress() as report,
             ):
                 train(
@@ -152,10 +156,11 @@ def _show(
 
 
 def _require_one_source(
-    url: str | None, collection: str | None, generation: str | None, offline: Path | None, beside: str | None
+    url: str | None, collection: str | None, generation: str | None, offline: Path | None, besides: str | None
 ) -> None:
+    """`besides`: what only a source on a server may have beside it."""
     online = url is not None and collection is not None
-    if online == (offline is not None) or (offline and (url or collection or generation or beside)):
+    if online == (offline is not None) or (offline and (url or collection or generation or besides)):
         raise click.UsageError("give --api URL and --collection NAME, or --offline DIR alone")
 
 
@@ -192,6 +197,7 @@ def _source(
     collection: str | None,
     generation: str | None,
     beside: str | None,
+    epochs_from: str | None,
     cache_dir: Path | None,
 ) -> "Source":
     last = None if config.max_steps else config.epochs - 1
@@ -199,12 +205,22 @@ def _source(
         from graphkin.trainer.feed.offline import OfflineSource
 
         return OfflineSource(offline, config.draws, last=last)
+    from graphkin.trainer.feed.epochs import EpochFolder
     from graphkin.trainer.feed.online import default_cache, online
 
     assert url is not None
     assert collection is not None
-    cache = default_cache(cache_dir)
-    return online(url, collection, config.draws, _featurized, cache, generation=generation, beside=beside, last=last)
+    return online(
+        url,
+        collection,
+        config.draws,
+        _featurized,
+        default_cache(cache_dir),
+        generation=generation,
+        beside=beside,
+        last=last,
+        epochs=None if epochs_from is None else EpochFolder(epochs_from),
+    )
 
 
 def _featurized(collection: "Collection") -> "Corpus":

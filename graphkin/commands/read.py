@@ -5,12 +5,11 @@ import os
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphkin import options
-from graphkin.protocol.values import Pad, PolicyName, Rank
 
 if TYPE_CHECKING:
     from graphkin.protocol.errors import Damage
@@ -281,16 +280,7 @@ def _search_file(
 @click.command()
 @options.reading
 @click.option("--id", "anchor", type=int, required=True, help="Anchor.")
-@click.option("--policy", type=click.Choice(get_args(PolicyName)), required=True)
-@click.option("--k", type=int, help="Positives to draw.  [default: 3; random_walk: 5]")
-@click.option("--length", type=int, help="Steps of a walk.  [default: 2]")
-@click.option("--walks", type=int, help="Walks.  [default: 5]")
-@click.option("--p", type=float, help="node2vec return parameter.  [default: 1]")
-@click.option("--q", type=float, help="node2vec in-out parameter.  [default: 1]")
-@click.option("--p-end", type=float, help="Probability that a walk ends after a step.  [default: 0]")
-@click.option("--restart", type=float, help="Probability that a walk goes back to the anchor.  [default: 0]")
-@click.option("--rank", type=click.Choice(get_args(Rank)), help="How visits count.  [default: exp]")
-@click.option("--pad", type=click.Choice(get_args(Pad)), help="How short lists fill up.  [default: resample]")
+@options.drawing
 @click.option("--seed", type=int, default=0, help="Seed, 0 to 2^53 - 1.")
 @click.option("--epoch", type=int, default=0, help="Epoch.")
 @click.option(
@@ -302,12 +292,11 @@ def positives(
     collection: str,
     generation: str | None,
     anchor: int,
-    policy: str,
+    drawing: dict[str, Any],
     seed: int,
     epoch: int,
     engine: "Engine",
     as_json: bool,
-    **parameters: Any,
 ) -> None:
     """Draw positives of an anchor. The same seed, epoch, policy and generation give the same positives."""
     from graphkin.answers import policy_of, positives_of
@@ -315,7 +304,7 @@ def positives(
 
     with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
         sampler = opened.sampler(engine, threads=1)
-        answer = positives_of(opened, sampler, anchor, policy_of(policy, **parameters), seed, epoch)
+        answer = positives_of(opened, sampler, anchor, policy_of(**drawing), seed, epoch)
     if as_json:
         _print_json(answer)
         return

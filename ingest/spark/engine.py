@@ -1,8 +1,10 @@
 """Handing out tasks: Spark runs them, and runs them again where an executor is lost."""
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from graphkin.ingest.progress import Clock
 from graphkin.ingest.spark.job import Job
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 Task: TypeAlias = Callable[[Job, int], dict[str, Any]]
 """A pure function of its number and of what earlier stages wrote. What it writes goes by its number; it says of itself
 what later stages are planned by."""
+
+T = TypeVar("T")
 
 _RAISED = re.compile(r"^(?!org\.|java\.)(\w+\.)*\w+(Error|Exception|Damaged): ")
 
@@ -34,35 +38,47 @@ class Engine:
             missing = [number for number in range(tasks) if number not in done]
             advance(tasks - len(missing))
             if missing:
-                self._spread(stage, task, missing)
+                spread(self._context, stage, partial(_finish, self._job, stage, task), missing)
                 advance(len(missing))
             return [self._job.said(stage, number) for number in range(tasks)]
 
-    def _spread(self, stage: str, task: Task, numbers: list[int]) -> None:
-        self._context.setJobDescription(stage)
-        spread = self._context.parallelize(numbers, len(numbers))
-        try:
-            refused = spread.map(_finished(self._job, stage, task)).collect()
-        except Exception as error:  # of Java
-            lines = str(error).splitlines()
-            told = next((line for line in lines if _RAISED.match(line)), lines[0])
-            raise StoreError(
-                f"Spark gave up at stage {stage}: {told[:500]}",
-                hint="start the same command again: it goes on with the tasks that were not finished",
-            ) from error
-        for context in refused:
-            if context is not None:
-                raise InvalidInput(**context)
+
+def spread(context: "SparkContext", stage: str, task: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
+    """What a task says of each of these numbers. Raises as `Engine.run`."""
+    context.setJobDescription(stage)
+    try:
+        told = context.parallelize(numbers, len(numbers)).map(_refusing(task)).collect()
+    except Exception as error:  # of Java
+        lines = str(error).splitlines()
+        raised = next((line for line in lines if _RAISED.match(line)), lines[0])
+        raise StoreError(
+            f"Spark gave up at stage {stage}: {raised[:500]}",
+            hint="start the same command again: it goes on with the tasks that were not finished",
+        ) from error
+    for refused in (each for each in told if isinstance(each, _Refused)):
+        raise InvalidInput(**vars(refused))
+    return [each for each in told if not isinstance(each, _Refused)]
 
 
-def _finished(job: Job, stage: str, task: Task) -> Callable[[int], dict[str, Any] | None]:
-    def finish(number: int) -> dict[str, Any] | None:
-        """What is wrong with the input, if anything is: trying again would not help."""
+@dataclass(frozen=True)
+class _Refused:
+    """What is wrong with the input: trying again would not help."""
+
+    detail: str
+    given: Any
+    expected: str | None
+    hint: str | None
+
+
+def _refusing(task: Callable[[int], T]) -> Callable[[int], T | _Refused]:
+    def refusing(number: int) -> T | _Refused:
         try:
-            said = task(job, number)
+            return task(number)
         except InvalidInput as error:
-            return {"detail": error.detail, "given": error.given, "expected": error.expected, "hint": error.hint}
-        job.say(stage, number, said)
-        return None
+            return _Refused(error.detail, error.given, error.expected, error.hint)
 
-    return finish
+    return refusing
+
+
+def _finish(job: Job, stage: str, task: Task, number: int) -> None:
+    job.say(stage, number, task(job, number))

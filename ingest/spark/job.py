@@ -19,10 +19,7 @@ from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.identity import BLOCK
 from graphkin.store.lake.parts import ROWS
-from graphkin.store.lake.place import Place
-
-WORK = "_work"
-"""Where pieces lie below the lake until it is published."""
+from graphkin.store.lake.place import WORK, Place
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from graphkin.ingest.provenance import counted, provenance, versions
 from graphkin.ingest.reading import beside, require_items, unnamed
 from graphkin.ingest.spark import blocks, edges, items, pairs, records
 from graphkin.ingest.spark.engine import Engine
-from graphkin.ingest.spark.job import WORK, Job, Sizes, key_of
+from graphkin.ingest.spark.job import Job, Sizes, key_of
 from graphkin.ingest.tally import histograms, steps_from
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Input, Manifest
@@ -28,6 +28,7 @@ from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import require_collection_name
 from graphkin.store.lake.draft import publish, require_new
 from graphkin.store.lake.layout import Group, Part
+from graphkin.store.lake.place import WORK, absolute
 from graphkin.store.records import Int64
 
 if TYPE_CHECKING:
@@ -128,8 +129,7 @@ def _job(url: str, files: Sequence[str], recipe: Recipe, options: IngestOptions,
     seen = [_seen(each) for pair in named for each in pair if each is not None]
     how = [repr(options.read), options.max_size, asdict(sizes)]
     key = key_of(recipe.model_dump(mode="json"), versions(recipe), seen, how)
-    absolute = url if "://" in url else str(Path(url).absolute())
-    return Job(absolute, key, str(Path.cwd()), named, recipe, options, sizes)
+    return Job(absolute(url), key, str(Path.cwd()), named, recipe, options, sizes)
 
 
 def _seen(file: str) -> list[tuple[str, int, int]]:

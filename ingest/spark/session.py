@@ -1,4 +1,4 @@
-"""Spark, as an ingest needs it."""
+"""Spark, as an ingest and its likes need it."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from pyspark import SparkConf, SparkContext
 from graphkin.protocol.errors import InvalidInput
 
 _DEFAULTS = {
-    "spark.app.name": "graphkin ingest",
+    "spark.app.name": "graphkin",
     "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",  # it would listen on every address
     "spark.ui.showConsoleProgress": "false",

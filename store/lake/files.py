@@ -2,13 +2,15 @@
 
 import hashlib
 import logging
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +22,7 @@ from graphkin.store.files import ArrayWriter
 from graphkin.store.lake.layout import Group, Lake, Part
 from graphkin.store.lake.parts import read_array, read_table
 from graphkin.store.lake.place import Place
-from graphkin.store.shelf import OVERHEAD, Shelf
+from graphkin.store.shelf import OVERHEAD, Key, Shelf
 
 _DECODED = 256 * 2**20  # bytes of columns that a reader remembers
 _DTYPES: dict[Group, Any] = {
@@ -32,6 +34,8 @@ _DTYPES: dict[Group, Any] = {
     "links.indptr": np.int64,
     "links.indices": np.int32,
 }
+
+Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 Read = TypeVar("Read", pa.Table, NDArray[Any])
 
@@ -106,9 +110,7 @@ class LakeFiles:
 
     def _kept(self, what: str, parts: list[Part], pieces: Callable[[], Iterator[NDArray[Any]]]) -> NDArray[Any]:
         """Pieces one after the other, mapped; there is at least one. `what` is made of the parts."""
-        generation = self._lake.manifest.generation
-        digests = hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()
-        key = {"generation": generation, "what": what, "parts": digests}
+        key = self._key(what, parts)
         size = sum(part.bytes for part in parts) + 2 * OVERHEAD
         try:
             found = self._shelf.open(key, _content)
@@ -119,8 +121,40 @@ class LakeFiles:
                         found = self._shelf.add(key, size, lambda folder: _write(folder, pieces()), _content)
             return found
         except OSError as error:
-            _log.warning("%s of generation %s cannot be kept: %s", what, generation[:12], error)
+            self._warn(what, error)
             return np.concatenate(list(pieces()))
+
+    def derived(self, what: str, group: Group, write: Callable[[Path], object]) -> Arrays:
+        """Arrays by name, mapped, that `write` makes of the parts of a group: .npy files in the folder it is given."""
+        key = self._key(what, self.parts(group))
+        found: Arrays | None = None
+        try:
+            found = self._shelf.open(key, _arrays)
+        except OSError as error:
+            self._warn(what, error)
+        return self._made(what, key, write) if found is None else found
+
+    def _made(self, what: str, key: Key, write: Callable[[Path], object]) -> Arrays:
+        """Not on the shelf at once: nobody could fetch parts meanwhile, nor could `write`."""
+        with TemporaryDirectory() as folder:
+            write(Path(folder))
+            files = list(Path(folder).iterdir())
+            size = sum(file.stat().st_size for file in files) + OVERHEAD
+            copy = partial(shutil.copytree, folder, dirs_exist_ok=True)
+            try:
+                with self._shelf.turn():
+                    found = self._shelf.open(key, _arrays)
+                    return self._shelf.add(key, size, copy, _arrays) if found is None else found
+            except OSError as error:
+                self._warn(what, error)
+                return {file.stem: np.load(file, allow_pickle=False) for file in files}
+
+    def _key(self, what: str, parts: list[Part]) -> Key:
+        digests = hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()
+        return {"generation": self._lake.manifest.generation, "what": what, "parts": digests}
+
+    def _warn(self, what: str, error: OSError) -> None:
+        _log.warning("%s of generation %s cannot be kept: %s", what, self._lake.manifest.generation[:12], error)
 
     def damaged(self, name: str, problem: str) -> StoreDamaged:
         """The error that says so. It is remembered."""
@@ -146,3 +180,7 @@ def _write(folder: Path, pieces: Iterator[NDArray[Any]]) -> None:
 
 def _content(content: NDArray[Any]) -> NDArray[Any]:
     return content
+
+
+def _arrays(**arrays: NDArray[Any]) -> Arrays:
+    return arrays

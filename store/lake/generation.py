@@ -1,12 +1,12 @@
 """Reading the generation of a lake."""
 
+import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Damage, StoreDamaged
@@ -16,6 +16,7 @@ from graphkin.store.columns import ID, item_schema
 from graphkin.store.identity import links_digest
 from graphkin.store.lake.files import LakeFiles
 from graphkin.store.lake.layout import Group, Lake, Part
+from graphkin.store.lake.texts import TextIndex, write_index
 from graphkin.store.mapped import MappedGeneration
 from graphkin.store.records import Edges, Fingerprints, Graph, Int32, Int64, Links
 
@@ -26,7 +27,7 @@ _COLUMNS: dict[Field, str] = {"smiles": "smiles", "name": "names", "inchikey": "
 class LakeGeneration(MappedGeneration):
     """Arrays are mapped from the shelf of this machine; items are read part by part, those that are asked for.
 
-    There is no index of texts: `find` looks through a whole column.
+    `find` makes an index of a column the first time, of all its texts; it stays on the shelf.
     """
 
     def __init__(self, lake: Lake, files: LakeFiles) -> None:
@@ -34,6 +35,8 @@ class LakeGeneration(MappedGeneration):
         self.manifest = lake.manifest
         self._lake = lake
         self._files = files
+        self._found_by: dict[Field, TextIndex] = {}
+        self._mutex = threading.Lock()
         self._schema = pa.schema([ID, *item_schema(lake.manifest)])
         rows = [part.rows for part in files.parts("items")]
         self._starts: Int64 = np.cumsum([0, *rows])
@@ -102,16 +105,19 @@ class LakeGeneration(MappedGeneration):
 
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
         self._require_field(field, value)
-        found: list[int] = []
-        for part, first in zip(self._files.parts("items"), self._starts.tolist(), strict=False):
-            if first + part.rows <= after + 1:
-                continue
-            column = self._rows(part, [_COLUMNS[field]]).column(0).combine_chunks()
-            ids = first + _holding(column, value)
-            found += ids[ids > after].tolist()
-            if len(found) >= limit:
-                break
-        return found[:limit]
+        with self._mutex:
+            if field not in self._found_by:
+                self._found_by[field] = self._index_of(_COLUMNS[field])
+        return self._found_by[field].find(value, after, limit)
+
+    def _index_of(self, column: str) -> TextIndex:
+        parts = (
+            (first, self._rows(part, [column]).column(0).combine_chunks())
+            for part, first in zip(self._files.parts("items"), self._starts.tolist(), strict=False)
+        )
+        return TextIndex(
+            **self._files.derived(f"texts of {column}", "items", lambda folder: write_index(folder, parts))
+        )
 
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
         for part in self._files.parts("rejections"):
@@ -223,11 +229,3 @@ def _one(table: pa.Table) -> pa.RecordBatch:
     """As one batch, with offsets that count from its first row."""
     (batch,) = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
     return batch.take(pa.array(np.arange(batch.num_rows)))
-
-
-def _holding(column: pa.Array, value: str) -> Int64:
-    """The rows with this text, or with this one among theirs."""
-    if not pa.types.is_list(column.type):
-        return np.flatnonzero(pc.equal(column, value).fill_null(False).to_numpy(zero_copy_only=False))
-    places = np.flatnonzero(pc.equal(column.flatten(), value).fill_null(False).to_numpy(zero_copy_only=False))
-    return pc.list_parent_indices(column).to_numpy()[places].astype(np.int64)

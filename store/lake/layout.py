@@ -11,13 +11,12 @@ dropped/part-00000.npy               pairs lost to the cap, per item
 links/{indptr,indices}-00000.npy     of nodes: the big graph that they are of
 """
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Iterable
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, ValidationError
 
+from graphkin.protocol import seal
 from graphkin.protocol.errors import Damage, StoreDamaged, StoreFormat
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.manifest import Manifest
@@ -85,28 +84,22 @@ class Lake(Frozen):
 
 def sealed(lake: Lake) -> bytes:
     """The bytes of `manifest.json`: the lake, and a SHA-256 of all that it says."""
-    values = lake.model_dump(mode="json", exclude={"manifest": {"fragments"}})
-    return json.dumps({"sha256": _digest(values), "lake": values}, indent=1).encode()
+    return seal.sealed("lake", lake.model_dump(mode="json", exclude={"manifest": {"fragments"}}))
 
 
 def opened(content: bytes) -> Lake:
     """A lake by its `manifest.json`. Raises `StoreDamaged` if that is not what was written, `StoreFormat` for another
     program's, or one of a newer graphkin."""
     try:
-        said = json.loads(content)
-        values, digest = dict(said["lake"]), said["sha256"]
-    except (ValueError, KeyError, TypeError) as error:
+        values, whole = seal.unsealed("lake", content)
+    except ValueError as error:
         raise StoreFormat(
             "this manifest.json is no lake's", given=f"{error}", expected="one that `graphkin export lake` wrote"
         ) from error
-    if _digest(values) != digest:
+    if not whole:
         raise StoreDamaged(Damage(MANIFEST, "its SHA-256 differs from what it says"))
     require_schema_version(values["format"], _FORMAT, _FORMAT)
     try:
         return Lake.model_validate(values)
     except ValidationError as error:
         raise StoreDamaged(Damage(MANIFEST, f"it says what cannot be: {error.errors()[0]['msg']}")) from error
-
-
-def _digest(values: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

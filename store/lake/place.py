@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -10,7 +11,15 @@ import fsspec
 
 from graphkin.protocol.errors import InvalidInput, StoreError
 
+WORK = "_work"
+"""Where pieces lie in a folder until what they are of is published."""
+
 _BESIDE = ".partial"
+
+
+def absolute(url: str) -> str:
+    """A URL, or the name of a folder, as other processes of this machine understand it too."""
+    return url if "://" in url else str(Path(url).absolute())
 
 
 class Place:
@@ -62,13 +71,18 @@ class Place:
 
     def names(self, below: str = "") -> list[str]:
         """Of all files in a folder, also of those that somebody writes or has left half."""
+        return list(self.sizes(below))
+
+    def sizes(self, below: str = "") -> dict[str, int]:
+        """How many bytes each of these files has, by name."""
         with self._reached():
             self._files.invalidate_cache()
             try:
-                found: list[str] = self._files.find(self._path(below).rstrip("/"))
+                found: dict[str, Any] = self._files.find(self._path(below).rstrip("/"), detail=True)
             except FileNotFoundError:
-                return []
-            return [path.removeprefix(self._root).lstrip("/") for path in found if path != self._root]
+                return {}
+            named = {path.removeprefix(self._root).lstrip("/"): told for path, told in found.items()}
+            return {name: told["size"] for name, told in named.items() if name}
 
     def remove(self, name: str) -> None:
         """A file that is there."""
@@ -91,7 +105,7 @@ class Place:
             raise
         except Exception as error:  # file systems raise what their libraries raise
             raise StoreError(
-                f"the lake cannot be read or written: {error}",
+                f"this folder cannot be read or written: {error}",
                 given=self.shown,
                 hint="check the address, the credentials and the free space, then run the same command again",
             ) from error

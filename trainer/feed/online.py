@@ -15,6 +15,7 @@ from graphkin.client import PATIENCE, Collection, Graphkin
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.cache import Arrays, Cache
+from graphkin.trainer.feed.epochs import EpochFolder
 from graphkin.trainer.feed.positives import arranged
 from graphkin.trainer.feed.prefetch import Prefetch
 from graphkin.trainer.feed.source import Epoch, Generation, Source
@@ -42,16 +43,18 @@ def online(
     generation: str | None = None,
     beside: str | None = None,
     last: int | None = None,
+    epochs: EpochFolder | None = None,
 ) -> Source:
     """What draws the positives that `draws` names from a server.
 
     beside: another collection there with the same items, NAME or NAME@GENERATION; see `positives.arranged`.
+    epochs: where the positives of the first are read instead.
 
     Raises what `OnlineSource` and `arranged` raise.
     """
     with ExitStack() as opened:
         one = opened.enter_context(
-            OnlineSource(url, collection, draws, featurize, cache, generation=generation, last=last)
+            OnlineSource(url, collection, draws, featurize, cache, generation=generation, last=last, epochs=epochs)
         )
         other = None
         if beside is not None:
@@ -69,8 +72,10 @@ class OnlineSource(Source):
     generation  the one to read, by default the one that is current now; it stays the same from then on.
     last        the last epoch that will be asked for; None if that is not known.
     patience    seconds for which a server that is away or busy is asked again.
+    epochs      where positives are read; everything else comes from the server all the same.
 
-    Raises what `Graphkin.collection` raises, and `InvalidInput` where there are not so many negatives to be drawn.
+    Raises what `Graphkin.collection` raises, and `InvalidInput` where there are not so many negatives to be drawn, or
+    `epochs` are not those that would be drawn.
     """
 
     def __init__(
@@ -84,16 +89,22 @@ class OnlineSource(Source):
         generation: str | None = None,
         last: int | None = None,
         patience: float = PATIENCE,
+        epochs: EpochFolder | None = None,
     ) -> None:
         self._server = Graphkin(url, patience=patience)
         try:
             self._collection = self._server.collection(collection, generation)
-            _require_linked(self._collection, draws.negatives)
+            found = self._collection
+            self.generation = Generation(found.name, found.kind, found.generation, found.size)
+            self._drawn = epochs
+            _require_linked(found, draws.negatives)
+            if epochs is not None:
+                epochs.require(self.generation, draws)
+            if last is not None:
+                self.require(last)
         except BaseException:
             self._server.close()
             raise
-        found = self._collection
-        self.generation = Generation(found.name, found.kind, found.generation, found.size)
         self.draws = draws
         self._featurize = featurize
         self._cache = cache
@@ -109,6 +120,10 @@ class OnlineSource(Source):
 
     def prefetch(self, epoch: int) -> None:
         self._epochs.begin(epoch)
+
+    def require(self, last: int) -> None:
+        if self._drawn is not None:
+            self._drawn.require_epoch(last)
 
     def epoch(self, epoch: int) -> Epoch:
         return self._epochs.get(epoch)
@@ -149,6 +164,8 @@ class OnlineSource(Source):
         key = {"positives": asdict(policy), "generation": self.generation.id, "seed": seed, "epoch": epoch}
 
         def draw() -> Arrays:
+            if self._drawn is not None:
+                return {"positives": _matrix(self._drawn.epoch(epoch), "positives")}
             table = self._collection.epoch(epoch, policy.name, seed=seed, **policy.parameters())
             return {"positives": _matrix(table, "positives")}
 

@@ -87,6 +87,25 @@ def test_what_was_read_once_is_there_when_the_lake_is_away(lake: Path, opened: C
         assert (generation.items(range(10)), generation.neighbors(0).ids.tolist()) == before
 
 
+def test_items_are_found_by_an_index_that_is_made_once(
+    lake: Path, opened: Callable[[], Store], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By each reader, where that was damaged too; without the items once it is there."""
+    with opened().open("molecules") as generation:
+        assert generation.find("name", "alcohol") == [0, 1, 3]
+    (index,) = (path.parent for path in (tmp_path / "cache").glob("*/owners.npy"))
+    _altered(index / "content.npy")
+    with opened().open("molecules") as generation:
+        assert generation.find("name", "alcohol") == [0, 1, 3]
+    assert "removing a damaged entry" in caplog.text
+    made = (index / "key.json").read_bytes()
+    (lake / FILES[0]).unlink()
+    with opened().open("molecules") as generation:
+        assert generation.find("name", "alcohol", after=0, limit=1) == [1]
+        assert generation.find("name", "alcoho") == []
+    assert (index / "key.json").read_bytes() == made
+
+
 def test_edges_that_are_not_those_of_the_graph_are_told(
     lake: Path, opened: Callable[[], Store], molecules: Any, tmp_path: Path
 ) -> None:

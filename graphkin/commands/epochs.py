@@ -1,0 +1,114 @@
+"""`graphkin epochs`: the positives of whole epochs as Parquet, for trainers to read without a server."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graphkin import options
+from graphkin.protocol.values import MAX_SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphkin.export.epochs import Order
+    from graphkin.protocol.epochs import EpochPart, Epochs
+    from graphkin.store.base import Generation
+
+_MOST = 1_000_000  # epochs of one folder
+
+
+class _Range(click.ParamType[range]):
+    """FIRST:STOP, or how many from 0 on."""
+
+    name = "range of epochs"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> range:
+        first, separator, stop = str(value).rpartition(":")
+        try:
+            asked = range(int(first) if separator else 0, int(stop))
+        except ValueError:
+            asked = range(0)
+        if not 0 <= asked.start < asked.stop <= MAX_SEED or asked.stop - asked.start > _MOST:
+            self.fail(
+                f"{value!r} is not FIRST:STOP with FIRST < STOP, or a count; at most {_MOST:,} epochs", param, ctx
+            )
+        return asked
+
+
+@click.command()
+@options.reading
+@click.option("--output", required=True, metavar="URL", help="Where to write them; new or empty. A folder or a URL.")
+@click.option(
+    "--epochs", "asked", type=_Range(), required=True, metavar="FIRST:STOP", help="Epochs, or how many from 0 on."
+)
+@options.seed
+@options.drawing
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    help="What draws: this machine, or Spark, from a lake.",
+)
+@options.master
+def epochs(
+    store_location: str,
+    collection: str,
+    generation: str | None,
+    output: str,
+    asked: range,
+    seed: int,
+    drawing: dict[str, Any],
+    engine: str,
+    master: str | None,
+) -> None:
+    """Draw the positives of every anchor in some epochs, and write them as Parquet files.
+
+    They hold the rows of the API's positives/epochs/EPOCH, equal for the same generation, policy, seed and epoch, in
+    epoch=EPOCH/part-NNNNN.parquet. They lie in a folder, or on S3, GCS, HDFS or whatever else fsspec knows, and there
+    is no manifest.json until all are written. The same command, started again, goes on with the parts that are missing.
+    `graphkin pretrain --epochs-from` reads them instead of asking the server.
+    """
+    from graphkin.answers import policy_of
+    from graphkin.store import is_lake, open_place, open_store
+
+    if engine == "local" and master is not None:
+        raise click.UsageError("--master is of --engine spark.")
+    if engine == "spark" and not is_lake(store_location):
+        raise click.UsageError(
+            "--engine spark reads a lake: give its URL (file:///..., s3://...) as --store. "
+            "`graphkin export lake` writes one of a collection."
+        )
+    policy, place = policy_of(**drawing), open_place(output)
+    from graphkin.export.epochs import Order
+
+    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+        order = Order(place, opened.collection, opened.id, opened.size, policy, seed, asked)
+        written = _by_spark(master, store_location, order) if engine == "spark" else _here(opened, order)
+    size = sum(part.bytes for part in written.parts)
+    click.echo(f"{place.shown}: {len(asked):,} epochs of {written.size:,} anchors, {size / 2**20:.1f} MiB")
+
+
+def _here(opened: "Generation", order: "Order") -> "Epochs":
+    from graphkin.export.epochs import write_epochs
+    from graphkin.progress import terminal_progress
+
+    def drawn(missing: list[int]) -> "Iterable[EpochPart]":
+        sampler = opened.sampler()
+        with terminal_progress().stage("epochs", len(missing), "parts") as advance:
+            for task in missing:
+                yield order.draw(sampler, task)
+                advance(1)
+
+    return write_epochs(order, drawn)
+
+
+def _by_spark(master: str | None, lake: str, order: "Order") -> "Epochs":
+    from graphkin.export.epochs import write_epochs
+    from graphkin.ingest.spark.epochs import draw
+    from graphkin.ingest.spark.session import session
+
+    def drawn(missing: list[int]) -> "Iterable[EpochPart]":
+        with session(master) as context:
+            return draw(context, lake, order, missing)
+
+    return write_epochs(order, drawn)

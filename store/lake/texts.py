@@ -1,0 +1,87 @@
+"""In which order the texts are by which items are found: made once on each machine, and kept on its shelf."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from graphkin.store.files import ArrayWriter
+from graphkin.store.records import Int32, Int64
+
+_ARRAYS = {"starts": "int64", "offsets": "int64", "content": "uint8", "owners": "int32"}
+
+
+@dataclass(frozen=True)
+class TextIndex:
+    """The texts of a column, in a run for each part of the items, ordered by their bytes.
+
+    starts (runs + 1,) where each run begins; offsets (texts + 1,) where each text begins in content (bytes,); owners
+    (texts,) the item that has it.
+    """
+
+    starts: Int64
+    offsets: Int64
+    content: NDArray[np.uint8]
+    owners: Int32
+
+    def find(self, value: str, after: int, limit: int) -> list[int]:
+        """Ids > `after` of the items that have this text, ascending, at most `limit`."""
+        sought = value.encode(errors="surrogatepass")
+        found: list[int] = []
+        for begin, end in pairwise(self.starts.tolist()):
+            run = range(begin, end)
+            first = bisect_left(run, sought, key=self._text)
+            if first == len(run) or self._text(run[first]) != sought:
+                continue
+            last = bisect_right(run, sought, first, key=self._text)
+            ids = np.unique(self.owners[begin + first : begin + last])
+            found += ids[ids > after].tolist()
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def _text(self, place: int) -> bytes:
+        return self.content[self.offsets[place] : self.offsets[place + 1]].tobytes()
+
+
+def write_index(folder: Path, parts: Iterable[tuple[int, pa.Array]]) -> None:
+    """Write the arrays of an index into a folder, each by its name. `parts`: the first id of each part, and its texts
+    or lists of texts, of which one at a time is held."""
+    with ExitStack() as files:
+        writers = {
+            name: files.enter_context(closing(ArrayWriter(folder / f"{name}.npy", dtype)))
+            for name, dtype in _ARRAYS.items()
+        }
+        texts = size = 0
+        for first, column in parts:
+            lengths, content, owners = _run(column)
+            ends = size + np.cumsum(lengths)
+            writers["starts"].append(np.array([texts]))
+            writers["offsets"].append(ends - lengths)
+            writers["content"].append(content)
+            writers["owners"].append(first + owners)
+            texts += len(lengths)
+            size += len(content)
+        writers["starts"].append(np.array([texts]))
+        writers["offsets"].append(np.array([size]))
+
+
+def _run(column: pa.Array) -> tuple[Int64, NDArray[np.uint8], Int64]:
+    """The lengths of its texts in their order, all of these one after the other, and the rows that have them."""
+    rows = np.arange(len(column))
+    if pa.types.is_list(column.type):
+        rows = pc.list_parent_indices(column).to_numpy()
+        column = column.flatten()
+    order = pc.sort_indices(column).to_numpy()[: len(column) - column.null_count]  # nulls are last
+    texts = column.take(pa.array(order)).cast(pa.large_binary())
+    lengths = pc.binary_length(texts).to_numpy()
+    content = texts.buffers()[2]
+    whole = np.frombuffer(content, np.uint8, int(lengths.sum())) if content is not None else np.empty(0, np.uint8)
+    return lengths, whole, rows[order]

@@ -1,0 +1,120 @@
+"""Positive sets that `graphkin epochs` has written, on any file system that fsspec knows, instead of a server's."""
+
+import hashlib
+import json
+from dataclasses import asdict
+from urllib.parse import urlsplit
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from graphkin.protocol.epochs import MANIFEST, EpochPart, Epochs
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound, Unavailable
+from graphkin.protocol.policy import Policy
+from graphkin.trainer.feed.source import Generation
+from graphkin.trainer.strategy import Draws
+
+
+class EpochFolder:
+    """The epochs in a folder, or below a URL. Credentials are those that the file system finds in its environment.
+
+    Every file is compared with its SHA-256. Raises `NotFound` where no epochs are published, `Damaged` for files that
+    are not what was written, `Unavailable` where the file system cannot be read, and `InvalidInput` where it is not
+    known.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._shown = url.replace(f"{urlsplit(url).netloc.rpartition('@')[0]}@", "")
+        try:
+            self._files, self._root = fsspec.core.url_to_fs(url)
+        except (ImportError, ValueError) as error:
+            raise InvalidInput(
+                f"this file system is not known here: {error}",
+                given=self._shown,
+                expected="a folder, file:///FOLDER, s3://BUCKET/FOLDER, or another URL that fsspec knows",
+                hint="install the package of the file system: s3fs, gcsfs, adlfs",
+            ) from error
+        try:
+            self._told = Epochs.opened(self._read(MANIFEST))
+        except FileNotFoundError as error:
+            raise NotFound(
+                "no epochs there",
+                given=self._shown,
+                expected=f"a folder with {MANIFEST}, from `graphkin epochs`",
+                hint="one without it was never finished: start the command that wrote it again",
+            ) from error
+
+    def require(self, generation: Generation, draws: Draws) -> None:
+        """Raises `InvalidInput` unless these are the positives that `draws` has of this generation."""
+        drawn = None if draws.policy is None else Policy.of(**asdict(draws.policy))
+        for what, given, expected, same in (
+            ("generation", self._told.generation, generation.id, self._told.generation == generation.id),
+            ("policy", _said(self._told.policy), _said(drawn), _key(self._told.policy) == _key(drawn)),
+            ("seed", self._told.seed, draws.seed, self._told.seed == draws.seed),
+        ):
+            if not same:
+                raise InvalidInput(
+                    f"these epochs are of another {what} than is to be trained with",
+                    given=f"{given}, in {self._shown}",
+                    expected=str(expected),
+                    hint="draw them by `graphkin epochs` with the generation, policy and seed of the training",
+                )
+
+    def require_epoch(self, epoch: int) -> None:
+        """Raises `InvalidInput` for one that is not there."""
+        if not self._told.first <= epoch < self._told.stop:
+            raise InvalidInput(
+                "this epoch was not drawn",
+                given=f"{epoch}, in {self._shown}",
+                expected=f"{self._told.first} to {self._told.stop - 1}",
+                hint="draw more by `graphkin epochs`, into a new folder",
+            )
+
+    def epoch(self, epoch: int) -> pa.Table:
+        """The column `positives` of an epoch, by anchor, as a server replies it. Raises as `require_epoch`."""
+        self.require_epoch(epoch)
+        table = pa.concat_tables([self._table(part) for part in self._told.of(epoch)])
+        if len(table) != self._told.size:
+            raise self._damaged(MANIFEST, f"it has {len(table)} anchors of {self._told.size} in epoch {epoch}")
+        return table
+
+    def _table(self, part: EpochPart) -> pa.Table:
+        try:
+            content = self._read(part.name)
+        except FileNotFoundError as error:
+            raise self._damaged(part.name, "it is missing") from error
+        if hashlib.sha256(content).hexdigest() != part.sha256:
+            raise self._damaged(part.name, "its SHA-256 differs from the manifest's")
+        return pq.read_table(pa.BufferReader(content), columns=["positives"])
+
+    def _read(self, name: str) -> bytes:
+        """Raises `FileNotFoundError`."""
+        try:
+            content: bytes = self._files.cat_file(f"{self._root.rstrip('/')}/{name}")
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # file systems raise what their libraries raise
+            raise Unavailable(
+                f"the epochs cannot be read: {error}",
+                given=self._shown,
+                hint="check the address and the credentials, then run the same command again",
+            ) from error
+        return content
+
+    def _damaged(self, name: str, problem: str) -> Damaged:
+        return Damaged(
+            f"{name} is damaged: {problem}",
+            given=self._shown,
+            expected="the file as `graphkin epochs` wrote it",
+            hint="copy the folder again, or write it again",
+        )
+
+
+def _key(policy: Policy | None) -> str | None:
+    """What of a policy can change a draw."""
+    return None if policy is None else policy.canonical()
+
+
+def _said(policy: Policy | None) -> str:
+    return "no positives" if policy is None else json.dumps(policy.model_dump())
