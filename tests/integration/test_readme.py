@@ -76,6 +76,7 @@ def write(folder: Path, smiles: list[str]) -> None:
     for name, rows in (("molecules", drugs[-300:]), ("more", drugs[:20])):
         with gzip.open(folder / f"{name}.csv.gz", "wt") as file:
             file.writelines(["smiles,id\n", *(f"{each},{called}\n" for each, called in rows)])
+    (folder / "withdrawn.txt").write_text("NCI 4900\n")
     zinc = "".join(f"{each},1.0,0.5,2.0\n" for each in smiles[:300])
     (folder / "250k_rndm_zinc_drugs_clean_3.csv").write_text(f"smiles,logP,qed,SAS\n{zinc}")
     bace = "".join(f"{each},{row % 2}\n" for row, each in enumerate(smiles[:200]))

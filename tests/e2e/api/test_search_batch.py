@@ -65,6 +65,12 @@ def test_what_cannot_be_read_is_a_row_and_costs_no_other(client: httpx.Client) -
         assert (row["id"], row["hits"]) == (None, [])
 
 
+def test_nothing_may_be_readable(client: httpx.Client) -> None:
+    rows = rows_of(client.post(f"{URL}/search/batch", json={"structures": [{"name": ""}, "C1CC"]}))
+    assert [row["hits"] for row in rows] == [[], []]
+    assert all(row["error"] for row in rows)
+
+
 def test_a_name_is_its_item(client: httpx.Client) -> None:
     item = client.get(f"{URL}/items/42").json()
     body = {"structures": [{"name": item["names"][0]}, item["smiles"]]}
