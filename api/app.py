@@ -18,7 +18,6 @@ from graphkin.api.gate.exchange import Witness
 from graphkin.api.gate.guard import Guard
 from graphkin.api.gate.log import AccessLog
 from graphkin.api.gate.metrics import Metrics
-from graphkin.api.gate.security import NoSniff
 from graphkin.api.gate.traces import Traces
 from graphkin.api.reading import NotModified, on_not_modified
 from graphkin.api.routes import (
@@ -106,7 +105,6 @@ def create_app(settings: Settings, nursery: Nursery | None = None) -> FastAPI:
         middleware=[
             *([] if traces is None else [traces.middleware]),
             Middleware(Witness, told=told),
-            Middleware(NoSniff),
             *cors(settings.cors_origins),
             Middleware(Guard, allowed_hosts=settings.allowed_hosts),
             Middleware(Encoding),

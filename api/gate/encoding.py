@@ -82,14 +82,19 @@ class Encoding:
 def _telling(headers: list[tuple[bytes, bytes]], known: bytes) -> list[tuple[bytes, bytes]]:
     """That it depends on Accept-Encoding, compressed or not; and the tag of what is compressed, or of what the client
     has so."""
-    said = dict(headers)
-    varies, tag = said.get(b"vary"), said.get(b"etag")
-    told = {}
-    if varies is None or _VARIES not in varies:
-        told[b"vary"] = _VARIES if varies is None else b"%b, %b" % (varies, _VARIES)
-    if tag is not None and (b"content-encoding" in said or (known and b"W/" + tag in known)):
-        told[b"etag"] = b"W/" + tag
-    return [*(each for each in headers if each[0] not in told), *told.items()]
+    told, varies, tag, compressed = [], b"", None, False
+    for name, value in headers:
+        if name == b"vary":
+            varies = value
+        elif name == b"etag":
+            tag = value
+        else:
+            compressed |= name == b"content-encoding"
+            told.append((name, value))
+    told.append((b"vary", varies if _VARIES in varies else b"%b, %b" % (varies, _VARIES) if varies else _VARIES))
+    if tag is not None:
+        told.append((b"etag", b"W/" + tag if compressed or (known and b"W/" + tag in known) else tag))
+    return told
 
 
 @lru_cache(maxsize=256)

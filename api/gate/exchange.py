@@ -1,12 +1,14 @@
 """One request and its reply, as they are counted and logged; each has an id."""
 
 import re
-import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from secrets import token_hex
 from time import perf_counter
+from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from graphkin.api.gate.security import NO_SNIFF
 
 _ID = b"x-request-id"
 _USABLE = re.compile(rb"[\w.:/+=~-]{1,128}")  # of an id that a client gives: what no log needs to escape
@@ -14,8 +16,7 @@ _USABLE = re.compile(rb"[\w.:/+=~-]{1,128}")  # of an id that a client gives: wh
 _SHOWN = 100  # characters of a collection's name, which may be made up
 
 
-@dataclass(frozen=True)
-class Exchange:
+class Exchange(NamedTuple):
     """route: its template, or `none`; seconds: from the request's headers to the end of the reply; bytes: of its body
     as it was sent; collection: which the path names, whether there is one or not."""
 
@@ -31,7 +32,8 @@ class Exchange:
 class Witness:
     """ASGI middleware that tells `told` of every exchange, refused and failed ones too. Outermost.
 
-    A request keeps the X-Request-ID that it comes with, and gets one otherwise; its reply has it.
+    A request keeps the X-Request-ID that it comes with, and gets one otherwise; its reply has it, and says that it is
+    what its media type says.
     """
 
     def __init__(self, app: ASGIApp, told: Sequence[Callable[[Exchange], None]]) -> None:
@@ -50,7 +52,7 @@ class Witness:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (_ID, id)]
+                message["headers"] = [*message["headers"], (_ID, id), NO_SNIFF]
             else:
                 size += len(message.get("body", b""))
             await send(message)
@@ -74,4 +76,4 @@ class Witness:
 
 def _id(scope: Scope) -> bytes:
     given = next((value for name, value in scope["headers"] if name == _ID), b"")
-    return given if _USABLE.fullmatch(given) else uuid.uuid4().hex.encode()
+    return given if given and _USABLE.fullmatch(given) else token_hex(16).encode()

@@ -2,7 +2,6 @@
 
 import logging
 import sys
-from dataclasses import asdict
 from datetime import UTC, datetime
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
@@ -32,7 +31,7 @@ class AccessLog:
 
     def write(self, exchange: Exchange) -> None:
         """A line of when it ended, and what `Exchange` holds."""
-        said = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **asdict(exchange)}
+        said = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **exchange._asdict()}
         line = to_json({**said, "seconds": round(exchange.seconds, 6)}).decode()
         self._handler.emit(logging.LogRecord("graphkin.access", logging.INFO, "", 0, line, None, None))
 

@@ -30,7 +30,7 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self.registry,
         )
-
+        self._series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self.search_seconds = Histogram(
             "graphkin_search_seconds",
             "Time that the search itself takes, of a structure that was read, once it is its turn.",
@@ -64,6 +64,9 @@ class Metrics:
             self._lag.observe(max(0.0, min(late, process_time() - used)))
 
     def observe(self, exchange: Exchange) -> None:
-        method = exchange.method if exchange.method in _METHODS else "other"
-        self._requests.labels(method, exchange.route, exchange.status).inc()
-        self._seconds.labels(method, exchange.route).observe(exchange.seconds)
+        labels = exchange.method if exchange.method in _METHODS else "other", exchange.route, exchange.status
+        if (series := self._series.get(labels)) is None:
+            series = self._series[labels] = self._requests.labels(*labels), self._seconds.labels(*labels[:2])
+        requests, seconds = series
+        requests.inc()
+        seconds.observe(exchange.seconds)

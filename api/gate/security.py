@@ -1,7 +1,5 @@
 """What browsers are told not to do with replies, however those come about."""
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
 PAGE = {
     "Content-Security-Policy": "; ".join(
         (
@@ -23,17 +21,5 @@ PAGE = {
 DRAWING = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 """Headers of an SVG, which is a document of this origin where it is opened alone. RDKit's have style attributes."""
 
-
-class NoSniff:
-    """ASGI middleware: every reply is what its media type says, and nothing that its bytes look like."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def marked(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], (b"x-content-type-options", b"nosniff")]
-            await send(message)
-
-        await self._app(scope, receive, marked)
+NO_SNIFF = (b"x-content-type-options", b"nosniff")
+"""Of every reply: it is what its media type says, and nothing that its bytes look like."""

@@ -111,7 +111,8 @@ class ItemReader:
         return self._items.select([name for name in names if name != ID.name])
 
     def find(self, field: Field, value: str, after: int, limit: int) -> list[int]:
-        ids = np.unique(np.concatenate([texts.owners_of(value) for texts in self._sorted(field)]))
+        ids = np.concatenate([texts.owners_of(value) for texts in self._sorted(field)])
+        ids = np.unique(ids) if len(ids) > 1 else ids  # which takes longer than finding one
         return ids[ids > after][:limit].tolist()
 
     def _sorted(self, field: Field) -> "list[_Sorted]":
@@ -157,7 +158,11 @@ class _Sorted:
 
     def owners_of(self, value: str) -> Int32:
         """The items with this text."""
-        first, last = (each(self.order, value, key=self._text) for each in (bisect_left, bisect_right))
+        first = last = bisect_left(self.order, value, key=self._text)
+        if last < len(self.order) and self._text(self.order[last]) == value:
+            last += 1
+        if last > first and last < len(self.order) and self._text(self.order[last]) == value:
+            last = bisect_right(self.order, value, last, key=self._text)
         return self.owners(self.order[first:last])
 
     def _text(self, place: int) -> str:
