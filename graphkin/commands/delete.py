@@ -15,6 +15,7 @@ def delete(store_location: str, collection: str, generation: str) -> None:
     from graphkin.store import open_store
 
     with open_store(store_location) as store:
-        found = begun_with(generation, store.collection(collection).generations)
+        known = [id for each in store.collections() if each.name == collection for id in each.generations]
+        found = begun_with(generation, known)  # the store tells of what was deleted before
         store.delete(collection, found)
     click.echo(f"deleted {collection} {found}")
