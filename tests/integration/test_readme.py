@@ -161,11 +161,13 @@ def test_a_notebook(follow: Callable[..., list[str]]) -> None:
     assert follow("A notebook", vectors) == [""]
 
 
+@pytest.mark.long
 def test_graphs(follow: Callable[..., list[str]]) -> None:
     (printed,) = follow("Somebody with graphs")
     assert json.loads(printed.splitlines()[-1])["hits"]
 
 
+@pytest.mark.long
 def test_one_big_graph(follow: Callable[..., list[str]], folder: Path) -> None:
     (printed,) = follow("Somebody with one big graph")
     assert json.loads(printed.splitlines()[-1])["items"][0]["names"] == ["10241"]
@@ -173,6 +175,7 @@ def test_one_big_graph(follow: Callable[..., list[str]], folder: Path) -> None:
         assert links.read_all().num_rows == nx.karate_club_graph().number_of_edges()
 
 
+@pytest.mark.long
 def test_fingerprints(follow: Callable[..., list[str]], nci_smiles: list[str], folder: Path) -> None:
     (printed,) = follow("Somebody with fingerprints of their own", bits=bits(nci_smiles[0]).tobytes().hex())
     assert "CHEMBL0" in printed
