@@ -13,6 +13,7 @@ from graphkin.protocol.values import Kind
 
 GenerationId = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="Generation id.")]
 Similarity = Annotated[float, Field(gt=0, le=1)]
+SearchedSimilarity = Annotated[float, Field(ge=0, le=1)]  # 0: nothing is common, and more was asked for than is similar
 NextCursor = Annotated[str | None, Field(description="Where the next page begins; null on the last.")]
 
 
@@ -43,7 +44,7 @@ class Item(Frozen):
 
 class SimilarItem(Frozen):
     item: Item
-    similarity: Similarity
+    similarity: SearchedSimilarity
 
 
 class FromGeneration(Frozen):
@@ -164,7 +165,7 @@ class Hit(Frozen):
     """An item's id."""
 
     id: int
-    similarity: Similarity
+    similarity: SearchedSimilarity
 
 
 class SearchRow(Frozen):

@@ -144,6 +144,14 @@ def test_a_query_of_every_page_or_as_many_as_wanted(nci: Collection, plain: http
         nci.query(filters=[{"property": "weight", "max": 1}])
 
 
+def test_more_hits_than_share_a_bit(nci: Collection) -> None:
+    hits = nci.search(smiles="CCOC(C)=O", limit=1000).hits
+    assert len(hits) == min(1000, len([*nci.items()]))
+    assert hits[-1].similarity == 0
+    (row,) = nci.search_batch(["CCOC(C)=O"], limit=100).to_pylist()
+    assert [hit["id"] for hit in row["hits"]] == [hit.item.id for hit in hits[:100]]
+
+
 def test_searches_and_neighbors_that_pass_filters(nci: Collection) -> None:
     light = [{"property": "molwt", "max": 150}]
     everything = nci.search(smiles="CCOC(C)=O", min_similarity=0.05, limit=1000).hits
