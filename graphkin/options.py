@@ -34,6 +34,13 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 min_similarity = click.option(
     "--min-similarity", type=float, metavar="X", help="Smallest similarity.  [default: the stored threshold]"
 )
+output = click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="File to write; - for standard output.",
+)
 cache_dir = click.option(
     "--cache-dir",
     type=click.Path(path_type=Path),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from graphkin.store.base import Store
+    from graphkin.store.base import Generation, Store
     from graphkin.store.lake.place import Place
 
 _SCHEMES = ("neo4j://", "neo4j+s://", "neo4j+ssc://", "bolt://", "bolt+s://", "bolt+ssc://")
@@ -26,6 +26,14 @@ def open_store(location: str | Path, *, create: bool = False) -> "Store":
     from graphkin.store.embedded.store import EmbeddedStore
 
     return EmbeddedStore(Path(location), create=create)
+
+
+@contextmanager
+def open_generation(location: str | Path, collection: str, beginning: str | None) -> "Iterator[Generation]":
+    """The generation of a collection whose id begins so, or the current one for None, for as long as the block runs.
+    Raises as `open_store`, `Store.full_id` and `Store.open` do."""
+    with open_store(location) as store, store.open(collection, store.full_id(collection, beginning)) as opened:
+        yield opened
 
 
 def is_lake(location: str) -> bool:

@@ -30,9 +30,9 @@ def recall(
 ) -> None:
     """Measure which share of all similar pairs a rule, or the stored hierarchy, finds."""
     from graphkin.similarity.recall import measure
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
 
-    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         measured = measure(opened, "window" if rule else None, sample, threshold, seed)
         answer = {"generation": opened.id, **measured.as_dict()}
     if as_json:

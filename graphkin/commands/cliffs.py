@@ -20,7 +20,7 @@ from graphkin import options
 @options.min_similarity
 @click.option("--min-difference", type=float, default=0.0, metavar="X", help="Smallest difference.")
 @click.option("--limit", type=click.IntRange(1), default=1000, metavar="N", help="Pairs to write, the steepest.")
-@click.option("--output", type=click.Path(path_type=Path), required=True, metavar="FILE.csv", help="- for stdout.")
+@options.output
 def cliffs(
     store_location: str,
     collection: str,
@@ -40,18 +40,19 @@ def cliffs(
     from graphkin.export.cells import csv_lines
     from graphkin.output import whole_file
     from graphkin.similarity.cliffs import cliffs as find
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
+    from graphkin.store.columns import numbers, titles
 
-    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         found = find(opened, name, by, min_similarity, min_difference, limit)
         structure = opened.manifest.structure
-        values = opened.column(name)
+        title = titles(opened.manifest.properties)[name]
         pairs = {each: pa.array(getattr(found, each)) for each in ("a", "b", "similarity", "difference", "sali")}
         for end in ("a", "b"):
             ids = getattr(found, end)
-            items = opened.take(ids, [structure, "names"])
+            items = opened.take(ids, [structure, "names", title])
             pairs |= {f"{structure}_{end}": items[structure], f"names_{end}": items["names"]}
-            pairs[f"{name}_{end}"] = pa.array(values[ids])
+            pairs[f"{name}_{end}"] = numbers(items[title])
         with whole_file(output) as file:
             file.writelines(csv_lines([pa.table(pairs)], plain=(f"{structure}_a", f"{structure}_b")))
     click.echo(f"{len(found.a):,} of {found.total:,} pairs that differ in {name}", err=True)

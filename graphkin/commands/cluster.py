@@ -33,7 +33,7 @@ _ROWS = 65_536  # of a piece that is written at once
     help="Smallest similarity of neighbours, for butina and single; with single the stored threshold or more.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes and threads.  [default: all cores]")
-@click.option("--output", type=click.Path(path_type=Path), required=True, metavar="FILE.csv", help="- for stdout.")
+@options.output
 def cluster(
     store_location: str,
     collection: str,
@@ -51,9 +51,9 @@ def cluster(
     """
     from graphkin.export.cells import csv_lines
     from graphkin.output import whole_file
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
 
-    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         found = _clusters(opened, method, threshold, workers or os.cpu_count() or 1)
         structure = opened.manifest.structure
         with whole_file(output) as file:

@@ -69,7 +69,7 @@ def epochs(
     `graphkin pretrain --epochs-from` reads them instead of asking the server.
     """
     from graphkin.answers import policy_of
-    from graphkin.store import is_lake, open_place, open_store
+    from graphkin.store import is_lake, open_generation, open_place
 
     if engine == "local" and master is not None:
         raise click.UsageError("--master is of --engine spark.")
@@ -81,7 +81,7 @@ def epochs(
     policy, place = policy_of(**drawing), open_place(output)
     from graphkin.export.epochs import Order
 
-    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         order = Order(place, opened.collection, opened.id, opened.size, policy, seed, asked)
         written = _by_spark(master, store_location, order) if engine == "spark" else _here(opened, order)
     size = sum(part.bytes for part in written.parts)

@@ -9,14 +9,6 @@ import click
 from graphkin import options
 from graphkin.options import Command
 
-_output = click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE",
-    help="File to write; - for standard output.",
-)
-
 
 def _range(command: Command) -> Command:
     """--start, --stop: a range of ids."""
@@ -42,7 +34,7 @@ def export() -> None:
     type=click.Choice(["csv", "parquet", "graphml", "arrow"]),
     help="Format of the file.",
 )
-@_output
+@options.output
 @options.min_similarity
 @_range
 def edges(
@@ -58,10 +50,10 @@ def edges(
     """Write the edges to a file, in a range those with their lower id in it."""
     from graphkin.export import export_edges
     from graphkin.output import whole_file
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
     from graphkin.store.base import require_stored_threshold
 
-    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         require_stored_threshold(opened, min_similarity)
         blocks = export_edges(opened, format, min_similarity, start=start, stop=stop)
         with whole_file(output) as file:
@@ -77,7 +69,7 @@ def edges(
     type=click.Choice(["csv", "parquet", "arrow"]),
     help="Format of the file.",
 )
-@_output
+@options.output
 @_range
 def links(
     store_location: str,
@@ -91,9 +83,9 @@ def links(
     """Write the links of the big graph whose nodes the items are, in a range those with their lower id in it."""
     from graphkin.export import export_links
     from graphkin.output import whole_file
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
 
-    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         blocks = export_links(opened, format, start=start, stop=stop)
         with whole_file(output) as file:
             file.writelines(blocks)
@@ -108,7 +100,7 @@ def links(
     type=click.Choice(["csv", "parquet", "sdf", "arrow"]),
     help="Format of the file.",
 )
-@_output
+@options.output
 @click.option(
     "--column", "columns", metavar="NAME", multiple=True, help="Column to write, once for each.  [default: all]"
 )
@@ -126,9 +118,9 @@ def items(
     """Write the items to a file."""
     from graphkin.export import export_items
     from graphkin.output import whole_file
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
 
-    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         blocks = export_items(opened, format, columns=columns or None, start=start, stop=stop)
         with whole_file(output) as file:
             file.writelines(blocks)
@@ -137,7 +129,7 @@ def items(
 @export.command()
 @options.reading
 @click.option("--format", "format", required=True, type=click.Choice(["fps", "npy"]), help="Format of the file.")
-@_output
+@options.output
 @_range
 def fingerprints(
     store_location: str,
@@ -157,9 +149,9 @@ def fingerprints(
     from graphkin.export import export_fingerprints
     from graphkin.output import whole_file
     from graphkin.similarity.kinds import kind_of, recipe_of
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
 
-    with open_store(store_location) as store, store.open(collection, generation) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         type = kind_of(opened).fingerprint(recipe_of(opened))
         blocks = export_fingerprints(opened, format, type, start=start, stop=stop)
         with whole_file(output) as file:
@@ -183,12 +175,11 @@ def neo4j_admin(store_location: str, collection: str, generation: str | None, ou
     """
     from graphkin.output import whole_folder
     from graphkin.progress import terminal_progress
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
     from graphkin.store.neo4j.bulk import write_import
 
     with (
-        open_store(store_location) as store,
-        store.open(collection, store.full_id(collection, generation)) as opened,
+        open_generation(store_location, collection, generation) as opened,
         whole_folder(output) as folder,
     ):
         command = write_import(opened, folder, terminal_progress().stage)
@@ -206,12 +197,11 @@ def lake(store_location: str, collection: str, generation: str | None, output: s
     `graphkin load --lake` reads it back; --store takes its URL (file:///..., s3://...) wherever a store is read.
     """
     from graphkin.progress import terminal_progress
-    from graphkin.store import open_lake, open_store
+    from graphkin.store import open_generation, open_lake
     from graphkin.store.transfer import copy_generation
 
     with (
-        open_store(store_location) as store,
-        store.open(collection, generation) as opened,
+        open_generation(store_location, collection, generation) as opened,
         open_lake(output, create=True) as target,
     ):
         manifest = copy_generation(opened, target, terminal_progress().stage)

@@ -18,7 +18,7 @@ from graphkin import options
     help="Each the least similar to those before it; or any that is not near one before it, at most N of them.",
 )
 @click.option("--threshold", type=float, default=0.7, help="Of sphere: the similarity that is near.")
-@click.option("--output", type=click.Path(path_type=Path), required=True, metavar="FILE.csv", help="- for stdout.")
+@options.output
 def pick(
     store_location: str,
     collection: str,
@@ -41,10 +41,10 @@ def pick(
     from graphkin.progress import terminal_progress
     from graphkin.similarity.kinds import kind_of
     from graphkin.similarity.picking import max_min, sphere_exclusion
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
 
     clock = Clock(terminal_progress())
-    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         search = kind_of(opened).search(opened)
         with clock.stage("pick", count, "items") as advance:
             if method == "maxmin":

@@ -62,14 +62,14 @@ def query(
     from graphkin.protocol.errors import require
     from graphkin.protocol.filters import Sort
     from graphkin.similarity.selection import Selections
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
 
     require(output.suffix in _FORMATS, "file of items", str(output), f"a name that ends with {', '.join(_FORMATS)}")
     if (similar is None) != (min_similarity is None):
         raise click.UsageError("--similar and --min-similarity go together")
     if descending and sort is None:
         raise click.UsageError("--descending is of --sort")
-    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         filters = [filter_of(opened.manifest, condition) for condition in conditions]
         near = None if similar is None or min_similarity is None else near_of(opened, similar, min_similarity)
         order = None if sort is None else Sort(by=sort, descending=descending)

@@ -136,9 +136,9 @@ def neighbors(
 ) -> None:
     """Show the stored neighbours of one item, most similar first."""
     from graphkin.answers import item_of, neighbors_of
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
 
-    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         answer = neighbors_of(opened, item_of(opened, id, smiles, name), min_similarity, limit)
     if as_json:
         _print_json(answer)
@@ -219,13 +219,13 @@ def search(
     from graphkin.answers import hits_of, measure_of
     from graphkin.similarity.kinds import kind_of, recipe_of
     from graphkin.similarity.query import read_structure
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
 
     if (structure is None) == (file is None) or (file is None) != (output is None):
         raise click.UsageError("either STRUCTURE, or --file and --output")
     if file is not None and (as_json or fingerprint):
         raise click.UsageError("--json and --fingerprint are for one STRUCTURE")
-    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         searched = kind_of(opened).search(opened)
         if tversky or counts:
             searched = searched.measured(measure_of(tversky, counts))
@@ -300,9 +300,9 @@ def positives(
 ) -> None:
     """Draw positives of an anchor. The same seed, epoch, policy and generation give the same positives."""
     from graphkin.answers import policy_of, positives_of
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
 
-    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         sampler = opened.sampler(engine, threads=1)
         answer = positives_of(opened, sampler, anchor, policy_of(**drawing), seed, epoch)
     if as_json:

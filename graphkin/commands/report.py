@@ -207,11 +207,11 @@ def _write(
     from graphkin.reports.document import files  # first, because without matplotlib nothing need be measured
     from graphkin.reports.origin import Origin
     from graphkin.reports.page import table
-    from graphkin.store import open_store
+    from graphkin.store import open_generation
 
     context = click.get_current_context()
     name = str(context.info_name)
-    with open_store(store_location) as store, store.open(collection, store.full_id(collection, generation)) as opened:
+    with open_generation(store_location, collection, generation) as opened:
         made = make(opened)
         contents = files(name, made, Origin.of(opened, _command(context)))
     _keep(contents, output)

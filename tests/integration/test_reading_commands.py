@@ -268,6 +268,9 @@ def test_a_generation_is_named_by_how_it_begins(
         json.loads(graphkin("search", "CCO", *where, "--generation", first[:20], "--json").out)["generation"] == first
     )
     assert graphkin("search", "CCO", *where, "--generation", "xyz").code == 3
+    fps = ("--format", "fps", "--output", tmp_path / "c.fps")
+    for written in (("fingerprints", *fps), ("lake", "--output", tmp_path / "lake")):
+        assert graphkin("export", *written, *where, "--generation", first[:20]).code == 0
     with serve(tmp_path / "s") as url, Client(url) as server:
         assert server.collection("c").generation == last
         assert server.collection("c", first[:20]).generation == first
