@@ -47,8 +47,8 @@ from graphkin.api.work.nursery import Nursery
 _SUBJECTS = (
     neighbors,
     positives,
-    items,
     search,
+    items,
     query,
     collections,
     epochs,

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from email.message import Message
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -29,11 +30,18 @@ def body_of(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
 
 async def received(request: Request) -> bytes:
     """The body. Raises `UnsupportedMediaType` unless it is called JSON and is not compressed."""
-    kind = Message()
-    kind["Content-Type"] = request.headers.get("content-type", "")
-    if kind.get_content_type() != JSON:
-        raise UnsupportedMediaType("only JSON is read here", given=kind["Content-Type"], expected=JSON)
+    named = request.headers.get("content-type", "")
+    if _media_type(named) != JSON:
+        raise UnsupportedMediaType("only JSON is read here", given=named, expected=JSON)
     encoding = request.headers.get("content-encoding", "identity")
     if encoding != "identity":
         raise UnsupportedMediaType("compressed bodies are not read", given=encoding, expected="no Content-Encoding")
     return await request.body()
+
+
+@lru_cache(maxsize=256)
+def _media_type(named: str) -> str:
+    """What a Content-Type says, without its parameters."""
+    message = Message()
+    message["Content-Type"] = named
+    return message.get_content_type()
