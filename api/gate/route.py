@@ -14,12 +14,13 @@ from starlette.types import Receive, Scope, Send
 class Route(APIRoute):
     """HEAD takes the way of GET, and the server sends no body. It is no operation of its own in the OpenAPI.
 
-    An endpoint that takes the request alone reads it by hand, and is asked without FastAPI's search for parameters,
-    which takes longer than some replies do.
+    An endpoint from request to response does all by hand, and is asked without FastAPI's search for parameters, which
+    takes longer than some replies do.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        by_hand = [*signature(self.endpoint).parameters] == ["request"]
+        made = signature(self.endpoint)
+        by_hand = [*made.parameters] == ["request"] and made.return_annotation is Response
         return self.endpoint if by_hand else super().get_route_handler()
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
