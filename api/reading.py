@@ -22,6 +22,7 @@ from graphkin.api.gate.reply import FOR_EVER, JSON, ROWS, SVG, document, entity_
 from graphkin.api.gate.security import DRAWING
 from graphkin.api.generations.opened import Opened
 from graphkin.api.state import state_of
+from graphkin.api.work.classes import COMPARED
 from graphkin.protocol.errors import BadRequest
 from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation, require_stored_threshold
@@ -224,7 +225,7 @@ def _replayed(request: Request) -> bool:
 
 def _compares_nothing(request: Request) -> bool:
     """Whether no shared substructure is drawn: the time to look for one is limited, so it may be a larger one later."""
-    return not {"highlight", "highlight_smiles"} & request.query_params.keys()
+    return not COMPARED & request.query_params.keys()
 
 
 JsonReading = Annotated[Reading, Depends(_reading(JSON))]

@@ -55,6 +55,7 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
         async with (
             Pool(nursery, 2, niceness=2, memory=MEMORY) as readers,
             Pool(nursery, 2, niceness=5, memory=MEMORY) as drawers,
+            Pool(nursery, 2, niceness=10, memory=MEMORY) as comparers,
             Pool(nursery, 2, niceness=10, idle=_IDLE) as exporters,
         ):
             location, files = str(settings.store), settings.cache_dir / "exports"
@@ -65,7 +66,7 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
                     library=library,
                     positives=positives,
                     structures=Structures(readers),
-                    artist=Artist(drawers),
+                    artist=Artist(drawers, comparers),
                     exports=exports,
                     queues={name: Queue(name) for name in CLASSES},
                     warmup=Warmup(readers),

@@ -38,7 +38,9 @@ def finished(path: Path, make: Callable[[], Cell]) -> Cell:
 
 
 def minutes(cells: Sequence[Cell], share: float = 1) -> str:
-    """What they took in all, divided by `share`: wall, and in brackets processor time where all cells know it."""
-    names = [name for name in ("seconds", "processor_seconds") if all(name in cell for cell in cells)]
-    wall, *processor = (f"{sum(cell[name] for cell in cells) / 60 / share:.1f}" for name in names)
-    return " ".join([wall, *(f"({each})" for each in processor)]) if cells else ""
+    """What they took in all, divided by `share`: wall, and in brackets processor time, where all cells know it."""
+    wall, processor = (
+        f"{sum(cell[name] for cell in cells) / 60 / share:.1f}" if all(name in cell for cell in cells) else ""
+        for name in ("seconds", "processor_seconds")
+    )
+    return " ".join([wall, *([f"({processor})"] if processor else [])]) if cells else ""

@@ -17,7 +17,8 @@ def over_all_atoms(config: PretrainConfig) -> PretrainConfig:
 
 
 def pretrained(config: PretrainConfig, source: Source, run: Path, checkpoint_steps: int) -> Cell:
-    """Train, or continue, `config.max_steps` in all; the times are theirs at the pace of those done now."""
+    """Train, or continue, `config.max_steps` in all; the times are theirs at the pace of those done now; none
+    where all were done before."""
     records: list[Record] = []
     with source:
         source.corpus()  # featurised once for all runs
@@ -30,4 +31,4 @@ def pretrained(config: PretrainConfig, source: Source, run: Path, checkpoint_ste
             checkpoint_steps=checkpoint_steps,
             report=lambda told: records.extend(told.records),
         )
-    return stopwatch.read((config.max_steps or 0) / len(records) if records else float("nan"))
+    return stopwatch.read((config.max_steps or 0) / len(records)) if records else {}

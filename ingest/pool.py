@@ -201,11 +201,11 @@ class _Mark:
         return rows
 
 
-class _Timer:
+class Timer:
     """Ends this process, without its doing, when a record has taken `patience` seconds, or little more: a library that
     is stuck may never let Python do it. It is set at intervals only, for a system call a record would be felt."""
 
-    def __init__(self, patience: float) -> None:
+    def __init__(self, patience: float = PATIENCE) -> None:
         self._slack = patience / 60
         self._patience = patience + self._slack
         self._set = 0.0
@@ -228,7 +228,7 @@ class _Worker:
         self._parser = ChunkParser(describer)
         self._key = describer.key
         self._workspace = workspace
-        self._timer = _Timer(patience)
+        self._timer = Timer(patience)
 
     @cached_property
     def _mark(self) -> _Mark:

@@ -24,6 +24,7 @@ from graphkin.protocol.values import (
     MAX_STRUCTURES,
     Exported,
     Format,
+    Mark,
     Pad,
     PolicyName,
     Rank,
@@ -183,7 +184,7 @@ class DrawingQuery(GenerationQuery):
 
 
 class DepictionQuery(DrawingQuery):
-    """The size of a drawing in pixels, and whose shared substructure to highlight."""
+    """The size of a drawing in pixels, and what it is compared with: it lies as that does in its own picture."""
 
     highlight: Annotated[Id | None, Field(description="Another item: what both share is highlighted.")] = None
     highlight_smiles: Annotated[
@@ -193,6 +194,9 @@ class DepictionQuery(DrawingQuery):
             examples=["CCO"],
         ),
     ] = None
+    mark: Annotated[
+        Mark, Field(description="What is highlighted: what both share, what the other does not have, or nothing.")
+    ] = "shared"
 
     @model_validator(mode="after")
     def _one_at_most(self) -> "DepictionQuery":

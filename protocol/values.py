@@ -11,6 +11,7 @@ ListedBy = Literal["name", "smiles"]
 PolicyName = Literal["first_order", "random_walk", "second_order"]
 Rank = Literal["top", "count", "exp"]
 Pad = Literal["resample", "self"]
+Mark = Literal["shared", "differences", "nothing"]
 
 Exported = Literal["items", "edges", "links", "fingerprints"]
 Format = Literal["csv", "parquet", "sdf", "graphml", "arrow", "fps", "npy"]

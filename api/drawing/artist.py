@@ -1,31 +1,48 @@
 """Pictures, drawn where that can be stopped: RDKit holds the interpreter while it draws, which can take seconds."""
 
+import json
+import zlib
+from hashlib import blake2b
+
+from cachetools import LRUCache
+
 from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.protocol.errors import Conflict, InvalidInput
-from graphkin.protocol.values import Kind
+from graphkin.protocol.values import Kind, Mark
 
 _MOLECULE, _DRAWN = "molecule", ("molecule", "graph", "node")  # kinds
 _PATIENCE = 4.0  # seconds
 _SHARED_SUBSTRUCTURE = 2.0  # seconds
 _GRACE = 0.5  # seconds for RDKit to keep that limit itself, and to say what it had found by then
+_REMEMBERED = 64 * 2**20  # bytes
 
 
 class Artist:
-    """Has `api.drawing.molecule` and `api.drawing.graph` draw in the processes of a pool.
+    """Has `api.drawing.molecule` and `api.drawing.graph` draw in the processes of one pool, and compare in those of
+    another: what two molecules share may be looked for long, and no plain picture waits for it.
 
     A drawing that takes longer than `patience` seconds, what is shared included, or that crashes RDKit, costs its
-    process and nothing else.
+    process and nothing else. What was drawn lately is remembered, compressed.
     """
 
-    def __init__(self, drawers: Pool, patience: float = _PATIENCE) -> None:
+    def __init__(self, drawers: Pool, comparers: Pool, patience: float = _PATIENCE) -> None:
         self._drawers = drawers
+        self._comparers = comparers
         self._patience = patience
+        self._known: LRUCache[bytes, bytes] = LRUCache(_REMEMBERED, getsizeof=len)
 
     async def draw(
-        self, kind: Kind, structure: str, title: str, width: int, height: int, shared_with: str | None = None
+        self,
+        kind: Kind,
+        structure: str,
+        title: str,
+        width: int,
+        height: int,
+        like: str | None = None,
+        mark: Mark = "nothing",
     ) -> str:
-        """An SVG of `width` x `height` pixels: a molecule given as SMILES, or a graph given as JSON; with what the
-        molecule shares with another highlighted.
+        """An SVG of `width` x `height` pixels: a molecule given as SMILES, or a graph given as JSON. A molecule may lie
+        as another does, and what it shares with that, or does not, be highlighted.
 
         What is shared is looked for during 2 s; the `desc` of the drawing says if that did not suffice.
         Raises `Conflict` for a kind without pictures and for what a graph would share, and `InvalidInput` if the
@@ -33,41 +50,57 @@ class Artist:
         """
         if kind not in _DRAWN:
             raise Conflict("there are no pictures of this kind", given=kind, expected=" or ".join(_DRAWN))
-        if kind != _MOLECULE and shared_with is not None:
+        if kind != _MOLECULE and like is not None:
             raise Conflict("only molecules have shared substructures to highlight", given=kind, expected=_MOLECULE)
+        asked = json.dumps([kind, structure, title, width, height, like, mark])
+        key = blake2b(asked.encode(), digest_size=32).digest()
+        if (known := self._known.get(key)) is not None:
+            return zlib.decompress(known).decode()
         size = {"width": width, "height": height}
+        final = True
         try:
             if kind != _MOLECULE:
-                return await self._drawn("draw_graph", self._patience, structure=structure, title=title, **size)
-            left = self._patience
-            atoms: list[int] = []
-            note = ""
-            if shared_with is not None:
-                atoms, note = await self._shared(structure, shared_with)
-                left -= _SHARED_SUBSTRUCTURE + _GRACE
-            return await self._drawn("draw", left, smiles=structure, title=title, atoms=atoms, note=note, **size)
+                svg = await self._drawn("draw_graph", self._patience, structure=structure, title=title, **size)
+            elif like is None:
+                svg = await self._drawn("draw", self._patience, smiles=structure, title=title, note="", **size)
+            else:
+                pairs, final = await self._shared(structure, like)
+                limit = "" if final else f", as far as could be told in {_SHARED_SUBSTRUCTURE:g} s"
+                svg = await self._drawn(
+                    "draw",
+                    self._patience - _SHARED_SUBSTRUCTURE - _GRACE,
+                    smiles=structure,
+                    title=title,
+                    note=f"{len(pairs)} atoms shared with {like}{limit}",
+                    like=like,
+                    pairs=pairs,
+                    mark=mark,
+                    **size,
+                )
         except TimeoutError as error:
             raise _refused(f"that takes more than {self._patience:g} s", structure) from error
         except (Ended, Failed) as error:
             raise _refused(error.detail, structure) from error
+        if final:
+            self._known[key] = zlib.compress(svg.encode())
+        return svg
 
     async def _drawn(self, task: str, seconds: float, **arguments: object) -> str:
         async with self._drawers.worker() as drawer:
             svg: str = await drawer.ask(task, seconds, **arguments)
             return svg
 
-    async def _shared(self, smiles: str, other: str) -> tuple[list[int], str]:
-        """The atoms to highlight, and what to say about them."""
+    async def _shared(self, smiles: str, other: str) -> tuple[list[tuple[int, int]], bool]:
+        """Pairs of atoms, and whether these are all, as far as is known in time."""
         seconds = _SHARED_SUBSTRUCTURE
         try:
-            async with self._drawers.worker() as drawer:
-                atoms, complete = await drawer.ask(
+            async with self._comparers.worker() as comparer:
+                pairs, complete = await comparer.ask(
                     "shared_atoms", seconds + _GRACE, smiles=smiles, other=other, seconds=int(seconds)
                 )
         except TimeoutError:
-            atoms, complete = [], False
-        limit = "" if complete else f", as far as could be told in {seconds:g} s"
-        return atoms, f"{len(atoms)} atoms shared with {other}{limit}"
+            return [], False
+        return pairs, complete
 
 
 def _refused(reason: str, structure: str) -> InvalidInput:

@@ -1,28 +1,41 @@
 """The tasks `draw` and `shared_atoms`: molecules as SVG, and what two of them share."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from xml.sax.saxutils import escape
 
 from rdkit import Chem, rdBase
-from rdkit.Chem import rdFMCS
+from rdkit.Chem import rdDepictor, rdFMCS
 from rdkit.Chem.Draw import rdMolDraw2D
+
+from graphkin.protocol.values import Mark
 
 _END_OF_HEADER = "<!-- END OF HEADER -->"
 _HIGHLIGHT = (0.6, 0.83, 0.93)
+_ORIENTING = 2  # atoms in common, from which on a molecule lies like another
 _LEGIBLE = {9: (0.0, 0.5, 0.5), 16: (0.55, 0.45, 0.0)}  # fluorine and sulphur, which RDKit draws too light for white
 
 
-def draw(smiles: str, title: str, note: str, width: int, height: int, atoms: list[int]) -> str:
-    """An SVG of `width` x `height` pixels with `atoms`, and the bonds between them, highlighted.
+def draw(
+    smiles: str,
+    title: str,
+    note: str,
+    width: int,
+    height: int,
+    like: str | None = None,
+    pairs: Sequence[tuple[int, int]] = (),
+    mark: Mark = "nothing",
+) -> str:
+    """An SVG of `width` x `height` pixels.
 
+    It lies as another molecule does in its own picture, `like`, with which it shares `pairs`: its atom, the other's;
+    `mark` says what of it is highlighted.
     `title` and `note` become its title and description: any text, what XML cannot hold is left out.
     """
     molecule = _molecule(smiles)
-    inside = set(atoms)
-    bonds = [
-        bond.GetIdx()
-        for bond in molecule.GetBonds()
-        if bond.GetBeginAtomIdx() in inside and bond.GetEndAtomIdx() in inside
-    ]
+    if like is not None and len(pairs) >= _ORIENTING:
+        _lay(molecule, _molecule(like), pairs)
+    atoms, bonds = _marked(molecule, {own for own, _ in pairs}, mark)
     canvas = rdMolDraw2D.MolDraw2DSVG(width, height)
     canvas.drawOptions().setHighlightColour(_HIGHLIGHT)
     canvas.drawOptions().updateAtomPalette(_LEGIBLE)
@@ -32,15 +45,33 @@ def draw(smiles: str, title: str, note: str, width: int, height: int, atoms: lis
     return f"{header}<title>{_text(title)}</title>\n<desc>{_text(note)}</desc>{drawing}"
 
 
-def shared_atoms(smiles: str, other: str, seconds: int) -> tuple[list[int], bool]:
-    """The first molecule's atoms that lie in the largest substructure common to both; False if time ran out.
+def _marked(molecule: Chem.Mol, shared: set[int], mark: Mark) -> tuple[list[int], list[int]]:
+    """The atoms and bonds to highlight: a bond where both ends are shared, or where one is not."""
+    if mark == "nothing":
+        return [], []
+    inside = [{bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()} <= shared for bond in molecule.GetBonds()]
+    wanted = mark == "shared"
+    atoms = [atom for atom in range(molecule.GetNumAtoms()) if (atom in shared) is wanted]
+    return atoms, [bond for bond, is_shared in enumerate(inside) if is_shared is wanted]
+
+
+def _lay(molecule: Chem.Mol, other: Chem.Mol, pairs: Sequence[tuple[int, int]]) -> None:
+    """Give the molecule coordinates in which what is shared lies as in the other's picture."""
+    shown = rdMolDraw2D.PrepareMolForDrawing(other)
+    with suppress(ValueError):  # what is shared cannot be laid so: it lies as it would alone
+        rdDepictor.GenerateDepictionMatching2DStructure(molecule, shown, [(theirs, own) for own, theirs in pairs])
+
+
+def shared_atoms(smiles: str, other: str, seconds: int) -> tuple[list[tuple[int, int]], bool]:
+    """The largest substructure common to both, as pairs of the first molecule's atoms and the other's; False if time
+    ran out.
 
     Atoms match by element, bonds by order, and rings only whole.
     """
     pair = [_molecule(smiles), _molecule(other)]
     found = rdFMCS.FindMCS(pair, timeout=seconds, ringMatchesRingOnly=True, completeRingsOnly=True)
-    atoms = pair[0].GetSubstructMatch(found.queryMol) if found.numAtoms else ()
-    return list(atoms), not found.canceled
+    atoms = (each.GetSubstructMatch(found.queryMol) if found.numAtoms else () for each in pair)
+    return list(zip(*atoms, strict=True)), not found.canceled
 
 
 def _molecule(smiles: str) -> Chem.Mol:

@@ -30,22 +30,23 @@ async def depiction(
 ) -> Response:
     """A molecule, a small graph, or a summary of a large one, as SVG.
 
-    `highlight` and `highlight_smiles`, for molecules: the largest substructure shared with that one, looked for during
-    2 s.
+    `highlight` and `highlight_smiles`, for molecules: it lies as that one does in its own picture, by the largest
+    substructure that both share, looked for during 2 s. `mark` says what of it is highlighted.
     """
     manifest = read.generation.manifest
     ids = [id] if query.highlight is None else [id, query.highlight]
     item, *other = await run_in_threadpool(_rows, read.generation, ids)
-    shared_with = other[0][manifest.structure] if other else None
+    like = other[0][manifest.structure] if other else None
     if query.highlight_smiles is not None:
-        shared_with = (await read.structure(smiles=query.highlight_smiles)).text
+        like = (await read.structure(smiles=query.highlight_smiles)).text
     svg = await state_of(request)["artist"].draw(
         kind=manifest.kind,
         structure=item[manifest.structure],
         title=item["names"][0] if item["names"] else item[manifest.structure][:100],
         width=query.width,
         height=query.height,
-        shared_with=shared_with,
+        like=like,
+        mark=query.mark,
     )
     return read.whole(svg.encode("latin-1"))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import anyio
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.types import Message, Receive, Scope, Send
 
 from graphkin.api.gate.guard import REST
@@ -44,13 +44,19 @@ CLASSES = {
     "query": Limits(at_once=2, waiting=64, retry_after=2, patience=30, stoppable=False),
     "batch": Limits(at_once=1, waiting=8, retry_after=5, patience=30, seconds=300),
     "drawing": Limits(at_once=2, waiting=512, retry_after=2, seconds=4.5),
+    "comparison": Limits(at_once=2, waiting=512, retry_after=2, seconds=4.5),
     "feed": Limits(at_once=4, waiting=32, retry_after=2, patience=30),
     "export": Limits(at_once=2, waiting=8, retry_after=5, patience=30),
     "part": Limits(at_once=32, waiting=256, retry_after=5, patience=30),
 }
 """search: a structure's, or the hierarchy as a graph; query: columns of a whole collection; batch: a search for many
-structures; drawing: a picture; feed: positives of all anchors, negatives; export: a whole collection as a file; part: a
+structures; drawing: a picture; comparison: one of what
+its molecule shares with another; feed: positives of all anchors, negatives; export: a whole collection as a file; part: a
 part of such a file, which the first of them has made."""
+
+
+COMPARED = frozenset({"highlight", "highlight_smiles"})
+"""Parameters of a picture that is compared with another."""
 
 
 class Queue:
@@ -137,6 +143,9 @@ class Batching(Queued):
 
 class Drawing(Queued):
     work = "drawing"
+
+    def work_of(self, scope: Scope) -> str:
+        return "comparison" if COMPARED & QueryParams(scope["query_string"]).keys() else self.work
 
 
 class Feeding(Queued):

@@ -246,11 +246,13 @@ class AsyncCollection:
         height: int = 250,
         highlight: int | None = None,
         highlight_smiles: str | None = None,
+        mark: Mark = "shared",
     ) -> bytes:
-        """An item drawn, as SVG; of molecules, what it shares with another item or structure is highlighted."""
-        shared = {"highlight": highlight, "highlight_smiles": highlight_smiles}
+        """An item drawn, as SVG; a molecule as another item or structure lies, and what both share, what the other
+        does not have, or nothing highlighted."""
+        compared = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark}
         return await self._reading.content(
-            f"items/{id}/depiction.svg", {"width": width, "height": height, **shared}, _SVG
+            f"items/{id}/depiction.svg", {"width": width, "height": height, **compared}, _SVG
         )
 
     async def structure_depiction(

@@ -58,12 +58,8 @@ def _serve(location: str, port: int, once: bool) -> None:
 
 
 def _ask(url: str) -> None:
-    from graphkin.ingest.progress import compiling
-    from graphkin.progress import terminal_progress
-
     base = f"{url}/v1/collections/{_COLLECTION}"
-    with compiling(terminal_progress()):
-        hits = _reply("what is most similar to aspirin?", f"{base}/search", {"smiles": _ASPIRIN, "limit": 3})["hits"]
+    hits = _reply("what is most similar to aspirin?", f"{base}/search", {"smiles": _ASPIRIN, "limit": 3})["hits"]
     positives = f"{base}/items/{hits[0]['item']['id']}/positives"
     _reply("three of its neighbours, drawn by similarity", f"{positives}?policy=first_order&k=3&seed=7")
     _reply(
@@ -73,11 +69,14 @@ def _ask(url: str) -> None:
 
 def _reply(question: str, url: str, body: dict[str, Any] | None = None) -> Any:
     """Ask with GET, or POST the body; print the question as a command line, and the answer."""
+    from graphkin.ingest.progress import compiling
+    from graphkin.progress import terminal_progress
+
     posted = None if body is None else json.dumps(body)
     options = "" if posted is None else f" -H 'Content-Type: application/json' -d '{posted}'"
     click.echo(f"\n# {question}\ncurl '{url}'{options}")
     request = Request(url, None if posted is None else posted.encode(), {"Content-Type": "application/json"})  # noqa: S310
-    with urlopen(request, timeout=60) as reply:  # noqa: S310 - our own server
+    with compiling(terminal_progress()), urlopen(request, timeout=60) as reply:  # noqa: S310 - our own server
         answer = json.load(reply)
     click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
     return answer

@@ -1,17 +1,21 @@
 """Files to described items: each file is cut into parts by one task, each part parsed by another."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, chdir, closing
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 
-from graphkin.ingest.parsing import Chunk, ChunkParser
+from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
+from graphkin.ingest.pool import ParserPool, Timer
 from graphkin.ingest.readers import open_source
 from graphkin.ingest.spark.job import Job
+from graphkin.ingest.workspace import Workspace
 from graphkin.similarity.columns import fixed_width
 from graphkin.store.lake.layout import Part
 from graphkin.store.lake.parts import tables, write_table
@@ -59,8 +63,7 @@ def parts_of(files: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
 def parse(parts: list[tuple[int, str, str]], groups: int, job: Job, part: int) -> dict[str, Any]:
     """Describe the records of a part, and scatter what tells equal items to the tasks that collapse them."""
     where, name, writing = parts[part]
-    parser = ChunkParser(job.kind.describer(job.recipe, job.options.max_size or job.kind.max_size))
-    parsed = [parser.parse(Chunk(name, writing, batch)) for batch in job.read("records", where).to_batches()]
+    parsed = _parsed(job, [Chunk(name, writing, batch) for batch in job.read("records", where).to_batches()])
     items = pa.Table.from_batches([each.items for each in parsed])
     rejections = pa.Table.from_batches([each.rejections for each in parsed])
     job.write("parsed", part, items)
@@ -71,6 +74,20 @@ def parse(parts: list[tuple[int, str, str]], groups: int, job: Job, part: int) -
     first = fixed_width(items["digest"], "<u8")[::2] if len(items) else np.empty(0, np.uint64)
     job.scatter("parse", part, told, (first % np.uint64(groups)).astype(np.int64), groups)
     return {"read": len(items) + len(rejections), "rejected": len(rejections)}
+
+
+def _parsed(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
+    """In this process; where one was lost with the task, maybe by a record, in others, which reject such a record."""
+    describer, max_size = job.kind.describer, job.options.max_size or job.kind.max_size
+    task = TaskContext.get()
+    if task is not None and task.attemptNumber() > 0:
+        with TemporaryDirectory() as folder:
+            return list(ParserPool(describer, job.recipe, max_size, 1, Workspace(Path(folder))).parse(chunks))
+    parser, timer = ChunkParser(describer(job.recipe, max_size)), Timer()
+    try:
+        return [parser.parse(chunk, lambda _: timer.next()) for chunk in chunks]
+    finally:
+        timer.stop()
 
 
 def reject(parts: int, job: Job, task: int) -> dict[str, Any]:  # noqa: ARG001 - the only one

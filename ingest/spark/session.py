@@ -1,6 +1,7 @@
 """Spark, as an ingest and its likes need it."""
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+_LOCAL = re.compile(r"local(\[(?P<threads>\w+|\*)\])?")
+_TRIES = 4  # of a task, as in a cluster; on one machine Spark has only one, so that a record that kills would end a job
+
 
 @contextmanager
 def session(master: str | None) -> Iterator[SparkContext]:
@@ -27,7 +31,8 @@ def session(master: str | None) -> Iterator[SparkContext]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf()
     if master is not None:
-        conf.setMaster(master)
+        local = _LOCAL.fullmatch(master)
+        conf.setMaster(f"local[{local['threads'] or 1},{_TRIES}]" if local else master)
     for name, value in _DEFAULTS.items():
         conf.setIfMissing(name, value)
     try:

@@ -1,21 +1,31 @@
 import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
+import numpy as np
 import pytest
 from rdkit import Chem
 
 from graphkin.api.drawing.artist import Artist
-from graphkin.api.drawing.molecule import shared_atoms
+from graphkin.api.drawing.molecule import draw, shared_atoms
 from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.pool import Pool
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.values import Mark
 
 PEPTIDE = Chem.MolToSmiles(Chem.MolFromSequence("ACDEFGHIKLMNPQRSTVWY" * 5))  # takes seconds to draw
 
 
+@asynccontextmanager
+async def _artist(nursery: Nursery, **options: float) -> AsyncIterator[Artist]:
+    async with Pool(nursery, 2) as drawers, Pool(nursery, 1) as comparers:
+        yield Artist(drawers, comparers, **options)
+
+
 def test_a_drawing_that_takes_too_long_costs_its_process_only(nursery: Nursery) -> None:
     async def session() -> str:
-        async with Pool(nursery, 2) as drawers:
-            artist = Artist(drawers, patience=0.5)
+        async with _artist(nursery, patience=0.5) as artist:
             for _ in range(3):  # more often than there are processes
                 with pytest.raises(InvalidInput, match="takes more than"):
                     await artist.draw("molecule", PEPTIDE, "", 250, 250)
@@ -26,8 +36,7 @@ def test_a_drawing_that_takes_too_long_costs_its_process_only(nursery: Nursery) 
 
 def test_what_rdkit_cannot_read_costs_nothing(nursery: Nursery) -> None:
     async def session() -> str:
-        async with Pool(nursery, 2) as drawers:
-            artist = Artist(drawers)
+        async with _artist(nursery) as artist:
             with pytest.raises(InvalidInput, match="cannot read back"):
                 await artist.draw("molecule", "C(", "", 250, 250)
             return await artist.draw("molecule", "CCO", "ethanol", 250, 250)
@@ -37,8 +46,7 @@ def test_what_rdkit_cannot_read_costs_nothing(nursery: Nursery) -> None:
 
 def test_many_drawings_at_once_are_all_right(nursery: Nursery) -> None:
     async def session() -> list[str]:
-        async with Pool(nursery, 2) as drawers:
-            artist = Artist(drawers)
+        async with _artist(nursery) as artist:
             return await asyncio.gather(*(artist.draw("molecule", "C" * n, str(n), 250, 250) for n in range(2, 30)))
 
     assert [f"<title>{n}</title>" in svg for n, svg in enumerate(asyncio.run(session()), start=2)] == [True] * 28
@@ -57,5 +65,62 @@ def test_many_drawings_at_once_are_all_right(nursery: Nursery) -> None:
 )
 def test_shared_atoms(smiles: str, other: str, atoms: set[int]) -> None:
     found, complete = shared_atoms(smiles, other, seconds=2)
-    assert set(found) == atoms
+    assert {own for own, _ in found} == atoms
+    symbols = [[atom.GetSymbol() for atom in Chem.MolFromSmiles(text).GetAtoms()] for text in (smiles, other)]
+    assert [symbols[0][own] for own, _ in found] == [symbols[1][theirs] for _, theirs in found]
     assert complete is True
+
+
+QUINAZOLINE = "COc1cc2ncnc(Nc3cccc(Br)c3)c2cc1OC"
+
+
+@pytest.mark.parametrize(
+    "smiles",
+    ["COc1cc2ncnc(Nc3ccc(F)c(Cl)c3)c2cc1OCCCN1CCOCC1", "c1ccc2ncncc2c1", "CNc1ncnc2ccccc12", "C[C@H](N)c1ncnc2ccccc12"],
+)
+def test_a_molecule_lies_as_the_one_that_it_is_compared_with(smiles: str) -> None:
+    """The bonds that both share point the same way in both pictures."""
+    pairs, _ = shared_atoms(smiles, QUINAZOLINE, seconds=2)
+    theirs = dict(pairs)
+    own = _directions(draw(smiles, "", "", 300, 200, QUINAZOLINE, pairs))
+    others = _directions(draw(QUINAZOLINE, "", "", 300, 200))
+    compared = [
+        float(direction @ others[theirs[a], theirs[b]])
+        for (a, b), direction in own.items()
+        if (theirs.get(a), theirs.get(b)) in others
+    ]
+    assert len(compared) >= len(pairs) - 1
+    assert min(compared) > 0.97
+
+
+def _directions(svg: str) -> dict[tuple[int, int], np.ndarray]:
+    """Of each bond, from one atom to the other, as it is drawn."""
+    found = {}
+    for a, b, path in re.findall(r"class='bond-\d+ atom-(\d+) atom-(\d+)' d='M ([^']*)'", svg):
+        points = np.array(re.findall(r"(-?[\d.]+),(-?[\d.]+)", path), float)
+        along = points[-1] - points[0]
+        along /= np.linalg.norm(along) or 1
+        found.setdefault((int(a), int(b)), along)
+        found.setdefault((int(b), int(a)), -along)
+    return found
+
+
+@pytest.mark.parametrize(("mark", "marked"), [("shared", {1, 2, 3, 4, 5, 6}), ("differences", {0}), ("nothing", set())])
+def test_what_is_marked(mark: Mark, marked: set[int]) -> None:
+    phenol, aniline = "Oc1ccccc1", "Nc1ccccc1"
+    pairs, _ = shared_atoms(phenol, aniline, seconds=2)
+    svg = draw(phenol, "", "", 300, 200, aniline, pairs, mark)
+    found = re.findall(r"<ellipse [^>]*class='atom-(\d+)' [^>]*style='fill:#99D3ED", svg)
+    assert {int(atom) for atom in found} == marked
+
+
+def test_who_is_drawn_again_is_remembered(nursery: Nursery) -> None:
+    """Also when whoever draws is gone."""
+
+    async def session() -> tuple[str, str]:
+        async with _artist(nursery) as artist:
+            first = await artist.draw("molecule", "CCO", "ethanol", 250, 250, "CCN", "shared")
+        return first, await artist.draw("molecule", "CCO", "ethanol", 250, 250, "CCN", "shared")
+
+    first, again = asyncio.run(asyncio.wait_for(session(), 30))
+    assert first == again

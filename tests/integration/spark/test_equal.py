@@ -72,6 +72,37 @@ def test_by_the_command(graphkin: Callable[..., Any], shapes: Path, tmp_path: Pa
     assert files(tmp_path / "loaded" / "collections") == files(tmp_path / "one" / "collections")
 
 
+_LETHAL = """import os, signal
+from graphkin.similarity.molecules.describer import MoleculeDescriber
+
+describe = MoleculeDescriber.describe
+
+def lethal(self, text, *more):
+    if text == "N#N":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return describe(self, text, *more)
+
+MoleculeDescriber.describe = lethal
+"""
+
+
+@pytest.mark.long
+def test_a_record_that_kills_is_rejected_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every Python that Spark starts dies of nitrogen."""
+    (tmp_path / "lethal").mkdir()
+    (tmp_path / "lethal" / "sitecustomize.py").write_text(_LETHAL)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "lethal"))
+    (tmp_path / "molecules.smi").write_text("CCO a\nCCN b\nN#N lethal\nCCC c\nwrong d\n")
+    what = ["ingest", "molecules", "molecules.smi", "--engine", "spark", "--master", "local[1]", "--lake", "lake"]
+    command = [sys.executable, "-m", "graphkin", *what, "--collection", "c", "--max-rejected", "0.5"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    with open_lake(str(tmp_path / "lake")) as lake, lake.open("c") as made:
+        assert [name for item in made.items(range(made.size)) for name in item["names"]] == ["a", "b", "c"]
+        rejections = [row for batch in made.rejections() for row in batch.to_pylist()]
+    assert [(row["line"], row["input"]) for row in rejections] == [(3, "N#N"), (5, "wrong")]
+    assert rejections[0]["reason"] == "the parser process died on this record"
+
+
 @pytest.mark.parametrize(
     "options",
     [
