@@ -41,6 +41,7 @@ from graphkin.protocol.values import (
     MAX_NEGATIVES,
     Exported,
     Format,
+    Mark,
     PolicyName,
 )
 

@@ -43,6 +43,7 @@ from graphkin.protocol.values import (
     MAX_NEGATIVES,
     Exported,
     Format,
+    Mark,
     PolicyName,
 )
 
@@ -244,10 +245,12 @@ class Collection:
         height: int = 250,
         highlight: int | None = None,
         highlight_smiles: str | None = None,
+        mark: Mark = "shared",
     ) -> bytes:
-        """An item drawn, as SVG; of molecules, what it shares with another item or structure is highlighted."""
-        shared = {"highlight": highlight, "highlight_smiles": highlight_smiles}
-        return self._reading.content(f"items/{id}/depiction.svg", {"width": width, "height": height, **shared}, _SVG)
+        """An item drawn, as SVG; a molecule as another item or structure lies, and what both share, what the other
+        does not have, or nothing highlighted."""
+        compared = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark}
+        return self._reading.content(f"items/{id}/depiction.svg", {"width": width, "height": height, **compared}, _SVG)
 
     def structure_depiction(
         self, *, smiles: str | None = None, inchi: str | None = None, width: int = 250, height: int = 250
