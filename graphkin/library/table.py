@@ -98,7 +98,7 @@ def _picture(smiles: str | None) -> str:
     if not smiles or len(smiles) > _DRAWN:
         return ""
     try:
-        svg = draw(smiles, smiles, "", _WIDTH, _HEIGHT, [])
+        svg = draw(smiles, smiles, "", _WIDTH, _HEIGHT)
     except ValueError:
         return ""
     source = b64encode(svg.encode()).decode()

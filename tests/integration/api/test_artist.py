@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from rdkit import Chem
 
 from graphkin.api.drawing.artist import Artist
@@ -93,9 +94,9 @@ def test_a_molecule_lies_as_the_one_that_it_is_compared_with(smiles: str) -> Non
     assert min(compared) > 0.97
 
 
-def _directions(svg: str) -> dict[tuple[int, int], np.ndarray]:
+def _directions(svg: str) -> dict[tuple[int, int], NDArray[np.float64]]:
     """Of each bond, from one atom to the other, as it is drawn."""
-    found = {}
+    found: dict[tuple[int, int], NDArray[np.float64]] = {}
     for a, b, path in re.findall(r"class='bond-\d+ atom-(\d+) atom-(\d+)' d='M ([^']*)'", svg):
         points = np.array(re.findall(r"(-?[\d.]+),(-?[\d.]+)", path), float)
         along = points[-1] - points[0]
