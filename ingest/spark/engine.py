@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -81,4 +81,8 @@ def _refusing(task: Callable[[int], T]) -> Callable[[int], T | _Refused]:
 
 
 def _finish(job: Job, stage: str, task: Task, number: int) -> None:
-    job.say(stage, number, task(job, number))
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    again = context is not None and context.attemptNumber() > 0
+    job.say(stage, number, task(replace(job, again=again), number))

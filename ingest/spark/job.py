@@ -50,7 +50,7 @@ class Sizes:
 class Job:
     """It travels with every task. `key` stands for all that decides what tasks write; pieces of another job are not
     found under it. `folder` is the one that names of files are relative to; beside each of `files` stands the file with
-    names of its rows, if it has one."""
+    names of its rows, if it has one. `again`: whether a process that tried this task before was lost with it."""
 
     url: str
     key: str
@@ -59,6 +59,7 @@ class Job:
     recipe: Recipe
     options: IngestOptions
     sizes: Sizes
+    again: bool = False
 
     @cached_property
     def place(self) -> Place:

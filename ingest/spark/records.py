@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark import TaskContext
 
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.pool import ParserPool, Timer
@@ -79,8 +78,7 @@ def parse(parts: list[tuple[int, str, str]], groups: int, job: Job, part: int) -
 def _parsed(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
     """In this process; where one was lost with the task, maybe by a record, in others, which reject such a record."""
     describer, max_size = job.kind.describer, job.options.max_size or job.kind.max_size
-    task = TaskContext.get()
-    if task is not None and task.attemptNumber() > 0:
+    if job.again:
         with TemporaryDirectory() as folder:
             return list(ParserPool(describer, job.recipe, max_size, 1, Workspace(Path(folder))).parse(chunks))
     parser, timer = ChunkParser(describer(job.recipe, max_size)), Timer()
