@@ -120,8 +120,9 @@ def until(holds: Callable[[], bool]) -> None:
 @pytest.mark.parametrize("name", CLASSES)
 def test_so_many_are_worked_on_at_once(url: str, work: Work, name: str) -> None:
     at_once = CLASSES[name].at_once
-    path, headers = ("export", {"Range": "bytes=0-9"}) if name == "part" else (name, {})
-    with asking(url, [f"/{path}/{number}" for number in range(at_once + 3)], headers) as replies:
+    asked = {"part": "/export/{}", "comparison": "/drawing/{}?highlight=1"}.get(name, f"/{name}/{{}}")
+    headers = {"Range": "bytes=0-9"} if name == "part" else {}
+    with asking(url, [asked.format(number) for number in range(at_once + 3)], headers) as replies:
         until(lambda: work.queues[name].waiting == 3)
         assert len(work.begun) == at_once
         work.go.set()
@@ -130,8 +131,9 @@ def test_so_many_are_worked_on_at_once(url: str, work: Work, name: str) -> None:
 
 def test_other_classes_do_not_wait(url: str, work: Work) -> None:
     exports = [f"/export/{number}" for number in range(CLASSES["export"].at_once + 2)]
-    with asking(url, exports):
-        until(lambda: work.queues["export"].waiting == 2)
+    comparisons = [f"/drawing/{number}?highlight=1" for number in range(CLASSES["comparison"].at_once + 2)]
+    with asking(url, [*exports, *comparisons]):
+        until(lambda: work.queues["export"].waiting == work.queues["comparison"].waiting == 2)
         with asking(url, ["/search/a", "/drawing/b", "/feed/c", "/none/d", "/query/e"]):
             until(lambda: {"a", "b", "c", "d", "e"} <= set(work.begun))
             work.go.set()
