@@ -58,7 +58,7 @@ def _marked(molecule: Chem.Mol, shared: set[int], mark: Mark) -> tuple[list[int]
 def _lay(molecule: Chem.Mol, other: Chem.Mol, pairs: Sequence[tuple[int, int]]) -> None:
     """Give the molecule coordinates in which what is shared lies as in the other's picture."""
     shown = rdMolDraw2D.PrepareMolForDrawing(other)
-    with suppress(ValueError):  # what is shared cannot be laid so: it lies as it would alone
+    with suppress(RuntimeError):  # what is shared cannot be laid so: it lies as it would alone
         rdDepictor.GenerateDepictionMatching2DStructure(molecule, shown, [(theirs, own) for own, theirs in pairs])
 
 

@@ -106,6 +106,11 @@ def _directions(svg: str) -> dict[tuple[int, int], NDArray[np.float64]]:
     return found
 
 
+def test_what_cannot_be_laid_as_the_other_lies_as_it_would_alone() -> None:
+    """Two atoms in one place, which RDKit does not lay."""
+    assert draw("CCO", "", "", 300, 200, "CCO", [(0, 0), (1, 0)]) == draw("CCO", "", "", 300, 200)
+
+
 @pytest.mark.parametrize(("mark", "marked"), [("shared", {1, 2, 3, 4, 5, 6}), ("differences", {0}), ("nothing", set())])
 def test_what_is_marked(mark: Mark, marked: set[int]) -> None:
     phenol, aniline = "Oc1ccccc1", "Nc1ccccc1"
