@@ -2,7 +2,9 @@
 
 import json
 import zlib
+from collections.abc import Callable
 from hashlib import blake2b
+from typing import Any
 
 from cachetools import LRUCache
 
@@ -22,7 +24,7 @@ class Artist:
     another: what two molecules share may be looked for long, and no plain picture waits for it.
 
     A drawing that takes longer than `patience` seconds, what is shared included, or that crashes RDKit, costs its
-    process and nothing else. What was drawn lately is remembered, compressed.
+    process and nothing else. What was drawn or compared lately is remembered, compressed.
     """
 
     def __init__(self, drawers: Pool, comparers: Pool, patience: float = _PATIENCE) -> None:
@@ -52,55 +54,50 @@ class Artist:
             raise Conflict("there are no pictures of this kind", given=kind, expected=" or ".join(_DRAWN))
         if kind != _MOLECULE and like is not None:
             raise Conflict("only molecules have shared substructures to highlight", given=kind, expected=_MOLECULE)
-        asked = json.dumps([kind, structure, title, width, height, like, mark])
-        key = blake2b(asked.encode(), digest_size=32).digest()
-        if (known := self._known.get(key)) is not None:
-            return zlib.decompress(known).decode()
         size = {"width": width, "height": height}
-        final = True
         try:
             if kind != _MOLECULE:
-                svg = await self._drawn("draw_graph", self._patience, structure=structure, title=title, **size)
-            elif like is None:
-                svg = await self._drawn("draw", self._patience, smiles=structure, title=title, note="", **size)
-            else:
-                pairs, final = await self._shared(structure, like)
-                limit = "" if final else f", as far as could be told in {_SHARED_SUBSTRUCTURE:g} s"
-                svg = await self._drawn(
-                    "draw",
-                    self._patience - _SHARED_SUBSTRUCTURE - _GRACE,
-                    smiles=structure,
-                    title=title,
-                    note=f"{len(pairs)} atoms shared with {like}{limit}",
-                    like=like,
-                    pairs=pairs,
-                    mark=mark,
-                    **size,
-                )
+                return await self._drawn("draw_graph", self._patience, structure=structure, title=title, **size)
+            if like is None:
+                return await self._drawn("draw", self._patience, smiles=structure, title=title, note="", **size)
+            pairs, note = await self._shared(structure, like)
+            left = self._patience - _SHARED_SUBSTRUCTURE - _GRACE
+            compared = {"like": like, "pairs": pairs, "mark": mark}
+            return await self._drawn("draw", left, smiles=structure, title=title, note=note, **compared, **size)
         except TimeoutError as error:
             raise _refused(f"that takes more than {self._patience:g} s", structure) from error
         except (Ended, Failed) as error:
             raise _refused(error.detail, structure) from error
-        if final:
-            self._known[key] = zlib.compress(svg.encode())
+
+    async def _drawn(self, task: str, limit: float, **arguments: Any) -> str:
+        svg: str = await self._said(self._drawers, task, limit, **arguments)
         return svg
 
-    async def _drawn(self, task: str, seconds: float, **arguments: object) -> str:
-        async with self._drawers.worker() as drawer:
-            svg: str = await drawer.ask(task, seconds, **arguments)
-            return svg
-
-    async def _shared(self, smiles: str, other: str) -> tuple[list[tuple[int, int]], bool]:
-        """Pairs of atoms, and whether these are all, as far as is known in time."""
+    async def _shared(self, smiles: str, other: str) -> tuple[list[tuple[int, int]], str]:
+        """Pairs of atoms, and what to say about them."""
         seconds = _SHARED_SUBSTRUCTURE
+        asked = {"smiles": smiles, "other": other, "seconds": int(seconds)}
         try:
-            async with self._comparers.worker() as comparer:
-                pairs, complete = await comparer.ask(
-                    "shared_atoms", seconds + _GRACE, smiles=smiles, other=other, seconds=int(seconds)
-                )
+            pairs, complete = await self._said(
+                self._comparers, "shared_atoms", seconds + _GRACE, settled=lambda said: bool(said[1]), **asked
+            )
         except TimeoutError:
-            return [], False
-        return pairs, complete
+            pairs, complete = [], False
+        limit = "" if complete else f", as far as could be told in {seconds:g} s"
+        return pairs, f"{len(pairs)} atoms shared with {other}{limit}"
+
+    async def _said(
+        self, pool: Pool, task: str, limit: float, settled: Callable[[Any], bool] = lambda _: True, **arguments: Any
+    ) -> Any:
+        """What a task says, or has said lately where that was `settled`: it would say the same again."""
+        key = blake2b(json.dumps([task, arguments]).encode(), digest_size=32).digest()
+        if (known := self._known.get(key)) is not None:
+            return json.loads(zlib.decompress(known))
+        async with pool.worker() as worker:
+            said = await worker.ask(task, limit, **arguments)
+        if settled(said):
+            self._known[key] = zlib.compress(json.dumps(said).encode())
+        return said
 
 
 def _refused(reason: str, structure: str) -> InvalidInput:

@@ -1,7 +1,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 import numpy as np
 import pytest
@@ -120,13 +120,29 @@ def test_what_is_marked(mark: Mark, marked: set[int]) -> None:
     assert {int(atom) for atom in found} == marked
 
 
-def test_who_is_drawn_again_is_remembered(nursery: Nursery) -> None:
-    """Also when whoever draws is gone."""
+def test_what_was_drawn_is_remembered() -> None:
+    """Whoever drew it is gone."""
 
     async def session() -> tuple[str, str]:
-        async with _artist(nursery) as artist:
-            first = await artist.draw("molecule", "CCO", "ethanol", 250, 250, "CCN", "shared")
+        with closing(Nursery()) as own:
+            async with _artist(own) as artist:
+                first = await artist.draw("molecule", "CCO", "ethanol", 250, 250, "CCN", "shared")
         return first, await artist.draw("molecule", "CCO", "ethanol", 250, 250, "CCN", "shared")
 
-    first, again = asyncio.run(asyncio.wait_for(session(), 30))
+    first, again = asyncio.run(session())
     assert first == again
+
+
+def test_what_two_share_is_looked_for_once(nursery: Nursery) -> None:
+    """For pictures of any size and mark: whoever compared them is gone."""
+
+    async def session() -> tuple[str, str]:
+        async with Pool(nursery, 1) as drawers:
+            with closing(Nursery()) as own:
+                async with Pool(own, 1) as comparers:
+                    artist = Artist(drawers, comparers)
+                    first = await artist.draw("molecule", "CCO", "", 250, 250, "CCN", "shared")
+            return first, await artist.draw("molecule", "CCO", "", 180, 120, "CCN", "differences")
+
+    for svg in asyncio.run(session()):
+        assert "2 atoms shared with CCN" in svg
