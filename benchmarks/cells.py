@@ -39,8 +39,10 @@ def finished(path: Path, make: Callable[[], Cell]) -> Cell:
 
 def minutes(cells: Sequence[Cell], share: float = 1) -> str:
     """What they took in all, divided by `share`: wall, and in brackets processor time, where all cells know it."""
-    wall, processor = (
-        f"{sum(cell[name] for cell in cells) / 60 / share:.1f}" if all(name in cell for cell in cells) else ""
-        for name in ("seconds", "processor_seconds")
-    )
-    return " ".join([wall, *([f"({processor})"] if processor else [])]) if cells else ""
+
+    def total(name: str) -> str:
+        known = all(name in cell for cell in cells)
+        return f"{sum(cell[name] for cell in cells) / 60 / share:.1f}" if cells and known else ""
+
+    wall, processor = total("seconds"), total("processor_seconds")
+    return f"{wall} ({processor})" if processor else wall
