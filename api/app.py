@@ -22,6 +22,7 @@ from graphkin.api.gate.traces import Traces
 from graphkin.api.reading import NotModified, on_not_modified
 from graphkin.api.routes import (
     batch,
+    cliffs,
     collections,
     components,
     depiction,
@@ -56,6 +57,7 @@ _SUBJECTS = (
     batch,
     hierarchy,
     components,
+    cliffs,
     depiction,
     structure,
     exports,

@@ -1,12 +1,13 @@
 """What commands and the library ask of a generation; with --json commands print the fields of the API's replies."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from pydantic import ValidationError
 
 from graphkin.export.table import Comparison
@@ -15,6 +16,7 @@ from graphkin.protocol.filters import Filter
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Policy
+from graphkin.similarity.cliffs import Cliffs
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.kinds import kind_of, recipe_of
 from graphkin.similarity.query import read_structure, the_one
@@ -115,6 +117,18 @@ def filter_of(manifest: Manifest, condition: str) -> Filter:
         return Filter.model_validate({"property": property, _SIGNS[sign]: float(value) if number else value})
     except ValueError as error:
         raise InvalidInput("not a condition", given=condition, expected=f"a number after {sign}") from error
+
+
+def cliffs_table(found: Cliffs, structure: str, property: str, items_of: Callable[[Int32], pa.Table]) -> pa.Table:
+    """A row for each pair: a, b, similarity, difference, sali, and of both ends their structure, names and property, in
+    columns that end with _a and _b. `items_of` reads items by their ids."""
+    table = {name: pa.array(getattr(found, name)) for name in ("a", "b", "similarity", "difference", "sali")}
+    distinct, place = np.unique(np.concatenate([found.a, found.b]), return_inverse=True)
+    items = items_of(distinct)
+    for end, rows in zip("ab", np.split(place, 2), strict=True):
+        own = items.take(pa.array(rows))
+        table |= {f"{name}_{end}": own[name] for name in (structure, "names", property)}
+    return pa.table(table)
 
 
 def near_of(generation: Generation, structure: str, min_similarity: float) -> Near:

@@ -34,6 +34,13 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 min_similarity = click.option(
     "--min-similarity", type=float, metavar="X", help="Smallest similarity.  [default: the stored threshold]"
 )
+conditions = click.option(
+    "--filter",
+    "conditions",
+    metavar="CONDITION",
+    multiple=True,
+    help="'molwt>=300', 'molwt<=500', 'class=acid', 'names~acid'; once for each, all of which hold.",
+)
 output = click.option(
     "--output",
     type=click.Path(path_type=Path),

@@ -274,6 +274,27 @@ class ReportsReply(FromGeneration):
     reports: list[ReportSummary]
 
 
+class Cliff(Frozen):
+    """Two items, a < b, and how much they differ in the property; `sali`: the difference over 1 - similarity, null
+    where that is 0."""
+
+    a: int
+    b: int
+    similarity: Similarity
+    difference: Annotated[float, Field(gt=0)]
+    sali: float | None
+
+
+class CliffsPage(FromGeneration):
+    """The steepest first, equals by their ids. `total`: all pairs, of which pages lead to the first 100,000; `items`:
+    those of this page's pairs, by id."""
+
+    pairs: list[Cliff]
+    items: list[Item]
+    total: int
+    next_cursor: NextCursor
+
+
 class Component(Frozen):
     """`id`: its lowest member's; `similarity`: the highest threshold that holds it together, null for a single item."""
 

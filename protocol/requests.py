@@ -22,6 +22,7 @@ from graphkin.protocol.values import (
     MAX_SEED,
     MAX_SHARED,
     MAX_STRUCTURES,
+    By,
     Exported,
     Format,
     Mark,
@@ -54,6 +55,12 @@ MinSimilarity = Annotated[
 Filters = Annotated[
     list[Filter] | None,
     Field(max_length=MAX_FILTERS, fail_fast=True, description="An item passes all of them.", examples=[None]),
+]
+
+
+FiltersInQuery = Annotated[
+    Json[Annotated[list[Filter], Field(max_length=MAX_FILTERS, fail_fast=True)]] | None,
+    WithJsonSchema({"type": "string", "contentMediaType": "application/json"}),
 ]
 
 
@@ -127,11 +134,24 @@ class NeighborsQuery(PageQuery):
 
     min_similarity: MinSimilarity = None
     filters: Annotated[
-        Json[Annotated[list[Filter], Field(max_length=MAX_FILTERS, fail_fast=True)]] | None,
-        Field(description="Filters that neighbours pass, as JSON, as the body of a query has them."),
-        WithJsonSchema({"type": "string", "contentMediaType": "application/json"}),
+        FiltersInQuery, Field(description="Filters that neighbours pass, as JSON, as the body of a query has them.")
     ] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
+
+
+class CliffsQuery(PageQuery):
+    """A page of cliffs."""
+
+    property: Annotated[str, Field(description="One with numbers, as exports call it.", examples=["molwt"])]
+    by: Annotated[
+        By, Field(description="What is steep: the difference over 1 - similarity, or the difference alone.")
+    ] = "sali"
+    min_similarity: MinSimilarity = None
+    min_difference: Annotated[float, Field(ge=0, allow_inf_nan=False, description="Smallest difference.")] = 0.0
+    filters: Annotated[
+        FiltersInQuery, Field(description="Filters that both items pass, as JSON, as the body of a query has them.")
+    ] = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
 
 
 class SubgraphQuery(GenerationQuery):

@@ -12,6 +12,7 @@ PolicyName = Literal["first_order", "random_walk", "second_order"]
 Rank = Literal["top", "count", "exp"]
 Pad = Literal["resample", "self"]
 Mark = Literal["shared", "differences", "nothing"]
+By = Literal["sali", "difference"]
 
 Exported = Literal["items", "edges", "links", "fingerprints"]
 Format = Literal["csv", "parquet", "sdf", "graphml", "arrow", "fps", "npy"]
@@ -25,6 +26,9 @@ MAX_BODY = 2 * 2**20
 
 MAX_PAGE = 1000
 """Items, neighbours, components or rejections on one page; hits of one search."""
+
+MAX_CLIFFS = 100_000
+"""Pairs that pages of cliffs lead to, the steepest."""
 
 MAX_STRUCTURES = 10_000
 """Structures of one batch of searches."""

@@ -1,15 +1,15 @@
 """Activity cliffs: similar items that differ much in a property (Guha and Van Drie's SALI)."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 
-from graphkin.protocol.errors import require
+from graphkin.protocol.errors import InvalidInput, require
+from graphkin.protocol.values import By
+from graphkin.similarity.filters import Mask
 from graphkin.store.base import Generation, require_stored_threshold
+from graphkin.store.columns import titles
 from graphkin.store.records import Float32, Float64, Int32, Int64
-
-By: TypeAlias = Literal["sali", "difference"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,11 @@ class Cliffs:
         """(C,) difference / (1 - similarity); infinite where similarity is 1 and difference is not 0."""
         return _sali(self.similarity, self.difference)
 
+    def part(self, begin: int, end: int | None = None) -> "Cliffs":
+        """Those from place `begin` to `end` - 1, by default to the last."""
+        rows = slice(begin, end)
+        return Cliffs(self.a[rows], self.b[rows], self.similarity[rows], self.difference[rows], self.total)
+
 
 def cliffs(
     generation: Generation,
@@ -36,16 +41,20 @@ def cliffs(
     min_similarity: float | None = None,
     min_difference: float = 0.0,
     limit: int = 1000,
+    among: Mask | None = None,
 ) -> Cliffs:
     """The `limit` steepest pairs of the stored hierarchy whose items both have the property and differ in it, by `by`,
     equals by their ids.
 
-    Raises `NotFound` for a property that is no number or is not there, and `InvalidInput` for a similarity below the
-    stored threshold or a difference below 0.
+    property is called as exports call it. among: (N,) which items the pairs are of, by default all. Raises
+    `InvalidInput` naming the properties for another or for one that is no number, for a similarity below the stored
+    threshold, and for a difference below 0.
     """
     require_stored_threshold(generation, min_similarity)
     require(min_difference >= 0, "min_difference", min_difference, "0 or more")
-    values = generation.column(property)
+    values = numeric(generation, property)
+    if among is not None:
+        values = np.where(among, values, np.nan)
     held = Cliffs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0), 0)
     for edges in generation.edges(min_similarity):
         difference = np.abs(values[edges.source] - values[edges.target])
@@ -53,6 +62,17 @@ def cliffs(
         ends = edges.take(passing)
         held = _best(held, Cliffs(ends.source, ends.target, ends.similarity, difference[passing], len(ends)), by, limit)
     return held
+
+
+def numeric(generation: Generation, property: str) -> Float64:
+    """(N,) a property of every item, as exports call it, NaN where an item lacks it. Raises `InvalidInput` naming those
+    that are numbers for another."""
+    kinds = generation.manifest.properties
+    named = {title: name for name, title in titles(kinds).items() if kinds[name] == "number"}
+    if property not in named:
+        expected = f"one of {', '.join(named)}" if named else "items with numeric properties"
+        raise InvalidInput("items have no such property with numbers", given=property, expected=expected)
+    return generation.column(named[property])
 
 
 def _best(some: Cliffs, others: Cliffs, by: By, limit: int) -> Cliffs:

@@ -9,6 +9,9 @@ from cachetools import LRUCache
 from pydantic_core import to_json
 
 from graphkin.api.generations.preparation import Preparation
+from graphkin.protocol.requests import CliffsQuery
+from graphkin.protocol.values import MAX_CLIFFS
+from graphkin.similarity.cliffs import Cliffs, cliffs
 from graphkin.similarity.kind import Kind, Search
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.recipe import Recipe
@@ -18,6 +21,7 @@ from graphkin.store.components import Components
 from graphkin.store.sampling.base import Engine, Sampler
 
 _THRESHOLDS = 4  # of a generation whose components are remembered: 12 bytes an item each
+_RANKINGS = 8  # of cliffs that are remembered: at most 2 MB each
 _TEXTS = 32 * 2**20  # bytes of a generation's items that are remembered as JSON
 
 
@@ -34,6 +38,7 @@ class Opened:
         self._preparation: Preparation | None = None
         self._search: Search | None = None
         self._components: LRUCache[np.float32, Components] = LRUCache(_THRESHOLDS)
+        self._cliffs: LRUCache[str, Cliffs] = LRUCache(_RANKINGS)
         self._texts: dict[int, bytes] = {}
         self._texts_size = 0
         weakref.finalize(self, generation.close)
@@ -72,6 +77,20 @@ class Opened:
             found = Components.at(self.generation.graph(), self.generation.forest(), threshold)
             with self._lock:
                 self._components[threshold] = found
+        return found
+
+    def cliffs(self, query: CliffsQuery) -> Cliffs:
+        """All cliffs that pages lead to, whichever page is asked for; a few rankings are remembered. Raises as
+        `similarity.cliffs.cliffs` and `Selections.passing` do."""
+        asked = query.model_dump_json(exclude={"generation", "cursor", "limit"})
+        with self._lock:
+            found = self._cliffs.get(asked)
+        if found is None:
+            among = self.selections.passing(query.filters) if query.filters else None
+            thresholds = query.min_similarity, query.min_difference
+            found = cliffs(self.generation, query.property, query.by, *thresholds, MAX_CLIFFS, among)
+            with self._lock:
+                self._cliffs[asked] = found
         return found
 
     def item_texts(self, ids: Iterable[int]) -> list[bytes]:

@@ -13,6 +13,7 @@ from graphkin.client.options import PolicyOptions
 from graphkin.client.rows import Rows
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.replies import (
+    CliffsPage,
     CollectionDetail,
     ComponentReply,
     ComponentsPage,
@@ -39,6 +40,7 @@ from graphkin.protocol.values import (
     MAX_BATCHES,
     MAX_EXPORTED,
     MAX_NEGATIVES,
+    By,
     Exported,
     Format,
     Mark,
@@ -238,6 +240,31 @@ class AsyncCollection:
             pages.append(page)
         members = [item for page in pages for item in page.items][:limit]
         return pages[-1].model_copy(update={"items": members})
+
+    async def cliffs(
+        self,
+        property: str,
+        *,
+        by: By = "sali",
+        min_similarity: float | None = None,
+        min_difference: float = 0.0,
+        filters: Sequence[Mapping[str, Any]] | None = None,
+        limit: int | None = None,
+    ) -> CliffsPage:
+        """Pairs of stored neighbours that differ in a property, the steepest first, equals by their ids: the first
+        `limit`, or as many as there are, at most 100,000, as one page; `total` counts all.
+
+        Steep is the difference over 1 - similarity (`sali`), or the difference alone. property is one with numbers, as
+        exports call it; filters are as in `query`, and both items pass them. Raises `InvalidInput` naming the
+        properties for another.
+        """
+        query = {"property": property, "by": by, "min_similarity": min_similarity, "min_difference": min_difference}
+        said, pages = None if filters is None else json.dumps([*filters]), list[CliffsPage]()
+        async for page in self._reading.pages(CliffsPage, "cliffs", {**query, "filters": said}, limit):
+            pages.append(page)
+        found = [pair for page in pages for pair in page.pairs][:limit]
+        items = {item.id: item for page in pages for item in page.items}
+        return pages[-1].model_copy(update={"pairs": found, "items": [items[id] for id in sorted(items)]})
 
     async def depiction(
         self,

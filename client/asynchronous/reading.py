@@ -13,6 +13,7 @@ from graphkin.client.asynchronous.connection import AsyncConnection, Parameters
 from graphkin.client.rows import MEDIA_TYPE, Rows, Stream
 from graphkin.protocol.errors import GenerationChanged, Unavailable
 from graphkin.protocol.replies import (
+    CliffsPage,
     ComponentReply,
     ComponentsPage,
     ItemsPage,
@@ -22,7 +23,7 @@ from graphkin.protocol.replies import (
 )
 from graphkin.protocol.values import MAX_PAGE
 
-Page = TypeVar("Page", ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, QueryPage, RejectionsPage)
+Page = TypeVar("Page", CliffsPage, ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, QueryPage, RejectionsPage)
 
 _NOTHING: Parameters = {}
 

@@ -15,6 +15,7 @@ from graphkin.client.rows import MEDIA_TYPE, Rows, Stream
 from graphkin.client.synchronous.connection import Connection, Parameters
 from graphkin.protocol.errors import GenerationChanged, Unavailable
 from graphkin.protocol.replies import (
+    CliffsPage,
     ComponentReply,
     ComponentsPage,
     ItemsPage,
@@ -24,7 +25,7 @@ from graphkin.protocol.replies import (
 )
 from graphkin.protocol.values import MAX_PAGE
 
-Page = TypeVar("Page", ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, QueryPage, RejectionsPage)
+Page = TypeVar("Page", CliffsPage, ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, QueryPage, RejectionsPage)
 
 _NOTHING: Parameters = {}
 

@@ -15,13 +15,7 @@ _FORMATS = (".csv", ".parquet", ".sdf")
 
 @click.command()
 @options.reading
-@click.option(
-    "--filter",
-    "conditions",
-    metavar="CONDITION",
-    multiple=True,
-    help="'molwt>=300', 'molwt<=500', 'class=acid', 'names~acid'; once for each, all of which hold.",
-)
+@options.conditions
 @click.option("--name", metavar="TEXT", help="How a name begins.")
 @click.option("--similar", metavar="STRUCTURE", help="A SMILES, or what STRUCTURE is of `graphkin search`.")
 @click.option("--min-similarity", type=float, metavar="X", help="Smallest similarity to it, above 0 to 1.")

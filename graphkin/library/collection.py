@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 import numpy as np
 import pyarrow as pa
 
-from graphkin.answers import refusing
+from graphkin.answers import cliffs_table, refusing
 from graphkin.batch import beside
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.manifest import Manifest
-from graphkin.protocol.requests import QueryBody, SearchBatchBody, SearchBody
-from graphkin.protocol.values import PolicyName
+from graphkin.protocol.requests import CliffsQuery, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.values import MAX_CLIFFS, By, PolicyName
+from graphkin.similarity.cliffs import Cliffs
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.selection import Selected
 from graphkin.store.records import Float32, Int32, Int64
@@ -180,6 +181,31 @@ class Collection(ABC):
             passed = QueryBody.model_validate_json(json.dumps({"filters": [*filters]})).filters or []
         return self._beside(self._neighbors(self._the_item(id, smiles, name), min_similarity, passed, limit))
 
+    def cliffs(
+        self,
+        property: str,
+        *,
+        by: By = "sali",
+        min_similarity: float | None = None,
+        min_difference: float = 0.0,
+        filters: Sequence[Mapping[str, Any]] = (),
+        limit: int = 1000,
+    ) -> Table:
+        """Pairs of stored neighbours that differ in a property, the steepest first, equals by their ids: at most
+        `limit`, which is at most 100,000.
+
+        Steep is the difference over 1 - similarity (`sali`), or the difference alone. property is one with numbers, as
+        `items` calls it; both items pass the filters, as in `query`. Columns: a, b int32; similarity float32;
+        difference, sali float64, infinite where the similarity is 1; and of both ends smiles (of graphs: structure),
+        names and the property, such as smiles_a and smiles_b. Raises `InvalidInput` naming the properties for another.
+        """
+        require(0 < limit <= MAX_CLIFFS, "limit", limit, f"1 to {MAX_CLIFFS:,}")
+        given = {"property": property, "by": by, "min_similarity": min_similarity, "min_difference": min_difference}
+        with refusing():
+            asked = CliffsQuery.model_validate({**given, "filters": json.dumps([*filters])})
+        found = self._cliffs(asked, limit)
+        return Table(cliffs_table(found, self.manifest.structure, property, self._rows))
+
     @abstractmethod
     def positives(
         self,
@@ -277,6 +303,10 @@ class Collection(ABC):
     @abstractmethod
     def _search_batch(self, asked: SearchBatchBody) -> tuple[pa.Array, Matches]:
         """The errors of the structures, text or null, and the hits of the others, by the number of the structure."""
+
+    @abstractmethod
+    def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
+        """The first `limit`; pages are not asked for."""
 
     @abstractmethod
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:

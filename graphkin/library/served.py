@@ -15,8 +15,9 @@ from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.replies import SimilarItem
-from graphkin.protocol.requests import QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.requests import CliffsQuery, QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.values import PolicyName
+from graphkin.similarity.cliffs import Cliffs
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.query import the_one
 from graphkin.similarity.selection import Selected
@@ -82,6 +83,18 @@ class ServedCollection(Collection):
         query = found["index"].combine_chunks().take(pc.list_parent_indices(hits)).to_numpy()
         ids, similarity = hits.flatten().flatten()
         return found["error"].combine_chunks(), Matches(query, ids.to_numpy(), similarity.to_numpy())
+
+    def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
+        said = asked.model_dump(exclude={"generation", "cursor", "limit", "filters"})
+        filters = [each.model_dump(exclude_none=True) for each in asked.filters or ()]
+        found = self._asked.cliffs(**said, filters=filters or None, limit=limit)
+        return Cliffs(
+            np.array([pair.a for pair in found.pairs], np.int32),
+            np.array([pair.b for pair in found.pairs], np.int32),
+            np.array([pair.similarity for pair in found.pairs], np.float32),
+            np.array([pair.difference for pair in found.pairs], np.float64),
+            found.total,
+        )
 
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         require_one_way(id, smiles, name)

@@ -14,8 +14,9 @@ from graphkin.export import read_edges, read_items
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
 from graphkin.protocol.filters import Filter
-from graphkin.protocol.requests import QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.requests import CliffsQuery, QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.values import PolicyName
+from graphkin.similarity.cliffs import Cliffs, cliffs
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.kind import Search
 from graphkin.similarity.kinds import kind_of, recipe_of
@@ -91,6 +92,11 @@ class StoredCollection(Collection):
         queries = Queries.of(self._index, given)
         found = queries.found(queries.parts(asked.min_similarity, asked.limit, os.cpu_count() or 1))
         return pa.array(found.errors, pa.string()), found.hits
+
+    def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
+        among = self._selections.passing(asked.filters) if asked.filters else None
+        thresholds = asked.min_similarity, asked.min_difference
+        return cliffs(self._opened, asked.property, asked.by, *thresholds, limit, among)
 
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         return item_of(self._opened, id, smiles, name)

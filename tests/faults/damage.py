@@ -90,6 +90,7 @@ def requests():
             ("components", {"min_similarity": 0.6}),
             ("components/0", {"min_similarity": 0.4}),
             ("hops", None),
+            ("cliffs", {"property": "nodes" if name == "graphs" else "molwt"}),
             ("export", {"what": "items", "format": "csv"}),
             ("export", {"what": "edges", "format": "arrow"}),
             ("export", {"what": "edges", "format": "graphml"}),

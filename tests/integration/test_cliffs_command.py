@@ -65,7 +65,7 @@ def test_the_steepest_of_all(
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (("--property", "nothing"), 3, "pIC50"),
+        (("--property", "nothing"), 2, "pIC50"),
         (("--property", "pIC50", "--min-similarity", 0.1), 2, "similarity"),
         (("--property", "pIC50", "--min-difference", -1), 2, "min_difference"),
     ],
@@ -77,3 +77,22 @@ def test_what_is_asked_for_wrongly(
     assert outcome.code == code
     assert said in outcome.err
     assert not Path("cliffs.csv").exists()
+
+
+def test_properties_that_are_called_as_other_columns_are(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
+) -> None:
+    """They are called as exports call them, and no column holds two things."""
+    text = "smiles,id,names,sali,class\nCCCCO,x,1.5,7,acid\nCCCCCO,y,4.5,9,acid\nCCCCCCO,z,9.5,9,base\n"
+    assert ingest(text, "--workers", 1, name="molecules.csv").code == 0
+    where = ("--store", tmp_path / "store", "--collection", "c", "--output", tmp_path / "cliffs.csv")
+    outcome = graphkin("cliffs", *where, "--property", "property.names", "--filter", "class=acid")
+    assert outcome.code == 0, outcome.err
+    (row,) = pd.read_csv(tmp_path / "cliffs.csv").to_dict("records")
+    assert (row["names_a"], row["names_b"], row["difference"]) == ("x", "y", 3)
+    assert (row["property.names_a"], row["property.names_b"]) == (1.5, 4.5)
+    assert graphkin("cliffs", *where, "--property", "sali").code == 0
+    found = pd.read_csv(tmp_path / "cliffs.csv")
+    assert set(found["sali_a"]) == {7}
+    assert found["sali"].tolist() == pytest.approx(2 / (1 - found["similarity"].astype(np.float32).astype(float)))
+    assert graphkin("cliffs", *where, "--property", "class").code == 2

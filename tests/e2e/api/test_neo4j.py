@@ -114,6 +114,11 @@ OPERATIONS: dict[str, list[Request]] = {
         *each(f"{NCI}/items/5/subgraph", {"hops": 4, "max_items": 1000}, {"max_items": 5}, {"max_edges": 3}),
         Request(f"{SOCIAL}/items/3/subgraph", {"min_similarity": 0.9}),
     ],
+    "GET /v1/collections/{c}/cliffs": [
+        *each(f"{NCI}/cliffs", {"property": "molwt", "limit": 40}, {"property": "rings", "by": "difference"}),
+        *each(f"{NCI}/cliffs", {"property": "molwt", "filters": '[{"property": "rings", "min": 2}]'}),
+        Request(f"{SOCIAL}/cliffs", {"property": "nodes"}),
+    ],
     "GET /v1/collections/{c}/paths": [
         Request(f"{NCI}/paths", {"from": source, "to": source * 7 % 400, "max_hops": 8}) for source in range(30)
     ],

@@ -205,6 +205,18 @@ def test_the_hierarchy_as_a_graph(nci: Collection, plain: httpx.Client) -> None:
     assert [hop.model_dump() for hop in nci.hops(**query)] == plain.get("hops", params=query).json()["hops"]
 
 
+def test_cliffs_of_every_page_as_one(nci: Collection, plain: httpx.Client) -> None:
+    filters = [{"property": "rings", "max": 2}]
+    query: dict[str, Any] = {"property": "molwt", "by": "difference", "min_similarity": 0.5, "min_difference": 1}
+    whole = plain.get("cliffs", params={**query, "filters": json.dumps(filters), "limit": 1000}).json()
+    assert whole["next_cursor"] is None
+    assert 3 < len(whole["pairs"]) == whole["total"]
+    assert nci.cliffs(**query, filters=filters).model_dump() == whole
+    few = nci.cliffs(**query, filters=filters, limit=2)
+    assert [pair.model_dump() for pair in few.pairs] == whole["pairs"][:2]
+    assert {item.id for item in few.items} == {id for pair in few.pairs for id in (pair.a, pair.b)}
+
+
 def test_components_of_every_page_as_one(nci: Collection, plain: httpx.Client) -> None:
     query: dict[str, Any] = {"min_similarity": 0.5, "min_size": 1}
     whole = plain.get("components", params={**query, "limit": 1000}).json()

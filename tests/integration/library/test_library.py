@@ -16,6 +16,7 @@ from rdkit.Chem import rdFingerprintGenerator
 import graphkin
 from graphkin.library import Collection
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
+from graphkin.protocol.values import By
 from tests.integration.library.conftest import MOLECULES, THRESHOLD
 
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
@@ -280,6 +281,28 @@ def test_a_query_has_the_similarity_that_a_search_finds(mine: Collection) -> Non
     assert "activity" in str(raised.value.expected)
     with pytest.raises(InvalidInput, match="at least one"):
         mine.query(filters=[{"property": "activity"}])
+
+
+@pytest.mark.parametrize("by", ["sali", "difference"])
+def test_cliffs_are_those_of_pandas(
+    mine: Collection, frame: pd.DataFrame, joined: dict[tuple[int, int], float], by: By
+) -> None:
+    pairs = pd.DataFrame([(*ends, similarity) for ends, similarity in joined.items()], columns=["a", "b", "similarity"])
+    pairs["difference"] = (pairs["a"].map(frame["activity"]) - pairs["b"].map(frame["activity"])).abs()
+    pairs["sali"] = pairs["difference"] / (1 - pairs["similarity"].astype(np.float32).astype(float))
+    even = pairs[["a", "b"]].isin(frame.index[frame["note"] == "even"]).all(axis=1)
+    kept = pairs[even & (pairs["difference"] >= 20)].sort_values([by, "a", "b"], ascending=[False, True, True])
+    filters = [{"property": "note", "equals": "even"}]
+    found = mine.cliffs("activity", by=by, min_difference=20, filters=filters, limit=30).to_pandas()
+    assert len(kept) > 30 == len(found)
+    for column in ("a", "b", "difference", "sali"):
+        assert found[column].to_numpy() == pytest.approx(kept[column].head(30).to_numpy())
+    assert found["similarity"].dtype == np.float32
+    assert found["smiles_b"].tolist() == frame["smiles"][found["b"]].tolist()
+    assert found["activity_a"].tolist() == frame["activity"][found["a"]].tolist()
+    with pytest.raises(InvalidInput, match="such property") as raised:
+        mine.cliffs("note")
+    assert "activity" in str(raised.value.expected)
 
 
 def test_searches_and_neighbours_are_filtered(mine: Collection) -> None:

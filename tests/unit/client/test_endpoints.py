@@ -34,6 +34,7 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("get", f"{_C}/reports"): Collection.reports,
     ("get", f"{_C}/reports/{{report}}.svg"): Collection.report_charts,
     ("get", f"{_C}/paths"): Collection.path,
+    ("get", f"{_C}/cliffs"): Collection.cliffs,
     ("get", f"{_C}/hops"): Collection.hops,
     ("get", f"{_C}/components"): Collection.components,
     ("get", f"{_C}/components/{{id}}"): Collection.component,

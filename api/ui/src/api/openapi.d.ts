@@ -362,6 +362,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/cliffs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Cliffs
+         * @description Pairs of the stored hierarchy whose items both have a property and differ in it, the steepest first, equals by
+         *     their ids.
+         */
+        get: operations["cliffs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{c}/items/{id}/depiction.svg": {
         parameters: {
             query?: never;
@@ -579,6 +600,46 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Cliff
+         * @description Two items, a < b, and how much they differ in the property; `sali`: the difference over 1 - similarity, null
+         *     where that is 0.
+         */
+        Cliff: {
+            /** A */
+            a: number;
+            /** B */
+            b: number;
+            /** Similarity */
+            similarity: number;
+            /** Difference */
+            difference: number;
+            /** Sali */
+            sali: number | null;
+        };
+        /**
+         * CliffsPage
+         * @description The steepest first, equals by their ids. `total`: all pairs, of which pages lead to the first 100,000; `items`:
+         *     those of this page's pairs, by id.
+         */
+        CliffsPage: {
+            /**
+             * Generation
+             * @description Generation id.
+             */
+            generation: string;
+            /** Pairs */
+            pairs: components["schemas"]["Cliff"][];
+            /** Items */
+            items: components["schemas"]["Item"][];
+            /** Total */
+            total: number;
+            /**
+             * Next Cursor
+             * @description Where the next page begins; null on the last.
+             */
+            next_cursor: string | null;
+        };
         /**
          * CollectionDetail
          * @description `generations`: ids of all that are published, oldest first; `damaged` as in the list of collections.
@@ -3508,6 +3569,108 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ComponentReply"];
+                };
+            };
+            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such collection, item or generation. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An invalid value, or one over its cap. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A bug; the log has its id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cliffs: {
+        parameters: {
+            query: {
+                /** @description Generation id; by default the current one, or the cursor's. */
+                generation?: string | null;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+                /** @description One with numbers, as exports call it. */
+                property: string;
+                /** @description What is steep: the difference over 1 - similarity, or the difference alone. */
+                by?: "sali" | "difference";
+                /** @description Smallest similarity, from the stored threshold (the default) to 1. */
+                min_similarity?: number | null;
+                /** @description Smallest difference. */
+                min_difference?: number;
+                /** @description Filters that both items pass, as JSON, as the body of a query has them. */
+                filters?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CliffsPage"];
                 };
             };
             /** @description Malformed cursor or JSON, or a Host that is not served. */

@@ -1,0 +1,54 @@
+"""GET cliffs: similar items that differ much in a property."""
+
+import math
+
+import numpy as np
+from fastapi import APIRouter, Request
+from pydantic_core import to_json
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from graphkin.api.gate.given import validated
+from graphkin.api.gate.openapi import parameters, problems
+from graphkin.api.gate.reply import JSON, array, similarity_texts
+from graphkin.api.reading import Reading, open_reading
+from graphkin.api.work.classes import Querying
+from graphkin.protocol.replies import CliffsPage
+from graphkin.protocol.requests import CliffsQuery, CollectionPath
+
+_PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(CliffsQuery, "query")]
+
+router = APIRouter(
+    prefix="/v1/collections/{c}",
+    tags=["hierarchy"],
+    route_class=Querying,
+    responses=problems(400, 404, 406, 410, 422, 500, 503),
+)
+
+
+@router.get("/cliffs", response_model=CliffsPage, openapi_extra={"parameters": _PARAMETERS})
+async def cliffs(request: Request) -> Response:
+    """Pairs of the stored hierarchy whose items both have a property and differ in it, the steepest first, equals by
+    their ids."""
+    path = validated(CollectionPath, request.path_params, "path")
+    query = validated(CliffsQuery, dict(request.query_params), "query")
+    read = await open_reading(request, path.c, (JSON,))
+    return await run_in_threadpool(_page, read, query)
+
+
+def _page(read: Reading, query: CliffsQuery) -> Response:
+    found, begin = read.opened.cliffs(query), read.position
+    end = min(begin + query.limit, len(found.a))
+    shown = found.part(begin, end)
+    ids = np.unique(np.concatenate([shown.a, shown.b])).tolist()
+    sali = [to_json(each if math.isfinite(each) else None) for each in shown.sali.tolist()]
+    ends = zip(shown.a.tolist(), shown.b.tolist(), strict=True)
+    said = zip(similarity_texts(shown.similarity), map(to_json, shown.difference.tolist()), sali, strict=True)
+    return read.json(
+        {"total": found.total, "next_cursor": read.cursor_at(end) if end < len(found.a) else None},
+        pairs=array(
+            b'{"a":%d,"b":%d,"similarity":%b,"difference":%b,"sali":%b}' % (*pair, *texts)
+            for pair, texts in zip(ends, said, strict=True)
+        ),
+        items=array(read.opened.item_texts(ids)),
+    )
