@@ -49,9 +49,9 @@ CLASSES = {
     "export": Limits(at_once=2, waiting=8, retry_after=5, patience=30),
     "part": Limits(at_once=32, waiting=256, retry_after=5, patience=30),
 }
-"""search: a structure's, or the hierarchy as a graph; query: columns or edges of a whole collection; batch: a search for
-many structures; drawing: a picture; comparison: a picture of a molecule beside another; feed: positives of all anchors,
-negatives; export: a whole collection as a file; part: a part of such a file, which the first of them has made."""
+"""search: a structure's, or the hierarchy as a graph; query: columns or edges of a whole collection; batch: a search
+for many structures; drawing: a picture; comparison: a picture of a molecule beside another; feed: positives of all
+anchors, negatives; export: a whole collection as a file; part: a part of such a file, which the first has made."""
 
 
 COMPARED = frozenset({"highlight", "highlight_smiles"})
