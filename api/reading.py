@@ -24,7 +24,10 @@ from graphkin.api.generations.opened import Opened
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import COMPARED
 from graphkin.protocol.errors import BadRequest
+from graphkin.protocol.requests import QueryFields
 from graphkin.similarity.kind import Query
+from graphkin.similarity.query import written
+from graphkin.similarity.selection import Listed, Near, Neighboring, Selected, Source
 from graphkin.store.base import Generation, require_stored_threshold
 
 _VERSION = f"{version('graphkin')} {rdBase.rdkitVersion}"
@@ -108,6 +111,20 @@ class Reading:
     async def structure(self, **structure: str | None) -> Query:
         """A structure that the request names, as the collection reads it. Raises as `Structures.read` does."""
         return await state_of(self._request)["structures"].read(self.generation, **structure)
+
+    async def source(self, asked: QueryFields) -> Source | None:
+        """Which items a query chooses from; None: from all. Raises as `structure` and `threshold` do."""
+        if asked.similar is not None:
+            near = asked.similar
+            structure = await self.structure(**written(near))
+            return Near(self.opened.search, structure, near.min_similarity, near.measure, near.itself)
+        if asked.neighbors_of is not None:
+            return Neighboring(asked.neighbors_of.id, self.threshold(asked.neighbors_of.min_similarity))
+        return None if asked.ids is None else Listed(tuple(asked.ids))
+
+    def selected(self, asked: QueryFields, source: Source | None) -> Selected:
+        """What a query finds in its source. Raises as `Selections.selected` does."""
+        return self.opened.selections.selected(asked.filters or (), asked.name, source, asked.sort)
 
     def json(self, fields: dict[str, Any], **ready: bytes) -> Response:
         """A JSON object with the generation, `fields`, and members that are JSON already."""

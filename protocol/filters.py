@@ -40,8 +40,9 @@ class Filter(Frozen):
 
 
 class Sort(Frozen):
-    """By `id`, by a column as exports call it, or by `similarity` where items are compared. Texts in any case, names by
-    the first; what lacks it comes last, equals by id."""
+    """By `id`, by a column as exports call it, by `degree`, or by `similarity` where items are compared. Texts in any
+    case, names by the first; what lacks it comes last, equals by id. `degree` is how many stored neighbours an item
+    has, unless a property is called so."""
 
     model_config = ConfigDict(strict=True)
 

@@ -116,7 +116,7 @@ class ItemsPage(FromGeneration):
 
 
 class QueriedItem(Item):
-    """`similarity` to the structure that was asked for; null without one."""
+    """`similarity` to what it is similar to, or a neighbour of; null without such."""
 
     similarity: Similarity | None
 

@@ -352,20 +352,47 @@ class SearchBody(StructureFields):
 
 
 class Near(StructureFields):
-    """A structure in one of the ways of a search, and how similar to it items are at least."""
+    """A structure in one of the ways of a search, and how similar to it items are at least; by default all are compared
+    with it."""
 
     measure: Annotated[Measure | None, Field(description="By default the collection's own.", examples=[None])] = None
-    min_similarity: Similarity
+    min_similarity: Similarity | None = None
+    itself: Annotated[bool, Field(description="Whether the item that is this very structure is among them.")] = True
 
 
-class QueryBody(Body):
-    """What items pass, all of it, and their order: by default the most similar first where there is a structure, else
-    by id."""
+class Neighboring(Body):
+    """The stored neighbours of an item, at least so similar to it, by default all of them."""
+
+    id: Id
+    min_similarity: StoredSimilarity | None = None
+
+
+class QueryFields(Body):
+    """What items pass, all of it, and their order.
+
+    Of all items, or of one of: what is `similar` to a structure, what are `neighbors_of` an item, both the most similar
+    first; some `ids`, in the order given. Else by id.
+    """
+
+    sources: ClassVar[tuple[str, ...]] = ("similar", "neighbors_of", "ids")
 
     filters: Filters = None
     name: Annotated[str | None, Field(description="How one of its names begins, in any case.", examples=["1"])] = None
     similar: Annotated[Near | None, Field(examples=[None])] = None
+    neighbors_of: Annotated[Neighboring | None, Field(examples=[None])] = None
+    ids: Annotated[list[Id] | None, Field(max_length=MAX_EXPORTED, fail_fast=True, examples=[None])] = None
     sort: Annotated[Sort | None, Field(examples=[None])] = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if sum(getattr(self, source) is not None for source in self.sources) > 1:
+            raise ValueError(f"at most one of {', '.join(self.sources)}")
+        return self
+
+
+class QueryBody(QueryFields):
+    """What items pass, as pages."""
+
     columns: Annotated[
         list[str] | None,
         Field(
@@ -439,9 +466,13 @@ class ExportQuery(ExportFields, GenerationQuery):
 
 
 class ExportBody(ExportFields, Body):
-    """A selection of items, of their fingerprints, or of the edges or links with both ends among them."""
+    """A selection of items, of their fingerprints, or of the edges or links with both ends among them: those of `ids`,
+    all that `query` finds, or first the ones and then the others, each once."""
 
-    ids: Annotated[list[Id], Field(min_length=1, max_length=MAX_EXPORTED, fail_fast=True, examples=[[0, 1, 2]])]
+    ids: Annotated[
+        list[Id] | None, Field(min_length=1, max_length=MAX_EXPORTED, fail_fast=True, examples=[[0, 1, 2]])
+    ] = None
+    query: Annotated[QueryFields | None, Field(description="As `items/query` finds them.", examples=[None])] = None
     what: Annotated[Exported, Field(examples=["items"])]
     format: Annotated[Format, Field(examples=["sdf"])]
     query_smiles: Annotated[
@@ -452,3 +483,9 @@ class ExportBody(ExportFields, Body):
             examples=[None],
         ),
     ] = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if self.ids is None and self.query is None:
+            raise ValueError("at least one of ids, query")
+        return self

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.measure import Measure
 from graphkin.similarity.filters import Mask, passing
@@ -29,20 +29,8 @@ _OF_EACH = 16  # more where an item has fewer: whole orders of many items are re
 SIMILARITY = "similarity"
 """What the order by similarity is called."""
 
-
-@dataclass(frozen=True)
-class Near:
-    """At least so similar to a structure, by a measure, by default the collection's own, which `search` gives."""
-
-    search: Callable[[], Search]
-    query: Query
-    min_similarity: float
-    measure: Measure | None = None
-
-    def hits(self) -> Hits:
-        """All that are."""
-        search = self.search() if self.measure is None else self.search().measured(self.measure)
-        return search.search(self.query, self.min_similarity, sys.maxsize)
+DEGREE = "degree"
+"""What the order by the number of stored neighbours is called, unless a property is."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +47,76 @@ class Selected:
     @property
     def nbytes(self) -> int:
         return self.ids.nbytes + (0 if self.similarity is None else self.similarity.nbytes)
+
+
+class Source(Protocol):
+    """Which items there are to choose from, other than all, and their own order."""
+
+    @property
+    def said(self) -> list[Any]:
+        """What tells it from others."""
+
+    def items(self, generation: Generation) -> Selected:
+        """All of them."""
+
+
+@dataclass(frozen=True)
+class Near:
+    """Those at least so similar to a structure, by default all, by a measure, by default the collection's own, which
+    `search` gives; the most similar first. `itself`: whether the item that is this very structure is one of them."""
+
+    search: Callable[[], Search]
+    query: Query
+    min_similarity: float | None = None
+    measure: Measure | None = None
+    itself: bool = True
+
+    @property
+    def said(self) -> list[Any]:
+        arrays = [each.tobytes() for each in self.query.arrays]
+        return ["near", self.query.text, arrays, self.min_similarity, self.measure, self.itself]
+
+    def items(self, generation: Generation) -> Selected:  # noqa: ARG002 - the search is of it
+        search = self.search() if self.measure is None else self.search().measured(self.measure)
+        hits = search.search(self.query, self.min_similarity, sys.maxsize)
+        own = None if self.itself else search.identical(self.query)
+        kept = slice(None) if own is None else hits.ids != own
+        return Selected(hits.ids[kept], hits.similarity[kept])
+
+
+@dataclass(frozen=True)
+class Neighboring:
+    """The stored neighbours of an item that are at least so similar to it, the most similar first."""
+
+    id: int
+    min_similarity: float | None = None
+
+    @property
+    def said(self) -> list[Any]:
+        return ["neighbors", self.id, self.min_similarity]
+
+    def items(self, generation: Generation) -> Selected:
+        found = generation.neighbors(self.id, self.min_similarity)
+        return Selected(found.ids, found.similarity)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Those with these ids, in this order, each once. Raises `NotFound` naming one that no item has."""
+
+    ids: tuple[int, ...]
+
+    @property
+    def said(self) -> list[Any]:
+        return ["ids", self.ids]
+
+    def items(self, generation: Generation) -> Selected:
+        ids = np.array([*dict.fromkeys(self.ids)], np.int64)
+        beyond = ids[(ids < 0) | (ids >= generation.size)]
+        if len(beyond):
+            id = int(beyond[0])
+            raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {generation.size - 1}")
+        return Selected(ids.astype(np.int32))
 
 
 class Selections:
@@ -79,25 +137,25 @@ class Selections:
         self,
         filters: Sequence[Filter] = (),
         name: str | None = None,
-        near: Near | None = None,
+        source: Source | None = None,
         sort: Sort | None = None,
     ) -> Selected:
-        """The items that pass filters, have a name that begins so, and are near: all of them, as `sort` says.
+        """The items of a source, by default all, that pass filters and have a name that begins so: all of them, as
+        `sort` says.
 
-        By default the most similar first where they are compared, else by id; equals by id in any case. Raises as
-        `passing`, as a search does, and `InvalidInput` naming the columns for another.
+        By default in the order of the source, else by id; equals by id in any case. Raises as `passing`, as the source
+        does, and `InvalidInput` naming the columns for another.
         """
-        of = None if near is None else [near.query.text, *(each.tobytes() for each in near.query.arrays)]
-        how = None if near is None else [near.min_similarity, near.measure]
-        said = [[each.model_dump_json() for each in filters], name, of, how, sort]
+        said = [[each.model_dump_json() for each in filters], name, source and source.said, sort]
 
         def select() -> Selected:
             mask = self.passing(filters, name)
-            if near is None:
+            if source is None:
                 return self._sorted(Selected(np.flatnonzero(mask).astype(np.int32)), sort)
-            found = near.hits()
+            found = source.items(self._generation)
             kept = mask[found.ids]
-            return self._sorted(Selected(found.ids[kept], found.similarity[kept]), sort)
+            similarity = None if found.similarity is None else found.similarity[kept]
+            return self._sorted(Selected(found.ids[kept], similarity), sort)
 
         return self._once(said, select)
 
@@ -156,12 +214,14 @@ class Selections:
         manifest = self._generation.manifest
         properties = titles(manifest.properties)
         inchikey = ["inchikey"] if manifest.recipe.get("inchikey") else []
-        offered = ["id", manifest.structure, "names", *inchikey, *properties.values()]
+        offered = ["id", manifest.structure, "names", *inchikey, DEGREE, *properties.values()]
         if by not in offered:
             expected = f"one of {', '.join([*offered, *([SIMILARITY] if compared else [])])}"
             raise InvalidInput("items have no such column to be sorted by", given=by, expected=expected)
         if by == "id":
             return ids.astype(np.float64)
+        if by == DEGREE and DEGREE not in properties.values():
+            return self._generation.graph().degrees()[ids].astype(np.float64)
         column = self._column(ids, by)
         if pa.types.is_floating(column.type):
             return pc.fill_null(column, float("nan")).to_numpy()

@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.gate.body import as_body, body_of
@@ -62,7 +63,8 @@ async def export_selection(
     body: Annotated[ExportBody, Depends(body_of(ExportBody))],
     _: Annotated[GenerationQuery, Query()],
 ) -> Response:
-    """Some items or their fingerprints in the order given, or the edges or links that have both ends among them.
+    """Some items or their fingerprints in the order given, or the edges or links that have both ends among them: those
+    with these ids, or all that a query finds.
 
     With `query_smiles` each item has its exact similarity to that molecule, and GraphML has the molecule itself.
     """
@@ -73,10 +75,19 @@ async def export_selection(
         read,
         what=body.what,
         format=body.format,
-        ids=body.ids,
+        ids=await _ids(read, body),
         min_similarity=read.threshold(body.min_similarity),
         compared_with=compared,
     )
+
+
+async def _ids(read: Reading, body: ExportBody) -> list[int]:
+    """Of what is exported. Raises as `items/query` does."""
+    named, query = body.ids or [], body.query
+    if query is None:
+        return named
+    found = await run_in_threadpool(read.selected, query, await read.source(query))
+    return [*dict.fromkeys([*named, *found.ids.tolist()])]
 
 
 async def _streamed(request: Request, read: Reading, **choice: Any) -> Response:

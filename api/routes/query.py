@@ -16,8 +16,7 @@ from graphkin.api.work.classes import Querying
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import QueryPage
 from graphkin.protocol.requests import GenerationQuery, QueryBody
-from graphkin.similarity.query import written
-from graphkin.similarity.selection import Near
+from graphkin.similarity.selection import Source
 from graphkin.store.base import Generation
 from graphkin.store.columns import titles
 
@@ -39,14 +38,11 @@ async def query(
     """The items that pass all filters, of the whole collection, in order, and how many they are.
 
     Filters are ranges of numbers, values, and parts of texts; names and texts are compared in any case. Items are shown
-    with the properties `columns`; `similarity` is to the structure `similar`, where that is given.
+    with the properties `columns`; `similarity` is to the structure or the item that they are similar to or neighbours
+    of, where there is one.
     """
     read = await open_reading(request, c, (JSON,), said=_said(body))
-    near = None
-    if body.similar is not None:
-        structure = await read.structure(**written(body.similar))
-        near = Near(read.opened.search, structure, body.similar.min_similarity, body.similar.measure)
-    return await run_in_threadpool(_page, read, body, near)
+    return await run_in_threadpool(_page, read, body, await read.source(body))
 
 
 def _said(body: QueryBody) -> dict[str, str]:
@@ -54,9 +50,9 @@ def _said(body: QueryBody) -> dict[str, str]:
     return said if body.cursor is None else {**said, "cursor": body.cursor}
 
 
-def _page(read: Reading, body: QueryBody, near: Near | None) -> Response:
+def _page(read: Reading, body: QueryBody, source: Source | None) -> Response:
     shown = None if body.columns is None else _properties(read.generation, body.columns)
-    found = read.opened.selections.selected(body.filters or (), body.name, near, body.sort)
+    found = read.selected(body, source)
     begin, total = read.position, len(found.ids)
     end = min(begin + body.limit, total)
     texts = _texts(read, found.ids[begin:end].tolist(), shown)

@@ -136,6 +136,8 @@ class AsyncCollection:
         filters: Sequence[Mapping[str, Any]] | None = None,
         name: str | None = None,
         similar: Mapping[str, Any] | None = None,
+        neighbors_of: Mapping[str, Any] | None = None,
+        ids: Sequence[int] | None = None,
         sort: Mapping[str, Any] | None = None,
         columns: Sequence[str] | None = None,
         limit: int | None = None,
@@ -144,11 +146,15 @@ class AsyncCollection:
 
         filters are such as {"property": "logP", "min": 1, "max": 3}, with `equals`, `in` and `contains` for what else
         is asked of a property or of `names`; name is how a name begins. Texts are compared in any case.
-        similar is a structure as in a search, with `min_similarity`. sort is such as {"by": "logP", "descending":
-        True}, by default the most similar first where there is a structure, else by id. columns are the properties
-        that items are shown with. Raises `InvalidInput` naming those that there are for another.
+        They choose from all items, or from one of: what is similar to a structure as in a search, with
+        `min_similarity` if that is wanted, and without the structure where `itself` is false; neighbors_of, such as
+        {"id": 5, "min_similarity": 0.5}; those with these ids, at most 10,000.
+        sort is such as {"by": "logP", "descending": True}, by default the most similar first, ids as they are given,
+        else by id. columns are the properties that items are shown with. Raises `InvalidInput` naming those that there
+        are for another.
         """
-        said = {"filters": filters, "name": name, "similar": similar, "sort": sort, "columns": columns}
+        chosen = {"similar": similar, "neighbors_of": neighbors_of, "ids": None if ids is None else [*ids]}
+        said = {"filters": filters, "name": name, **chosen, "sort": sort, "columns": columns}
         pages = list[QueryPage]()
         async for page in self._reading.pages(QueryPage, "items/query", said, limit, posted=True):
             pages.append(page)
@@ -400,6 +406,7 @@ class AsyncCollection:
         start: int | None = None,
         stop: int | None = None,
         ids: Sequence[int] | None = None,
+        query: Mapping[str, Any] | None = None,
         min_similarity: float | None = None,
         query_smiles: str | None = None,
     ) -> None:
@@ -407,15 +414,22 @@ class AsyncCollection:
         or arrow, or fingerprints, as fps or npy, into a binary file.
 
         All of them; or items `start` to `stop` - 1, by all columns or some, their fingerprints, or edges or links with
-        their lower end there; or the items with these ids (at most 10,000), with their similarity to query_smiles if it
-        is given, their fingerprints, or edges or links with both ends among them. Edges can be limited to
-        those of at least min_similarity.
+        their lower end there; or the items with these ids (at most 10,000) and all that a query finds, told by the
+        arguments of `query`, with their similarity to query_smiles if it is given, their fingerprints, or edges or
+        links with both ends among them. Edges can be limited to those of at least min_similarity.
         If the connection breaks, what was written is written again, so that `file` must be seekable.
         """
-        part = {"columns": columns, "start": start, "stop": stop, "ids": ids, "query_smiles": query_smiles}
+        part = {
+            "columns": columns,
+            "start": start,
+            "stop": stop,
+            "ids": ids,
+            "query": query,
+            "query_smiles": query_smiles,
+        }
         asked = {"what": what, "format": format, "min_similarity": min_similarity, **part}
         said = {field: value for field, value in asked.items() if value is not None}
-        if ids is None and query_smiles is None:
+        if ids is None and query is None and query_smiles is None:
             await self._reading.save(file, "export", said)
         else:
             await self._reading.save(file, "export", {}, said)

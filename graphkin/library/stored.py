@@ -84,7 +84,9 @@ class StoredCollection(Collection):
         near = None
         if asked.similar is not None:
             query = read_asked(recipe_of(self._opened), asked.similar)
-            near = Near(lambda: self._index, query, asked.similar.min_similarity, asked.similar.measure)
+            near = Near(
+                lambda: self._index, query, asked.similar.min_similarity, asked.similar.measure, asked.similar.itself
+            )
         return self._selections.selected(asked.filters or (), asked.name, near, asked.sort).first(limit)
 
     def _search_batch(self, asked: SearchBatchBody) -> tuple[pa.Array, Matches]:

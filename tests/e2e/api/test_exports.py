@@ -131,6 +131,25 @@ def test_items_have_their_similarity_to_the_query(client: httpx.Client, to_aspir
     assert np.array_equal(np.array([similarity for _, similarity in found], np.float32), to_aspirin[ids])
 
 
+def test_all_that_a_query_finds_is_exported(client: httpx.Client) -> None:
+    query = {"filters": [{"property": "molwt", "max": 180}], "sort": {"by": "molwt", "descending": True}}
+    found = client.post(f"{URL}/items/query", json={**query, "limit": 1000}).json()["items"]
+    ids = [item["id"] for item in found]
+    body = {"query": query, "what": "items", "format": "csv"}
+    rows = [*csv.DictReader(client.post(f"{URL}/export", json=body).text.splitlines())]
+    assert [int(row["id"]) for row in rows] == ids
+    assert len(ids) > 10
+    first = client.post(f"{URL}/export", json={**body, "ids": [ids[3], 7]}).text
+    assert [int(row["id"]) for row in csv.DictReader(first.splitlines())] == [*dict.fromkeys([ids[3], 7, *ids])]
+    edges = client.post(f"{URL}/export", json={**body, "what": "edges"}).text
+    assert edges == client.post(f"{URL}/export", json={"ids": ids, "what": "edges", "format": "csv"}).text
+    none = client.post(f"{URL}/export", json={**body, "query": {"name": "nobody is called so"}})
+    assert (none.status_code, none.text.count("\n")) == (200, 1)
+    refused = client.post(f"{URL}/export", json={"what": "items", "format": "csv"})
+    assert refused.status_code == 422
+    assert "at least one of ids, query" in refused.text
+
+
 def test_a_file_says_what_the_search_showed(client: httpx.Client) -> None:
     hits = client.post(f"{URL}/search", json={"smiles": ASPIRIN, "limit": 50}).json()["hits"]
     body = {"ids": [hit["item"]["id"] for hit in hits], "what": "items", "format": "csv", "query_smiles": ASPIRIN}

@@ -102,6 +102,8 @@ OPERATIONS: dict[str, list[Request]] = {
             {"filters": [{"property": "molwt", "min": 150, "max": 250}], "sort": {"by": "molwt"}, "limit": 30},
             {"name": "1", "sort": {"by": "names", "descending": True}, "columns": ["rings"]},
             {"similar": {"smiles": ASPIRIN, "min_similarity": 0.2}, "limit": 1000},
+            {"neighbors_of": {"id": 9}, "sort": {"by": "degree", "descending": True}},
+            {"ids": [9, 3, 5], "limit": 2},
         )
     ],
     "GET /v1/collections/{c}/items/{id}/neighbors": [

@@ -60,6 +60,48 @@ def test_what_is_similar_comes_as_a_search_finds_it(client: httpx.Client) -> Non
     assert [item["similarity"] for item in rising] == sorted(hit["similarity"] for hit in hits)
 
 
+def test_all_are_compared_but_the_structure_itself(client: httpx.Client) -> None:
+    smiles = client.get(f"{URL}/items/5").json()["smiles"]
+    hits = client.post(f"{URL}/search", json={"smiles": smiles, "limit": 1000}).json()["hits"]
+    found = answered(client, similar={"smiles": smiles, "itself": False}, limit=1000)
+    assert [(item["id"], item["similarity"]) for item in found["items"]] == [
+        (hit["item"]["id"], hit["similarity"]) for hit in hits if hit["item"]["id"] != 5
+    ]
+    assert found["total"] == len(hits) - 1
+    assert 5 in [item["id"] for item in answered(client, similar={"smiles": smiles})["items"]]
+
+
+def test_neighbours_are_filtered_and_sorted(client: httpx.Client) -> None:
+    items = client.get(f"{URL}/items", params={"limit": 1000}).json()["items"]
+    id = max(items, key=lambda item: item["degree"])["id"]
+    near = client.get(f"{URL}/items/{id}/neighbors", params={"min_similarity": 0.45, "limit": 1000}).json()["neighbors"]
+    asked = {"neighbors_of": {"id": id, "min_similarity": 0.45}}
+    found = answered(client, **asked, limit=1000)
+    assert [(item["id"], item["similarity"]) for item in found["items"]] == [
+        (each["item"]["id"], each["similarity"]) for each in near
+    ]
+    light = answered(
+        client,
+        **asked,
+        filters=[{"property": "molwt", "max": 250}],
+        sort={"by": "degree", "descending": True},
+        limit=1000,
+    )
+    kept = [each["item"] for each in near if each["item"]["properties"]["molwt"] <= 250]
+    kept.sort(key=lambda item: (-item["degree"], item["id"]))
+    assert [item["id"] for item in light["items"]] == [item["id"] for item in kept]
+    assert 1 < light["total"] == len(kept) < len(near)
+
+
+def test_some_ids_come_as_given_or_sorted(client: httpx.Client, frame: pd.DataFrame) -> None:
+    ids = [*range(399, 0, -3), 399]
+    assert [item["id"] for item in answered(client, ids=ids, limit=1000)["items"]] == ids[:-1]
+    assert answered(client, ids=[])["items"] == []
+    found = answered(client, ids=ids, sort={"by": "molwt"}, filters=[{"property": "rings", "min": 1}], limit=1000)
+    kept = frame[frame["id"].isin(ids) & (frame["rings"] >= 1)].sort_values(["molwt", "id"])
+    assert [item["id"] for item in found["items"]] == kept["id"].tolist()
+
+
 def test_items_show_the_properties_asked_for(client: httpx.Client) -> None:
     found = answered(client, columns=["molwt"], limit=3)
     assert [[*item["properties"]] for item in found["items"]] == [["molwt"]] * 3
@@ -116,9 +158,11 @@ def test_other_kinds_are_asked_alike(client: httpx.Client) -> None:
         ({"sort": {"by": "similarity"}}, "molwt"),
         ({"columns": ["weight"]}, "molwt"),
         ({"limit": 1001}, "1000"),
-        ({"similar": {"smiles": "C"}}, "min_similarity"),
         ({"similar": {"smiles": "C(", "min_similarity": 0.5}}, "C("),
         ({"similar": {"smiles": "C", "inchi": "x", "min_similarity": 0.5}}, "exactly one"),
+        ({"similar": {"smiles": "C"}, "ids": [1]}, "at most one of"),
+        ({"ids": [1] * 10_001}, "10000"),
+        ({"neighbors_of": {"id": 1, "min_similarity": 0.1}}, "0.4"),
         ({"unknown": 1}, "unknown"),
     ],
 )
@@ -126,7 +170,14 @@ def test_what_is_wrong_is_named(client: httpx.Client, body: dict[str, Any], name
     reply = client.post(f"{URL}/items/query", json=body)
     assert reply.status_code == 422, reply.text
     assert named in reply.text
-    assert reply.json()["given"] is not None or named == "min_similarity"
+    assert reply.json()["given"] is not None
+
+
+@pytest.mark.parametrize("body", [{"ids": [1, 10**6]}, {"neighbors_of": {"id": 10**6}}])
+def test_items_that_there_are_not_are_named(client: httpx.Client, body: dict[str, Any]) -> None:
+    reply = client.post(f"{URL}/items/query", json=body)
+    assert reply.status_code == 404
+    assert reply.json()["given"] == 10**6
 
 
 MEASURES: list[dict[str, Any]] = [

@@ -140,6 +140,9 @@ def test_a_query_of_every_page_or_as_many_as_wanted(nci: Collection, plain: http
     ]
     many = server.collection("many")
     assert [item.id for item in many.query(sort={"by": "id", "descending": True}).items] == [*range(many.size)][::-1]
+    around = nci.query(neighbors_of={"id": 9}, sort={"by": "degree"}).items
+    assert {each.id for each in around} == {each.item.id for each in nci.neighbors(9)}
+    assert [each.id for each in nci.query(ids=[9, 3]).items] == [9, 3]
     with pytest.raises(InvalidInput, match="no such property"):
         nci.query(filters=[{"property": "weight", "max": 1}])
 

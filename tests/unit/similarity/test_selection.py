@@ -217,4 +217,4 @@ def test_what_cannot_be_asked_says_what_can(selections: Selections, filter: Filt
 def test_an_order_by_another_column_names_those_there_are(selections: Selections, by: str) -> None:
     with pytest.raises(InvalidInput, match="sorted by") as raised:
         selections.selected(sort=Sort(by=by))
-    assert raised.value.expected == "one of id, smiles, names, class, mass, property.names, price"
+    assert raised.value.expected == "one of id, smiles, names, degree, class, mass, property.names, price"

@@ -144,7 +144,8 @@ export interface paths {
          * @description The items that pass all filters, of the whole collection, in order, and how many they are.
          *
          *     Filters are ranges of numbers, values, and parts of texts; names and texts are compared in any case. Items are shown
-         *     with the properties `columns`; `similarity` is to the structure `similar`, where that is given.
+         *     with the properties `columns`; `similarity` is to the structure or the item that they are similar to or neighbours
+         *     of, where there is one.
          */
         post: operations["query"];
         delete?: never;
@@ -464,7 +465,8 @@ export interface paths {
         put?: never;
         /**
          * Export Selection
-         * @description Some items or their fingerprints in the order given, or the edges or links that have both ends among them.
+         * @description Some items or their fingerprints in the order given, or the edges or links that have both ends among them: those
+         *     with these ids, or all that a query finds.
          *
          *     With `query_smiles` each item has its exact similarity to that molecule, and GraphML has the molecule itself.
          */
@@ -1112,7 +1114,7 @@ export interface components {
         };
         /**
          * QueriedItem
-         * @description `similarity` to the structure that was asked for; null without one.
+         * @description `similarity` to what it is similar to, or a neighbour of; null without such.
          */
         QueriedItem: {
             /** Id */
@@ -1397,7 +1399,8 @@ export interface components {
         };
         /**
          * ExportBody
-         * @description A selection of items, of their fingerprints, or of the edges or links with both ends among them.
+         * @description A selection of items, of their fingerprints, or of the edges or links with both ends among them: those of `ids`,
+         *     all that `query` finds, or first the ones and then the others, each once.
          */
         ExportBody: {
             /**
@@ -1414,13 +1417,20 @@ export interface components {
             min_similarity?: number | null;
             /**
              * Ids
+             * @default null
              * @example [
              *       0,
              *       1,
              *       2
              *     ]
              */
-            ids: number[];
+            ids?: number[] | null;
+            /**
+             * @description As `items/query` finds them.
+             * @default null
+             * @example null
+             */
+            query?: components["schemas"]["QueryFields"] | null;
             /**
              * Format
              * @example sdf
@@ -1535,7 +1545,8 @@ export interface components {
         };
         /**
          * Near
-         * @description A structure in one of the ways of a search, and how similar to it items are at least.
+         * @description A structure in one of the ways of a search, and how similar to it items are at least; by default all are compared
+         *     with it.
          */
         Near: {
             /**
@@ -1581,8 +1592,30 @@ export interface components {
              * @example null
              */
             measure?: components["schemas"]["Measure"] | null;
-            /** Min Similarity */
-            min_similarity: number;
+            /**
+             * Min Similarity
+             * @default null
+             */
+            min_similarity?: number | null;
+            /**
+             * Itself
+             * @description Whether the item that is this very structure is among them.
+             * @default true
+             */
+            itself?: boolean;
+        };
+        /**
+         * Neighboring
+         * @description The stored neighbours of an item, at least so similar to it, by default all of them.
+         */
+        Neighboring: {
+            /** Id */
+            id: number;
+            /**
+             * Min Similarity
+             * @default null
+             */
+            min_similarity?: number | null;
         };
         /**
          * Problem
@@ -1608,8 +1641,7 @@ export interface components {
         };
         /**
          * QueryBody
-         * @description What items pass, all of it, and their order: by default the most similar first where there is a structure, else
-         *     by id.
+         * @description What items pass, as pages.
          */
         QueryBody: {
             /**
@@ -1635,6 +1667,17 @@ export interface components {
              * @default null
              * @example null
              */
+            neighbors_of?: components["schemas"]["Neighboring"] | null;
+            /**
+             * Ids
+             * @default null
+             * @example null
+             */
+            ids?: number[] | null;
+            /**
+             * @default null
+             * @example null
+             */
             sort?: components["schemas"]["Sort"] | null;
             /**
              * Columns
@@ -1655,6 +1698,50 @@ export interface components {
              * @example null
              */
             cursor?: string | null;
+        };
+        /**
+         * QueryFields
+         * @description What items pass, all of it, and their order.
+         *
+         *     Of all items, or of one of: what is `similar` to a structure, what are `neighbors_of` an item, both the most similar
+         *     first; some `ids`, in the order given. Else by id.
+         */
+        QueryFields: {
+            /**
+             * Filters
+             * @description An item passes all of them.
+             * @default null
+             * @example null
+             */
+            filters?: components["schemas"]["Filter"][] | null;
+            /**
+             * Name
+             * @description How one of its names begins, in any case.
+             * @default null
+             * @example 1
+             */
+            name?: string | null;
+            /**
+             * @default null
+             * @example null
+             */
+            similar?: components["schemas"]["Near"] | null;
+            /**
+             * @default null
+             * @example null
+             */
+            neighbors_of?: components["schemas"]["Neighboring"] | null;
+            /**
+             * Ids
+             * @default null
+             * @example null
+             */
+            ids?: number[] | null;
+            /**
+             * @default null
+             * @example null
+             */
+            sort?: components["schemas"]["Sort"] | null;
         };
         /**
          * SearchBatchBody
@@ -1759,8 +1846,9 @@ export interface components {
         };
         /**
          * Sort
-         * @description By `id`, by a column as exports call it, or by `similarity` where items are compared. Texts in any case, names by
-         *     the first; what lacks it comes last, equals by id.
+         * @description By `id`, by a column as exports call it, by `degree`, or by `similarity` where items are compared. Texts in any
+         *     case, names by the first; what lacks it comes last, equals by id. `degree` is how many stored neighbours an item
+         *     has, unless a property is called so.
          */
         Sort: {
             /**
