@@ -295,6 +295,15 @@ class CliffsPage(FromGeneration):
     next_cursor: NextCursor
 
 
+class PickReply(FromGeneration):
+    """`ids` in the order in which they were picked; `nearest`: the similarity of each to the most similar one picked
+    before it, 0 for the first. `size`: how many there were to pick from."""
+
+    ids: list[int]
+    nearest: list[SearchedSimilarity]
+    size: int
+
+
 class Component(Frozen):
     """`id`: its lowest member's; `similarity`: the highest threshold that holds it together, null for a single item."""
 

@@ -19,6 +19,7 @@ from graphkin.protocol.values import (
     MAX_NEGATIVES,
     MAX_NUMBERS,
     MAX_PAGE,
+    MAX_PICKED,
     MAX_SEED,
     MAX_SHARED,
     MAX_STRUCTURES,
@@ -27,6 +28,7 @@ from graphkin.protocol.values import (
     Format,
     Mark,
     Pad,
+    Picking,
     PolicyName,
     Rank,
 )
@@ -404,6 +406,21 @@ class QueryBody(QueryFields):
     ] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
     cursor: Annotated[str | None, Field(description="`next_cursor` of the page before.", examples=[None])] = None
+
+
+class PickBody(Body):
+    """How many items to pick, and from what: by default from everything.
+
+    maxmin: each the least similar to those before it. sphere: any that is not near one before it, at most so many.
+    """
+
+    count: Annotated[int, Field(ge=1, le=MAX_PICKED, examples=[3])]
+    method: Picking = "maxmin"
+    threshold: Annotated[Similarity, Field(description="Of sphere: the similarity that is near.")] = 0.7
+    source: Annotated[
+        QueryFields | None,
+        Field(alias="from", description="What a query finds, whatever its order.", examples=[{"ids": [0, 1, 2, 3]}]),
+    ] = None
 
 
 class StructureOrName(StructureFields):

@@ -13,6 +13,7 @@ Rank = Literal["top", "count", "exp"]
 Pad = Literal["resample", "self"]
 Mark = Literal["shared", "differences", "nothing"]
 By = Literal["sali", "difference"]
+Picking = Literal["maxmin", "sphere"]
 
 Exported = Literal["items", "edges", "links", "fingerprints"]
 Format = Literal["csv", "parquet", "sdf", "graphml", "arrow", "fps", "npy"]
@@ -29,6 +30,12 @@ MAX_PAGE = 1000
 
 MAX_CLIFFS = 100_000
 """Pairs that pages of cliffs lead to, the steepest."""
+
+MAX_PICKED = 10_000
+"""Items that one request picks."""
+
+MAX_COMPARED = 1_000_000_000
+"""Similarities that one request has computed to pick by."""
 
 MAX_STRUCTURES = 10_000
 """Structures of one batch of searches."""

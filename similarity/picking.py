@@ -1,84 +1,112 @@
 """Diverse subsets of a collection."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
 from graphkin.protocol.errors import InvalidInput, require
+from graphkin.protocol.values import Picking
 from graphkin.similarity.kind import Advance, Search
 from graphkin.similarity.kinds import kind_of
+from graphkin.similarity.stored_index import cached_index
 from graphkin.store.base import Generation
 from graphkin.store.identity import tie_of
-from graphkin.store.records import Float32, Float64, Int32, Int64
+from graphkin.store.records import Float32, Float64, Int32, Int64, UInt64
+
+
+class Pick(NamedTuple):
+    """An item, and its similarity to the most similar one picked before, 0 for the first."""
+
+    id: int
+    nearest: float
 
 
 @dataclass(frozen=True)
 class Picked:
-    """ids (n,) int32 in the order in which they were picked; nearest (n,) float32: the similarity of each to the most
-    similar one picked before it, 0 for the first."""
+    """ids (n,) int32 in the order in which they were picked; nearest (n,) float32, as of `Pick`."""
 
     ids: Int32
     nearest: Float32
 
-
-def max_min(generation: Generation, search: Search, count: int, advance: Advance = lambda _: None) -> Picked:
-    """`count` items, each the least similar to those picked before it (MaxMin), all compared exactly.
-
-    The first, and which of several equally good ones is picked, is decided by content. Raises `InvalidInput` for a
-    count that is none of 1 to N.
-    """
-    _require_count(generation, count)
-    ranks = _ranks(generation)
-
-    def farthest(nearest: Float64) -> int:
-        least = np.flatnonzero(nearest == nearest.min())
-        return int(least[np.argmin(ranks[least])])
-
-    return _picked(search, generation.size, count, farthest, advance)
+    @classmethod
+    def of(cls, picks: Iterator[Pick], count: int, advance: Advance = lambda _: None) -> "Picked":
+        """The first so many, or as many as there are."""
+        found = list[Pick]()
+        for pick in islice(picks, count):
+            found.append(pick)
+            advance(1)
+        return cls(
+            np.array([pick.id for pick in found], np.int32), np.array([pick.nearest for pick in found], np.float32)
+        )
 
 
-def sphere_exclusion(
-    generation: Generation, search: Search, count: int, threshold: float, advance: Advance = lambda _: None
-) -> Picked:
-    """At most `count` items, no two of them with similarity ≥ threshold, in (0, 1]: every item, in an order that
-    content decides, is picked unless it lies so near to one picked before. Raises `InvalidInput`."""
-    _require_count(generation, count)
-    require(0 < threshold <= 1, "threshold", threshold, "a similarity above 0 and at most 1")
-    order = np.argsort(_ranks(generation))
-    at = 0
+class Picker:
+    """Picks from some items of a generation, `among` (n,) without repetitions, by default from all. All are compared,
+    exactly. What content decides is the same whatever the order of a file, and a smaller pick begins a larger one."""
 
-    def first_outside(nearest: Float64) -> int | None:
-        nonlocal at
-        while at < len(order) and nearest[order[at]] >= threshold:
-            at += 1
-        return int(order[at]) if at < len(order) else None
+    def __init__(self, generation: Generation, search: Search, among: Int32 | None = None) -> None:
+        self._ids = np.arange(generation.size, dtype=np.int32) if among is None else np.sort(among)
+        self.size = len(self._ids)
+        self._search = search
+        self._compared = slice(None) if self.size == generation.size else self._ids  # which need not be gathered
+        tie = _ties(generation)[self._ids]
+        self._ranks = np.empty(self.size, np.int64)
+        self._ranks[np.argsort(tie)] = np.arange(self.size)
 
-    return _picked(search, generation.size, count, first_outside, advance)
+    def picks(self, method: Picking, threshold: float, count: int) -> Iterator[Pick]:
+        """By `max_min`, or by `sphere_exclusion` with a threshold. Raises `InvalidInput` for a count that is none of 1
+        to `size`, and for no threshold."""
+        if not 1 <= count <= self.size:
+            raise InvalidInput("so many items cannot be picked", given=count, expected=f"1 to {self.size:,}")
+        return islice(self.max_min() if method == "maxmin" else self.sphere_exclusion(threshold), count)
+
+    def max_min(self) -> Iterator[Pick]:
+        """Each the least similar to those picked before it (MaxMin). The first, and which of several equally good ones
+        is picked, is decided by content."""
+
+        def farthest(nearest: Float64) -> int | None:
+            least = np.flatnonzero(nearest == nearest.min())
+            place = int(least[np.argmin(self._ranks[least])])
+            return None if np.isinf(nearest[place]) else place
+
+        return self._picks(farthest)
+
+    def sphere_exclusion(self, threshold: float) -> Iterator[Pick]:
+        """No two of them with similarity ≥ threshold, in (0, 1]: every item, in an order that content decides, is
+        picked unless it lies so near to one picked before. Raises `InvalidInput`."""
+        require(0 < threshold <= 1, "threshold", threshold, "a similarity above 0 and at most 1")
+        order: Int64 = np.argsort(self._ranks)
+        at = 0
+
+        def first_outside(nearest: Float64) -> int | None:
+            nonlocal at
+            while at < len(order) and nearest[order[at]] >= threshold:
+                at += 1
+            return int(order[at]) if at < len(order) else None
+
+        return self._picks(first_outside)
+
+    def _picks(self, following: Callable[[Float64], int | None]) -> Iterator[Pick]:
+        nearest = np.zeros(self.size)
+        while (place := following(nearest)) is not None:
+            id, similarity = int(self._ids[place]), float(nearest[place])
+            np.maximum(nearest, self._search.similarities(id, self._compared), out=nearest)
+            nearest[place] = np.inf
+            yield Pick(id, similarity)
 
 
-def _picked(
-    search: Search, items: int, count: int, following: Callable[[Float64], int | None], advance: Advance
-) -> Picked:
-    nearest, ids, similarities = np.zeros(items), list[int](), list[float]()
-    while len(ids) < count and (item := following(nearest)) is not None:
-        ids.append(item)
-        similarities.append(nearest[item])
-        np.maximum(nearest, search.similarities(item), out=nearest)
-        nearest[item] = np.inf
-        advance(1)
-    return Picked(np.array(ids, np.int32), np.array(similarities, np.float32))
+class _Ties(NamedTuple):
+    tie: UInt64
 
 
-def _ranks(generation: Generation) -> Int64:
-    """(N,) places of the items in an order that is random, and follows from their content alone."""
+def _ties(generation: Generation) -> UInt64:
+    """(N,) numbers that are random, and follow from the content of each item alone."""
     kind = kind_of(generation)
-    tie = tie_of(kind.digests(generation, kind.recipe(generation.manifest.recipe)))
-    ranks = np.empty(len(tie), np.int64)
-    ranks[np.argsort(tie)] = np.arange(len(tie))
-    return ranks
 
+    def make() -> _Ties:
+        return _Ties(tie_of(kind.digests(generation, kind.recipe(generation.manifest.recipe))))
 
-def _require_count(generation: Generation, count: int) -> None:
-    if not 1 <= count <= generation.size:
-        raise InvalidInput("so many items cannot be picked", given=count, expected=f"1 to {generation.size:,}")
+    return cached_index(generation, "ties", _Ties, lambda found: len(found.tie) == generation.size, make).tie

@@ -9,9 +9,9 @@ from pydantic.json_schema import models_json_schema
 
 from graphkin.protocol.problems import MEDIA_TYPE
 from graphkin.protocol.replies import Hit, Problem
-from graphkin.protocol.requests import BatchBody, ExportBody, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.requests import BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody
 
-_NAMED = (Problem, Hit, BatchBody, ExportBody, QueryBody, SearchBatchBody, SearchBody)
+_NAMED = (Problem, Hit, BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody)
 _REFERENCE = "#/components/schemas/{model}"
 
 _REASONS = {

@@ -43,6 +43,7 @@ CLASSES = {
     "search": Limits(at_once=4, waiting=256, retry_after=1, stoppable=False),
     "query": Limits(at_once=2, waiting=64, retry_after=2, patience=30, stoppable=False),
     "batch": Limits(at_once=1, waiting=8, retry_after=5, patience=30, seconds=300),
+    "pick": Limits(at_once=1, waiting=8, retry_after=5, patience=30, seconds=300),
     "drawing": Limits(at_once=2, waiting=512, retry_after=2, seconds=4.5),
     "comparison": Limits(at_once=2, waiting=512, retry_after=2, seconds=4.5),
     "feed": Limits(at_once=4, waiting=32, retry_after=2, patience=30),
@@ -50,8 +51,9 @@ CLASSES = {
     "part": Limits(at_once=32, waiting=256, retry_after=5, patience=30),
 }
 """search: a structure's, or the hierarchy as a graph; query: columns or edges of a whole collection; batch: a search
-for many structures; drawing: a picture; comparison: a picture of a molecule beside another; feed: positives of all
-anchors, negatives; export: a whole collection as a file; part: a part of such a file, which the first has made."""
+for many structures; pick: a diverse subset; drawing: a picture; comparison: a picture of a molecule beside another;
+feed: positives of all anchors, negatives; export: a whole collection as a file; part: a part of such a file, which the
+first has made."""
 
 
 COMPARED = frozenset({"highlight", "highlight_smiles"})
@@ -138,6 +140,10 @@ class Querying(Queued):
 
 class Batching(Queued):
     work = "batch"
+
+
+class Picking(Queued):
+    work = "pick"
 
 
 class Drawing(Queued):

@@ -25,6 +25,7 @@ from graphkin.protocol.replies import (
     ItemsPage,
     NeighborsPage,
     PathReply,
+    PickReply,
     PositivesReply,
     QueryPage,
     Rejection,
@@ -46,6 +47,7 @@ from graphkin.protocol.values import (
     Exported,
     Format,
     Mark,
+    Picking,
     PolicyName,
 )
 
@@ -269,6 +271,24 @@ class Collection:
         found = [pair for page in pages for pair in page.pairs][:limit]
         items = {item.id: item for page in pages for item in page.items}
         return pages[-1].model_copy(update={"pairs": found, "items": [items[id] for id in sorted(items)]})
+
+    def pick(
+        self,
+        count: int,
+        *,
+        method: Picking = "maxmin",
+        threshold: float = 0.7,
+        source: Mapping[str, Any] | None = None,
+    ) -> PickReply:
+        """A diverse subset of `count` items, at most 10,000: `maxmin`, each the least similar to those before it, or
+        `sphere`, any that is not near one before it, by similarity ≥ threshold, and perhaps fewer.
+
+        Of everything, or of what a query finds: source is such as {"filters": […]} or {"ids": […]}, as in `query`.
+        Raises `InvalidInput` for more than there are, and for so many of so many that comparing them takes too long.
+        """
+        body = {"count": count, "method": method, "threshold": threshold, "from": source}
+        said = {field: value for field, value in body.items() if value is not None}
+        return self._reading.ask(PickReply, "pick", body=said)
 
     def depiction(
         self,

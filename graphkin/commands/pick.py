@@ -1,19 +1,21 @@
 """`graphkin pick`: a diverse subset of a collection."""
 
 from pathlib import Path
-from typing import Literal
+from typing import get_args
 
 import click
 
 from graphkin import options
+from graphkin.protocol.values import Picking
 
 
 @click.command()
 @options.reading
+@options.conditions
 @click.option("--count", type=click.IntRange(1), required=True, metavar="N", help="Items to pick.")
 @click.option(
     "--method",
-    type=click.Choice(["maxmin", "sphere"]),
+    type=click.Choice(get_args(Picking)),
     default="maxmin",
     help="Each the least similar to those before it; or any that is not near one before it, at most N of them.",
 )
@@ -23,34 +25,37 @@ def pick(
     store_location: str,
     collection: str,
     generation: str | None,
+    conditions: tuple[str, ...],
     count: int,
-    method: Literal["maxmin", "sphere"],
+    method: Picking,
     threshold: float,
     output: Path,
 ) -> None:
     """Write a diverse subset, in the order in which it is picked: columns id, smiles (of graphs: structure), names, and
     nearest, the similarity to the most similar item picked before.
 
-    All items are compared, exactly. The same collection gives the same subset, and of more items one that begins so.
+    All items are compared, exactly, or all that pass all conditions, which are as of `graphkin query`. The same items
+    give the same subset, and of a larger count one that begins so.
     """
     import pyarrow as pa
 
+    from graphkin.answers import filter_of
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress import Clock
     from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
     from graphkin.similarity.kinds import kind_of
-    from graphkin.similarity.picking import max_min, sphere_exclusion
+    from graphkin.similarity.picking import Picked, Picker
+    from graphkin.similarity.selection import Selections
     from graphkin.store import open_generation
 
     clock = Clock(terminal_progress())
     with open_generation(store_location, collection, generation) as opened:
-        search = kind_of(opened).search(opened)
+        filters = [filter_of(opened.manifest, condition) for condition in conditions]
+        among = Selections(opened).selected(filters).ids if filters else None
+        picks = Picker(opened, kind_of(opened).search(opened), among).picks(method, threshold, count)
         with clock.stage("pick", count, "items") as advance:
-            if method == "maxmin":
-                picked = max_min(opened, search, count, advance)
-            else:
-                picked = sphere_exclusion(opened, search, count, threshold, advance)
+            picked = Picked.of(picks, count, advance)
         columns = ["id", opened.manifest.structure, "names"]
         items = opened.take(picked.ids, columns)
         table = pa.table({**{name: items[name] for name in columns}, "nearest": picked.nearest})

@@ -17,10 +17,11 @@ from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.manifest import Manifest
-from graphkin.protocol.requests import CliffsQuery, QueryBody, SearchBatchBody, SearchBody
-from graphkin.protocol.values import MAX_CLIFFS, By, PolicyName
+from graphkin.protocol.requests import CliffsQuery, PickBody, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.values import MAX_CLIFFS, By, Picking, PolicyName
 from graphkin.similarity.cliffs import Cliffs
 from graphkin.similarity.hits import Matches
+from graphkin.similarity.picking import Picked
 from graphkin.similarity.selection import Selected
 from graphkin.store.records import Float32, Int32, Int64
 
@@ -206,6 +207,32 @@ class Collection(ABC):
         found = self._cliffs(asked, limit)
         return Table(cliffs_table(found, self.manifest.structure, property, self._rows))
 
+    def pick(
+        self,
+        count: int,
+        *,
+        method: Picking = "maxmin",
+        threshold: float = 0.7,
+        ids: Sequence[int] | Int32 | None = None,
+        filters: Sequence[Mapping[str, Any]] = (),
+    ) -> Table:
+        """A diverse subset of `count` items, at most 10,000, in the order in which they are picked: `maxmin`, each the
+        least similar to those before it, or `sphere`, any that is not near one before it, by similarity ≥ threshold,
+        and perhaps fewer.
+
+        Of everything, or of the items with some ids, at most 10,000, that pass filters as in `query`. The same items
+        give the same subset, and of a larger count one that begins so. Columns: those of `items`, and after id nearest
+        float32, the similarity to the most similar item picked before. Raises `InvalidInput` for more than there are.
+        """
+        source: dict[str, Any] = {"filters": [*filters]}
+        if ids is not None:
+            source["ids"] = np.asarray(ids, np.int64).tolist()
+        given = {"count": count, "method": method, "threshold": threshold, "from": source}
+        with refusing():
+            asked = PickBody.model_validate_json(json.dumps(given))
+        found = self._pick(asked)
+        return Table(self._rows(found.ids).add_column(1, "nearest", pa.array(found.nearest)))
+
     @abstractmethod
     def positives(
         self,
@@ -307,6 +334,9 @@ class Collection(ABC):
     @abstractmethod
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
         """The first `limit`; pages are not asked for."""
+
+    @abstractmethod
+    def _pick(self, asked: PickBody) -> Picked: ...
 
     @abstractmethod
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:

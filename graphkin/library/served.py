@@ -15,10 +15,11 @@ from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.replies import SimilarItem
-from graphkin.protocol.requests import CliffsQuery, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.requests import CliffsQuery, PickBody, QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.cliffs import Cliffs
 from graphkin.similarity.hits import Matches
+from graphkin.similarity.picking import Picked
 from graphkin.similarity.query import the_one
 from graphkin.similarity.selection import Selected
 from graphkin.store.records import Int32, Int64
@@ -95,6 +96,10 @@ class ServedCollection(Collection):
             np.array([pair.difference for pair in found.pairs], np.float64),
             found.total,
         )
+
+    def _pick(self, asked: PickBody) -> Picked:
+        found = self._asked.pick(**asked.model_dump(exclude_none=True))
+        return Picked(np.array(found.ids, np.int32), np.array(found.nearest, np.float32))
 
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         require_one_way(id, smiles, name)

@@ -14,15 +14,16 @@ from graphkin.export import read_edges, read_items
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
 from graphkin.protocol.filters import Filter
-from graphkin.protocol.requests import CliffsQuery, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.requests import CliffsQuery, PickBody, QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.cliffs import Cliffs, cliffs
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.kind import Search
 from graphkin.similarity.kinds import kind_of, recipe_of
+from graphkin.similarity.picking import Picked, Picker
 from graphkin.similarity.queries import Queries, read_each, written_each
 from graphkin.similarity.query import read_asked
-from graphkin.similarity.selection import Near, Selected, Selections
+from graphkin.similarity.selection import Listed, Near, Selected, Selections
 from graphkin.store.base import Generation, Store, require_stored_threshold
 from graphkin.store.records import Int32, Int64
 from graphkin.store.sampling.base import Sampler, require_ids
@@ -99,6 +100,13 @@ class StoredCollection(Collection):
         among = self._selections.passing(asked.filters) if asked.filters else None
         thresholds = asked.min_similarity, asked.min_difference
         return cliffs(self._opened, asked.property, asked.by, *thresholds, limit, among)
+
+    def _pick(self, asked: PickBody) -> Picked:
+        chosen = asked.source
+        listed = None if chosen is None or chosen.ids is None else Listed(tuple(chosen.ids))
+        among = self._selections.selected((chosen and chosen.filters) or (), source=listed).ids
+        picks = Picker(self._opened, self._index, among).picks(asked.method, asked.threshold, asked.count)
+        return Picked.of(picks, asked.count)
 
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         return item_of(self._opened, id, smiles, name)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rdkit import Chem, DataStructs
-from rdkit.Chem import rdFingerprintGenerator
+from rdkit.Chem import Descriptors, rdFingerprintGenerator
 
 GENERATOR = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
 
@@ -57,6 +57,13 @@ def test_no_two_are_near_and_all_others_are_near_one(pick: Callable[..., pd.Data
     for row, each in enumerate(picked[1:], 1):
         assert max(DataStructs.BulkTanimotoSimilarity(each, picked[:row])) < 0.3
     assert all(max(DataStructs.BulkTanimotoSimilarity(each, picked)) >= 0.3 for each in everything)
+
+
+def test_of_what_passes_conditions(pick: Callable[..., pd.DataFrame]) -> None:
+    found = pick("--count", 9, "--filter", "molwt>=200", "--filter", "rings=2")
+    molecules = [Chem.MolFromSmiles(each) for each in found["smiles"]]
+    assert all(Descriptors.MolWt(each) >= 200 and each.GetRingInfo().NumRings() == 2 for each in molecules)
+    assert len(set(found["id"])) == 9
 
 
 @pytest.mark.parametrize("options", [("--count", 3), ("--count", 1, "--method", "sphere", "--threshold", 0)])

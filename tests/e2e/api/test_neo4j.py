@@ -121,6 +121,11 @@ OPERATIONS: dict[str, list[Request]] = {
         *each(f"{NCI}/cliffs", {"property": "molwt", "filters": '[{"property": "rings", "min": 2}]'}),
         Request(f"{SOCIAL}/cliffs", {"property": "nodes"}),
     ],
+    "POST /v1/collections/{c}/pick": [
+        Request(f"{NCI}/pick", body={"count": 20}),
+        Request(f"{NCI}/pick", body={"count": 9, "method": "sphere", "from": {"name": "1"}}),
+        Request(f"{SOCIAL}/pick", body={"count": 5, "from": {"ids": [*range(30)]}}),
+    ],
     "GET /v1/collections/{c}/paths": [
         Request(f"{NCI}/paths", {"from": source, "to": source * 7 % 400, "max_hops": 8}) for source in range(30)
     ],

@@ -18,7 +18,17 @@ from starlette.responses import Response, StreamingResponse
 from graphkin.api.gate.errors import HANDLERS
 from graphkin.api.gate.guard import Guard
 from graphkin.api.gate.route import Route
-from graphkin.api.work.classes import CLASSES, Batching, Drawing, Exporting, Feeding, Querying, Queue, Searching
+from graphkin.api.work.classes import (
+    CLASSES,
+    Batching,
+    Drawing,
+    Exporting,
+    Feeding,
+    Picking,
+    Querying,
+    Queue,
+    Searching,
+)
 
 
 class Work:
@@ -58,7 +68,7 @@ def application(work: Work) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
         yield {"queues": work.queues}
 
-    queued = {kind.work: kind for kind in (Searching, Querying, Batching, Drawing, Feeding, Exporting)}
+    queued = {kind.work: kind for kind in (Searching, Querying, Batching, Picking, Drawing, Feeding, Exporting)}
     routers = {name: APIRouter(route_class=kind) for name, kind in {"none": Route, **queued}.items()}
     for path, router in routers.items():
         router.add_api_route(f"/{path}/{{name}}", work.do)

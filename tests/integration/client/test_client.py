@@ -220,6 +220,15 @@ def test_cliffs_of_every_page_as_one(nci: Collection, plain: httpx.Client) -> No
     assert {item.id for item in few.items} == {id for pair in few.pairs for id in (pair.a, pair.b)}
 
 
+def test_a_diverse_subset(nci: Collection, plain: httpx.Client) -> None:
+    body: dict[str, Any] = {"count": 12, "method": "sphere", "threshold": 0.4}
+    chosen = {"filters": [{"property": "rings", "min": 1}]}
+    assert nci.pick(12).model_dump() == plain.post("pick", json={"count": 12}).json()
+    assert nci.pick(**body, source=chosen).model_dump() == plain.post("pick", json={**body, "from": chosen}).json()
+    with pytest.raises(InvalidInput, match="so many items"):
+        nci.pick(3, source={"ids": [1, 2]})
+
+
 def test_components_of_every_page_as_one(nci: Collection, plain: httpx.Client) -> None:
     query: dict[str, Any] = {"min_similarity": 0.5, "min_size": 1}
     whole = plain.get("components", params={**query, "limit": 1000}).json()

@@ -305,6 +305,25 @@ def test_cliffs_are_those_of_pandas(
     assert "activity" in str(raised.value.expected)
 
 
+def test_a_diverse_subset_is_the_least_similar(mine: Collection, vectors: list[Any], frame: pd.DataFrame) -> None:
+    even = [*frame.index[frame["note"] == "even"]]
+    found = mine.pick(15, filters=[{"property": "note", "equals": "even"}]).to_pandas()
+    ids = found["id"].tolist()
+    assert found.columns.tolist() == ["id", "nearest", *mine.items(ids=[0]).columns[1:]]
+    for number in range(1, 15):
+        picked = [vectors[id] for id in ids[:number]]
+        nearest = {
+            id: max(DataStructs.BulkTanimotoSimilarity(vectors[id], picked)) for id in even if id not in ids[:number]
+        }
+        assert nearest[ids[number]] == min(nearest.values())
+        assert found["nearest"][number] == pytest.approx(nearest[ids[number]])
+    assert mine.pick(15, ids=even[::-1])["id"].to_pylist() == ids
+    spheres = mine.pick(60, method="sphere", threshold=0.25, ids=even[:60])["id"].to_pylist()
+    assert max(DataStructs.TanimotoSimilarity(vectors[a], vectors[b]) for a, b in combinations(spheres, 2)) < 0.25
+    with pytest.raises(InvalidInput, match="so many items"):
+        mine.pick(2, ids=[1])
+
+
 def test_searches_and_neighbours_are_filtered(mine: Collection) -> None:
     filters = [{"property": "note", "equals": "Even"}]
     hits = mine.search(ASPIRIN, min_similarity=0.1, limit=1000).to_pylist()

@@ -43,6 +43,7 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("get", f"{_C}/export"): Collection.export,
     ("post", f"{_C}/export"): Collection.export,
     ("post", f"{_C}/positives/batch"): Collection.positives_batch,
+    ("post", f"{_C}/pick"): Collection.pick,
     ("post", f"{_C}/search"): Collection.search,
     ("post", f"{_C}/search/batch"): Collection.search_batch,
 }

@@ -384,6 +384,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/pick": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pick
+         * @description A diverse subset of a collection, or of what a query finds in it, such as the items with some ids.
+         *
+         *     All of them are compared, exactly, so that count x how many there are is at most 1,000,000,000. The same items give
+         *     the same subset, and of a larger count one that begins so.
+         */
+        post: operations["pick"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{c}/items/{id}/depiction.svg": {
         parameters: {
             query?: never;
@@ -1055,6 +1078,24 @@ export interface components {
             /** Path */
             path: components["schemas"]["Step"][] | null;
         };
+        /**
+         * PickReply
+         * @description `ids` in the order in which they were picked; `nearest`: the similarity of each to the most similar one picked
+         *     before it, 0 for the first. `size`: how many there were to pick from.
+         */
+        PickReply: {
+            /**
+             * Generation
+             * @description Generation id.
+             */
+            generation: string;
+            /** Ids */
+            ids: number[];
+            /** Nearest */
+            nearest: number[];
+            /** Size */
+            size: number;
+        };
         /** PolicyReply */
         PolicyReply: {
             /** Name */
@@ -1616,6 +1657,44 @@ export interface components {
              * @default null
              */
             min_similarity?: number | null;
+        };
+        /**
+         * PickBody
+         * @description How many items to pick, and from what: by default from everything.
+         *
+         *     maxmin: each the least similar to those before it. sphere: any that is not near one before it, at most so many.
+         */
+        PickBody: {
+            /**
+             * Count
+             * @example 3
+             */
+            count: number;
+            /**
+             * Method
+             * @default maxmin
+             * @enum {string}
+             */
+            method?: "maxmin" | "sphere";
+            /**
+             * Threshold
+             * @description Of sphere: the similarity that is near.
+             * @default 0.7
+             */
+            threshold?: number;
+            /**
+             * @description What a query finds, whatever its order.
+             * @default null
+             * @example {
+             *       "ids": [
+             *         0,
+             *         1,
+             *         2,
+             *         3
+             *       ]
+             *     }
+             */
+            from?: components["schemas"]["QueryFields"] | null;
         };
         /**
          * Problem
@@ -3790,6 +3869,126 @@ export interface operations {
             };
             /** @description The generation was deleted. */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An invalid value, or one over its cap. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A bug; the log has its id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pick: {
+        parameters: {
+            query?: {
+                /** @description Generation id; by default the current one, or the cursor's. */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PickBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PickReply"];
+                };
+            };
+            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such collection, item or generation. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Right in itself, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is over 2 MiB. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
