@@ -23,6 +23,7 @@ from graphkin.api.reading import NotModified, on_not_modified
 from graphkin.api.routes import (
     batch,
     cliffs,
+    clusters,
     collections,
     components,
     depiction,
@@ -58,6 +59,7 @@ _SUBJECTS = (
     batch,
     hierarchy,
     components,
+    clusters,
     cliffs,
     pick,
     depiction,

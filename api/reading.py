@@ -5,7 +5,7 @@ from contextlib import aclosing
 from http import HTTPStatus
 from importlib.metadata import version
 from itertools import chain, islice
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends
 from rdkit import rdBase
@@ -24,7 +24,9 @@ from graphkin.api.generations.opened import Opened
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import COMPARED
 from graphkin.protocol.errors import BadRequest
-from graphkin.protocol.requests import QueryFields
+from graphkin.protocol.requests import ClusteringFields, QueryFields
+from graphkin.similarity.clusters.kept import threshold_of
+from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.kind import Query
 from graphkin.similarity.query import written
 from graphkin.similarity.selection import Listed, Near, Neighboring, Selected, Source
@@ -126,6 +128,12 @@ class Reading:
         """What a query finds in its source. Raises as `Selections.selected` does."""
         return self.opened.selections.selected(asked.filters or (), asked.name, source, asked.sort)
 
+    async def clusters(self, asked: ClusteringFields) -> "Clustered":
+        """Those that a request names. Raises as `threshold_of` and `Clusterings.get` do."""
+        threshold = await run_in_threadpool(threshold_of, self.generation, asked.method, asked.threshold)
+        found = await state_of(self._request)["clusterings"].get(self.opened, asked.method, threshold)
+        return Clustered(asked, threshold, found)
+
     def json(self, fields: dict[str, Any], **ready: bytes) -> Response:
         """A JSON object with the generation, `fields`, and members that are JSON already."""
         return self.whole(document({"generation": self.generation.id, **fields}, **ready))
@@ -152,6 +160,14 @@ class Reading:
         begun = [await anext(chunks, b""), await anext(chunks, b"")]
         body = () if self._for_head else _joined(begun, chunks)
         return _Relay(body, chunks, headers={**self._headers, **headers}, media_type=self.media_type)
+
+
+class Clustered(NamedTuple):
+    """Clusters, and how they were asked for; `threshold` is the one that was meant."""
+
+    asked: ClusteringFields
+    threshold: float | None
+    found: Clusters
 
 
 class _Whole(FileResponse):

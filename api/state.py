@@ -8,6 +8,7 @@ from starlette.requests import Request
 
 from graphkin.api.drawing.artist import Artist
 from graphkin.api.exports import Exports
+from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.damage import Scrub
 from graphkin.api.generations.library import Library
 from graphkin.api.reports import Reports
@@ -31,6 +32,7 @@ class State(TypedDict):
     structures: Structures
     artist: Artist
     exports: Exports
+    clusterings: Clusterings
     queues: dict[str, Queue]
     warmup: Warmup
     scrub: Scrub
@@ -48,6 +50,7 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
         open_store(settings.store) as store,
         closing(PositiveCache(folder, room, setting="GRAPHKIN_CACHE_BYTES")) as positives,
         closing(Library(store, settings.sampler)) as library,
+        closing(Clusterings()) as clusterings,
         closing(Scrub(library.in_use, settings.scrub_hours * 3600)) as scrub,
         closing(Nursery()) if shared is None else nullcontext(shared) as nursery,
     ):
@@ -68,6 +71,7 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
                     structures=Structures(readers),
                     artist=Artist(drawers, comparers),
                     exports=exports,
+                    clusterings=clusterings,
                     queues={name: Queue(name) for name in CLASSES},
                     warmup=Warmup(readers),
                     scrub=scrub,

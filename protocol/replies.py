@@ -9,7 +9,7 @@ from pydantic import Field
 
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.manifest import Histogram, Manifest
-from graphkin.protocol.values import Kind
+from graphkin.protocol.values import ClusterMethod, Kind
 
 GenerationId = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="Generation id.")]
 Similarity = Annotated[float, Field(gt=0, le=1)]
@@ -293,6 +293,66 @@ class CliffsPage(FromGeneration):
     items: list[Item]
     total: int
     next_cursor: NextCursor
+
+
+class Range(Frozen):
+    """Of a property in a cluster: `values` members have one; null where none has."""
+
+    min: float | None
+    max: float | None
+    mean: float | None
+    values: int
+
+
+class Cluster(Frozen):
+    """`id`: its place, the largest being 1; `centre`: the item that Taylor and Butina's is taken around, the medoid of
+    single linkage, the first molecule with a scaffold; `range` null unless a property was named."""
+
+    id: int
+    size: int
+    centre: int
+    range: Range | None
+
+
+class Chosen(Frozen):
+    """Why a threshold of single linkage was chosen: at the `stored` one the largest cluster has so many items."""
+
+    stored: float
+    largest: int
+
+
+class FromClustering(FromGeneration):
+    """`threshold` null of scaffolds; `chosen` null unless it was chosen here."""
+
+    method: ClusterMethod
+    threshold: float | None
+    chosen: Chosen | None
+
+
+class ClustersPage(FromClustering):
+    """The largest first. `items`: the centres of this page, by id. `total`: how many clusters there are; `singletons`:
+    how many of them are of one item. `sizes`: how many are of 1, of 2 to 3, of 4 to 7 items and so on."""
+
+    clusters: list[Cluster]
+    items: list[Item]
+    total: int
+    singletons: int
+    sizes: Histogram
+    next_cursor: NextCursor
+
+
+class ClusterReply(FromClustering):
+    """`items`: its members, the centre first, then by id."""
+
+    cluster: Cluster
+    items: list[Item]
+    next_cursor: NextCursor
+
+
+class ItemClusterReply(FromClustering):
+    """The cluster of an item."""
+
+    cluster: Cluster
 
 
 class PickReply(FromGeneration):

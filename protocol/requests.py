@@ -24,6 +24,7 @@ from graphkin.protocol.values import (
     MAX_SHARED,
     MAX_STRUCTURES,
     By,
+    ClusterMethod,
     Exported,
     Format,
     Mark,
@@ -187,6 +188,50 @@ class ComponentQuery(PageQuery):
 
     min_similarity: MinSimilarity = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+
+
+class ClusteringFields(Frozen):
+    """Which clusters of all items: Taylor and Butina's, those with one Bemis-Murcko scaffold, or by single linkage in
+    the stored hierarchy."""
+
+    method: Annotated[ClusterMethod, Field(examples=["single"])] = "butina"
+    threshold: Annotated[
+        StoredSimilarity | None,
+        Field(
+            description="Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; "
+            "of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10."
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _of_neighbours(self) -> Self:
+        if self.method == "scaffold" and self.threshold is not None:
+            raise ValueError("scaffolds have no threshold")
+        return self
+
+
+class ClusteredFields(ClusteringFields):
+    """And what is told of each."""
+
+    property: Annotated[
+        str | None, Field(description="One with numbers, as exports call it: what its values are in each cluster.")
+    ] = None
+
+
+class ClustersQuery(ClusteredFields, PageQuery):
+    """A page of clusters."""
+
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+
+
+class ClusterQuery(ClusteredFields, PageQuery):
+    """A page of a cluster's members."""
+
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+
+
+class ItemClusterQuery(ClusteredFields, GenerationQuery):
+    """Which cluster of an item."""
 
 
 class PathQuery(GenerationQuery):

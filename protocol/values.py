@@ -14,6 +14,7 @@ Pad = Literal["resample", "self"]
 Mark = Literal["shared", "differences", "nothing"]
 By = Literal["sali", "difference"]
 Picking = Literal["maxmin", "sphere"]
+ClusterMethod = Literal["butina", "scaffold", "single"]
 
 Exported = Literal["items", "edges", "links", "fingerprints"]
 Format = Literal["csv", "parquet", "sdf", "graphml", "arrow", "fps", "npy"]

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphkin.protocol.errors import InvalidInput, require
+from graphkin.protocol.errors import require
 from graphkin.protocol.values import By
+from graphkin.similarity.columns import numeric
 from graphkin.similarity.filters import Mask
 from graphkin.store.base import Generation, require_stored_threshold
-from graphkin.store.columns import titles
 from graphkin.store.records import Float32, Float64, Int32, Int64
 
 
@@ -62,17 +62,6 @@ def cliffs(
         ends = edges.take(passing)
         held = _best(held, Cliffs(ends.source, ends.target, ends.similarity, difference[passing], len(ends)), by, limit)
     return held
-
-
-def numeric(generation: Generation, property: str) -> Float64:
-    """(N,) a property of every item, as exports call it, NaN where an item lacks it. Raises `InvalidInput` naming those
-    that are numbers for another."""
-    kinds = generation.manifest.properties
-    named = {title: name for name, title in titles(kinds).items() if kinds[name] == "number"}
-    if property not in named:
-        expected = f"one of {', '.join(named)}" if named else "items with numeric properties"
-        raise InvalidInput("items have no such property with numbers", given=property, expected=expected)
-    return generation.column(named[property])
 
 
 def _best(some: Cliffs, others: Cliffs, by: By, limit: int) -> Cliffs:

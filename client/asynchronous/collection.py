@@ -14,12 +14,15 @@ from graphkin.client.rows import Rows
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.replies import (
     CliffsPage,
+    ClusterReply,
+    ClustersPage,
     CollectionDetail,
     ComponentReply,
     ComponentsPage,
     Hop,
     HopsReply,
     Item,
+    ItemClusterReply,
     ItemsPage,
     NeighborsPage,
     PathReply,
@@ -42,6 +45,7 @@ from graphkin.protocol.values import (
     MAX_EXPORTED,
     MAX_NEGATIVES,
     By,
+    ClusterMethod,
     Exported,
     Format,
     Mark,
@@ -291,6 +295,57 @@ class AsyncCollection:
         body = {"count": count, "method": method, "threshold": threshold, "from": source}
         said = {field: value for field, value in body.items() if value is not None}
         return await self._reading.ask(PickReply, "pick", body=said)
+
+    async def clusters(
+        self,
+        *,
+        method: ClusterMethod = "butina",
+        threshold: float | None = None,
+        property: str | None = None,
+        limit: int | None = None,
+    ) -> ClustersPage:
+        """All items in clusters, the largest first: all clusters, or the first `limit`, as one page.
+
+        `butina`: Taylor and Butina's, at a threshold, by default 0.7; `scaffold`: molecules by Bemis and Murcko's
+        scaffolds; `single`: by single linkage in the stored hierarchy, by default at the smallest threshold at which
+        the largest cluster holds a tenth of all items at most, or 10. property, one with numbers, has each tell the
+        range of its values. Waits while they are computed. Raises `InvalidInput`, and `Conflict` for scaffolds of items
+        that are no molecules.
+        """
+        query, pages = {"method": method, "threshold": threshold, "property": property}, list[ClustersPage]()
+        async for page in self._reading.pages(ClustersPage, "clusters", query, limit):
+            pages.append(page)
+        found = [cluster for page in pages for cluster in page.clusters][:limit]
+        items = {item.id: item for page in pages for item in page.items}
+        return pages[-1].model_copy(update={"clusters": found, "items": [items[id] for id in sorted(items)]})
+
+    async def cluster(
+        self,
+        id: int,
+        *,
+        method: ClusterMethod = "butina",
+        threshold: float | None = None,
+        property: str | None = None,
+        limit: int | None = None,
+    ) -> ClusterReply:
+        """One of `clusters`, from 1, and its members: all, or the first `limit`, its centre first, then by id."""
+        query, pages = {"method": method, "threshold": threshold, "property": property}, list[ClusterReply]()
+        async for page in self._reading.pages(ClusterReply, f"clusters/{id}", query, limit):
+            pages.append(page)
+        members = [item for page in pages for item in page.items][:limit]
+        return pages[-1].model_copy(update={"items": members})
+
+    async def item_cluster(
+        self,
+        id: int,
+        *,
+        method: ClusterMethod = "butina",
+        threshold: float | None = None,
+        property: str | None = None,
+    ) -> ItemClusterReply:
+        """Which of `clusters` an item is in."""
+        query = {"method": method, "threshold": threshold, "property": property}
+        return await self._reading.ask(ItemClusterReply, f"items/{id}/cluster", query)
 
     async def depiction(
         self,

@@ -14,6 +14,8 @@ from graphkin.client.rows import MEDIA_TYPE, Rows, Stream
 from graphkin.protocol.errors import GenerationChanged, Unavailable
 from graphkin.protocol.replies import (
     CliffsPage,
+    ClusterReply,
+    ClustersPage,
     ComponentReply,
     ComponentsPage,
     ItemsPage,
@@ -23,7 +25,18 @@ from graphkin.protocol.replies import (
 )
 from graphkin.protocol.values import MAX_PAGE
 
-Page = TypeVar("Page", CliffsPage, ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, QueryPage, RejectionsPage)
+Page = TypeVar(
+    "Page",
+    CliffsPage,
+    ClusterReply,
+    ClustersPage,
+    ComponentReply,
+    ComponentsPage,
+    ItemsPage,
+    NeighborsPage,
+    QueryPage,
+    RejectionsPage,
+)
 
 _NOTHING: Parameters = {}
 

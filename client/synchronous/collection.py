@@ -16,12 +16,15 @@ from graphkin.client.synchronous.reading import Reading
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.replies import (
     CliffsPage,
+    ClusterReply,
+    ClustersPage,
     CollectionDetail,
     ComponentReply,
     ComponentsPage,
     Hop,
     HopsReply,
     Item,
+    ItemClusterReply,
     ItemsPage,
     NeighborsPage,
     PathReply,
@@ -44,6 +47,7 @@ from graphkin.protocol.values import (
     MAX_EXPORTED,
     MAX_NEGATIVES,
     By,
+    ClusterMethod,
     Exported,
     Format,
     Mark,
@@ -289,6 +293,57 @@ class Collection:
         body = {"count": count, "method": method, "threshold": threshold, "from": source}
         said = {field: value for field, value in body.items() if value is not None}
         return self._reading.ask(PickReply, "pick", body=said)
+
+    def clusters(
+        self,
+        *,
+        method: ClusterMethod = "butina",
+        threshold: float | None = None,
+        property: str | None = None,
+        limit: int | None = None,
+    ) -> ClustersPage:
+        """All items in clusters, the largest first: all clusters, or the first `limit`, as one page.
+
+        `butina`: Taylor and Butina's, at a threshold, by default 0.7; `scaffold`: molecules by Bemis and Murcko's
+        scaffolds; `single`: by single linkage in the stored hierarchy, by default at the smallest threshold at which
+        the largest cluster holds a tenth of all items at most, or 10. property, one with numbers, has each tell the
+        range of its values. Waits while they are computed. Raises `InvalidInput`, and `Conflict` for scaffolds of items
+        that are no molecules.
+        """
+        query, pages = {"method": method, "threshold": threshold, "property": property}, list[ClustersPage]()
+        for page in self._reading.pages(ClustersPage, "clusters", query, limit):
+            pages.append(page)
+        found = [cluster for page in pages for cluster in page.clusters][:limit]
+        items = {item.id: item for page in pages for item in page.items}
+        return pages[-1].model_copy(update={"clusters": found, "items": [items[id] for id in sorted(items)]})
+
+    def cluster(
+        self,
+        id: int,
+        *,
+        method: ClusterMethod = "butina",
+        threshold: float | None = None,
+        property: str | None = None,
+        limit: int | None = None,
+    ) -> ClusterReply:
+        """One of `clusters`, from 1, and its members: all, or the first `limit`, its centre first, then by id."""
+        query, pages = {"method": method, "threshold": threshold, "property": property}, list[ClusterReply]()
+        for page in self._reading.pages(ClusterReply, f"clusters/{id}", query, limit):
+            pages.append(page)
+        members = [item for page in pages for item in page.items][:limit]
+        return pages[-1].model_copy(update={"items": members})
+
+    def item_cluster(
+        self,
+        id: int,
+        *,
+        method: ClusterMethod = "butina",
+        threshold: float | None = None,
+        property: str | None = None,
+    ) -> ItemClusterReply:
+        """Which of `clusters` an item is in."""
+        query = {"method": method, "threshold": threshold, "property": property}
+        return self._reading.ask(ItemClusterReply, f"items/{id}/cluster", query)
 
     def depiction(
         self,

@@ -16,6 +16,8 @@ from graphkin.client.synchronous.connection import Connection, Parameters
 from graphkin.protocol.errors import GenerationChanged, Unavailable
 from graphkin.protocol.replies import (
     CliffsPage,
+    ClusterReply,
+    ClustersPage,
     ComponentReply,
     ComponentsPage,
     ItemsPage,
@@ -25,7 +27,18 @@ from graphkin.protocol.replies import (
 )
 from graphkin.protocol.values import MAX_PAGE
 
-Page = TypeVar("Page", CliffsPage, ComponentReply, ComponentsPage, ItemsPage, NeighborsPage, QueryPage, RejectionsPage)
+Page = TypeVar(
+    "Page",
+    CliffsPage,
+    ClusterReply,
+    ClustersPage,
+    ComponentReply,
+    ComponentsPage,
+    ItemsPage,
+    NeighborsPage,
+    QueryPage,
+    RejectionsPage,
+)
 
 _NOTHING: Parameters = {}
 

@@ -3,11 +3,12 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from graphkin import options
+from graphkin.protocol.values import ClusterMethod
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,15 +23,15 @@ _ROWS = 65_536  # of a piece that is written at once
 @options.reading
 @click.option(
     "--method",
-    type=click.Choice(["butina", "scaffold", "single"]),
+    type=click.Choice(get_args(ClusterMethod)),
     required=True,
     help="Taylor and Butina's; molecules by Bemis and Murcko's scaffolds; or single linkage in the stored hierarchy.",
 )
 @click.option(
     "--threshold",
     type=float,
-    default=0.7,
-    help="Smallest similarity of neighbours, for butina and single; with single the stored threshold or more.",
+    help="Smallest similarity of neighbours, for butina and single; with single the stored threshold or more.  "
+    "[default: 0.7; single: the smallest at which the largest cluster holds a tenth of all items]",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes and threads.  [default: all cores]")
 @options.output
@@ -38,8 +39,8 @@ def cluster(
     store_location: str,
     collection: str,
     generation: str | None,
-    method: Literal["butina", "scaffold", "single"],
-    threshold: float,
+    method: ClusterMethod,
+    threshold: float | None,
     workers: int | None,
     output: Path,
 ) -> None:
@@ -65,31 +66,21 @@ def cluster(
     )
 
 
-def _clusters(opened: "Generation", method: str, threshold: float, workers: int) -> "Clusters":
+def _clusters(opened: "Generation", method: ClusterMethod, threshold: float | None, workers: int) -> "Clusters":
     from graphkin.ingest.progress import Clock
     from graphkin.progress import terminal_progress
-    from graphkin.similarity.clusters.butina import butina
-    from graphkin.similarity.clusters.linkage import single_linkage
-    from graphkin.similarity.clusters.scaffolds import by_scaffold
+    from graphkin.similarity.clusters.kept import clusters, threshold_of
 
-    clock = Clock(terminal_progress())
-    match method:
-        case "single":
-            return single_linkage(opened, threshold)
-        case "scaffold":
-            with clock.stage("scaffolds", opened.size, "items") as advance:
-                return by_scaffold(opened, workers, advance)
-        case _:
-            with clock.stage("join", opened.size, "items") as advance:
-                return butina(opened, threshold, workers, advance)
+    meant = threshold_of(opened, method, threshold)
+    with Clock(terminal_progress()).stage("clusters", opened.size, "items") as advance:
+        return clusters(opened, method, meant, workers, advance)
 
 
 def _tables(opened: "Generation", clusters: "Clusters", columns: list[str]) -> "Iterator[pa.Table]":
     import pyarrow as pa
 
-    members = clusters.members()
-    for start in range(0, len(members), _ROWS):
-        ids = members[start : start + _ROWS]
+    for start in range(0, len(clusters.order), _ROWS):
+        ids = clusters.order[start : start + _ROWS]
         items = opened.take(ids, columns)
         numbers = pa.array(clusters.label[ids].astype("int64") + 1)
         yield pa.table({"cluster": numbers, **{name: items[name] for name in columns}})

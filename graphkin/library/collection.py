@@ -17,8 +17,8 @@ from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.manifest import Manifest
-from graphkin.protocol.requests import CliffsQuery, PickBody, QueryBody, SearchBatchBody, SearchBody
-from graphkin.protocol.values import MAX_CLIFFS, By, Picking, PolicyName
+from graphkin.protocol.requests import CliffsQuery, ClusteredFields, PickBody, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.values import MAX_CLIFFS, By, ClusterMethod, Picking, PolicyName
 from graphkin.similarity.cliffs import Cliffs
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.picking import Picked
@@ -182,6 +182,43 @@ class Collection(ABC):
             passed = QueryBody.model_validate_json(json.dumps({"filters": [*filters]})).filters or []
         return self._beside(self._neighbors(self._the_item(id, smiles, name), min_similarity, passed, limit))
 
+    def clusters(
+        self,
+        *,
+        method: ClusterMethod = "butina",
+        threshold: float | None = None,
+        property: str | None = None,
+        limit: int | None = None,
+    ) -> Table:
+        """All items in clusters, the largest first: one row a cluster, of all or of the first `limit`.
+
+        `butina`: Taylor and Butina's, at a threshold, by default 0.7; `scaffold`: molecules by Bemis and Murcko's
+        scaffolds; `single`: by single linkage in the stored hierarchy, by default at the smallest threshold at which
+        the largest cluster holds a tenth of all items at most, or 10. They are computed once on a machine.
+        Columns: cluster int32, from 1; size int32; centre int32, the id of the item that it is named after; of this
+        smiles (of graphs: structure) and names; and with a property, one with numbers, min, max, mean and values, how
+        many members have one. Raises `InvalidInput`, and `Conflict` for scaffolds of items that are no molecules.
+        """
+        require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
+        given = {"method": method, "threshold": threshold, "property": property}
+        with refusing():
+            asked = ClusteredFields.model_validate(given)
+        found = self._clusters(asked, limit)
+        items = self._rows(found["centre"].to_numpy())
+        own = {name: items[name] for name in (self.manifest.structure, "names")}
+        named = {name: found[name] for name in found.column_names}
+        return Table(pa.table({**{name: named.pop(name) for name in ("cluster", "size", "centre")}, **own, **named}))
+
+    def cluster(
+        self, number: int, *, method: ClusterMethod = "butina", threshold: float | None = None, limit: int | None = None
+    ) -> Table:
+        """The members of one of `clusters`, from 1: all or the first `limit`, its centre first, then by id, with the
+        columns of `items`. Raises `NotFound` for one that there is not."""
+        require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
+        with refusing():
+            asked = ClusteredFields.model_validate({"method": method, "threshold": threshold})
+        return Table(self._rows(self._cluster(number, asked, limit)))
+
     def cliffs(
         self,
         property: str,
@@ -330,6 +367,13 @@ class Collection(ABC):
     @abstractmethod
     def _search_batch(self, asked: SearchBatchBody) -> tuple[pa.Array, Matches]:
         """The errors of the structures, text or null, and the hits of the others, by the number of the structure."""
+
+    @abstractmethod
+    def _clusters(self, asked: ClusteredFields, limit: int | None) -> pa.Table:
+        """cluster, size and centre int32; with a property min, max, mean float64 and values int64."""
+
+    @abstractmethod
+    def _cluster(self, number: int, asked: ClusteredFields, limit: int | None) -> Int32: ...
 
     @abstractmethod
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:

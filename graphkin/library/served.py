@@ -15,7 +15,7 @@ from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.replies import SimilarItem
-from graphkin.protocol.requests import CliffsQuery, PickBody, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.requests import CliffsQuery, ClusteredFields, PickBody, QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.cliffs import Cliffs
 from graphkin.similarity.hits import Matches
@@ -84,6 +84,23 @@ class ServedCollection(Collection):
         query = found["index"].combine_chunks().take(pc.list_parent_indices(hits)).to_numpy()
         ids, similarity = hits.flatten().flatten()
         return found["error"].combine_chunks(), Matches(query, ids.to_numpy(), similarity.to_numpy())
+
+    def _clusters(self, asked: ClusteredFields, limit: int | None) -> pa.Table:
+        found = self._asked.clusters(**asked.model_dump(), limit=limit).clusters
+        columns: dict[str, pa.Array] = {
+            name: pa.array([getattr(cluster, field) for cluster in found], pa.int32())
+            for name, field in (("cluster", "id"), ("size", "size"), ("centre", "centre"))
+        }
+        if asked.property is not None:
+            ranges = [cluster.range.model_dump() if cluster.range else {} for cluster in found]
+            for name in ("min", "max", "mean", "values"):
+                type = pa.int64() if name == "values" else pa.float64()
+                columns[name] = pa.array([own.get(name) for own in ranges], type)
+        return pa.table(columns)
+
+    def _cluster(self, number: int, asked: ClusteredFields, limit: int | None) -> Int32:
+        said = asked.model_dump(exclude={"property"})
+        return np.array([item.id for item in self._asked.cluster(number, **said, limit=limit).items], np.int32)
 
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
         said = asked.model_dump(exclude={"generation", "cursor", "limit", "filters"})

@@ -14,9 +14,12 @@ from graphkin.export import read_edges, read_items
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
 from graphkin.protocol.filters import Filter
-from graphkin.protocol.requests import CliffsQuery, PickBody, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.requests import CliffsQuery, ClusteredFields, PickBody, QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.cliffs import Cliffs, cliffs
+from graphkin.similarity.clusters.kept import clusters, threshold_of
+from graphkin.similarity.clusters.partition import Clusters
+from graphkin.similarity.columns import numeric
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.kind import Search
 from graphkin.similarity.kinds import kind_of, recipe_of
@@ -95,6 +98,26 @@ class StoredCollection(Collection):
         queries = Queries.of(self._index, given)
         found = queries.found(queries.parts(asked.min_similarity, asked.limit, os.cpu_count() or 1))
         return pa.array(found.errors, pa.string()), found.hits
+
+    def _clusters(self, asked: ClusteredFields, limit: int | None) -> pa.Table:
+        found = self._clustered(asked)
+        last = len(found.centre) if limit is None else min(limit, len(found.centre))
+        told = {
+            "cluster": np.arange(1, last + 1, dtype=np.int32),
+            "size": found.sizes[:last].astype(np.int32),
+            "centre": found.centre[:last],
+        }
+        ranges = {}
+        if asked.property is not None:
+            ranges = found.ranges(numeric(self._opened, asked.property), 0, last)._asdict()
+        return pa.table({name: pa.array(column, from_pandas=True) for name, column in {**told, **ranges}.items()})
+
+    def _cluster(self, number: int, asked: ClusteredFields, limit: int | None) -> Int32:
+        return self._clustered(asked).members(number - 1)[:limit]
+
+    def _clustered(self, asked: ClusteredFields) -> Clusters:
+        threshold = threshold_of(self._opened, asked.method, asked.threshold)
+        return clusters(self._opened, asked.method, threshold, os.cpu_count() or 1)
 
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
         among = self._selections.passing(asked.filters) if asked.filters else None

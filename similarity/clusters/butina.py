@@ -1,10 +1,10 @@
 """Taylor and Butina's clusters."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from graphkin.protocol.errors import require
+from graphkin.protocol.errors import InvalidInput, require
 from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance
@@ -14,19 +14,26 @@ from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32, Int64, UInt64
 
 
-def butina(generation: Generation, threshold: float, threads: int, advance: Advance = lambda _: None) -> Clusters:
+def butina(
+    generation: Generation,
+    threshold: float,
+    threads: int,
+    advance: Advance = lambda _: None,
+    most_pairs: int | None = None,
+) -> Clusters:
     """Taylor and Butina's clusters: the item with most neighbours and these, then the same of what is left.
 
     Neighbours are all items with similarity ≥ threshold, in (0, 1], whatever the hierarchy's own threshold and cap;
     they are counted once, before any is taken. Among items of equally many the content decides, not the place in a
-    file. Raises `InvalidInput`.
+    file. Raises `InvalidInput`, also where more pairs than `most_pairs` are so similar.
     """
     require(0 < threshold <= 1, "threshold", threshold, "a similarity above 0 and at most 1")
     kind = kind_of(generation)
     wanted = {"threshold": threshold, "top_k": 0, "candidates": "exact", "ties": "hash"}
     recipe = kind.recipe(generation.manifest.recipe).model_copy(update=wanted)
     descriptors = kind.descriptors_of(generation, recipe, kind.digests(generation, recipe))
-    return taylor_butina(descriptors.pairs(0, threads, advance), descriptors.tie)
+    pairs = descriptors.pairs(0, threads, advance)
+    return taylor_butina(pairs if most_pairs is None else _at_most(most_pairs, pairs), descriptors.tie)
 
 
 def taylor_butina(pairs: Iterable[Pairs], tie: UInt64) -> Clusters:
@@ -35,6 +42,20 @@ def taylor_butina(pairs: Iterable[Pairs], tie: UInt64) -> Clusters:
     neighbours = np.bincount(left, minlength=len(tie)) + np.bincount(right, minlength=len(tie))
     order = np.lexsort((tie, neighbours))[::-1].astype(np.int32)
     return Clusters.of(*_taken(left, right, neighbours, order))
+
+
+def _at_most(most: int, pairs: Iterable[Pairs]) -> Iterator[Pairs]:
+    count = 0
+    for each in pairs:
+        count += len(each.left)
+        if count > most:
+            raise InvalidInput(
+                "too many pairs of items are as similar as this threshold",
+                given=f"more than {most:,}",
+                expected=f"at most {most:,}",
+                hint="a higher threshold has fewer",
+            )
+        yield each
 
 
 def _ends(pairs: Iterable[Pairs]) -> tuple[list[Int32], list[Int32]]:

@@ -1,38 +1,75 @@
 """What clusters are: a partition of the items."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from graphkin.store.records import Int32, Int64
+from graphkin.protocol.errors import NotFound
+from graphkin.store.records import Float64, Int32, Int64
 
 
-@dataclass(frozen=True)
-class Clusters:
+class Ranges(NamedTuple):
+    """Of a property in n clusters: min, max, mean (n,) float64, NaN where no member has a value; values (n,) int64: how
+    many have one."""
+
+    min: Float64
+    max: Float64
+    mean: Float64
+    values: Int64
+
+
+class Clusters(NamedTuple):
     """A partition of N items into C clusters, the largest first.
 
-    label (N,) int32: the cluster of each item, from 0. centre (C,) int32: the item that each is named after.
+    label (N,) int32: the cluster of each item, from 0. centre (C,) int32: the item that each is named after. order
+    (N,) int32: all items, cluster by cluster, in each its centre and then the others by id; starts (C + 1,) int64:
+    where there each cluster begins, and N.
     """
 
     label: Int32
     centre: Int32
+    order: Int32
+    starts: Int64
 
     @classmethod
     def of(cls, label: Int32, centre: Int32) -> "Clusters":
         """Clusters in any order; those of one size keep it."""
         sizes = np.bincount(label, minlength=len(centre))
-        order = np.argsort(-sizes, kind="stable")
-        place = np.empty(len(order), np.int32)
-        place[order] = np.arange(len(order))
-        return cls(place[label], centre[order])
+        largest_first = np.argsort(-sizes, kind="stable")
+        place = np.empty(len(largest_first), np.int32)
+        place[largest_first] = np.arange(len(largest_first))
+        ordered, centres = place[label], centre[largest_first]
+        first = np.ones(len(label), np.int8)
+        first[centres] = 0
+        order = np.lexsort((first, ordered)).astype(np.int32)
+        return cls(ordered, centres, order, np.append(0, np.cumsum(sizes[largest_first])))
+
+    def fit(self, items: int) -> bool:
+        """Whether they are of so many items, and hang together."""
+        return (
+            len(self.label) == len(self.order) == items
+            and len(self.starts) == len(self.centre) + 1
+            and int(self.starts[-1]) == items
+        )
 
     @property
     def sizes(self) -> Int64:
         """(C,) descending."""
-        return np.bincount(self.label, minlength=len(self.centre))
+        return np.diff(self.starts)
 
-    def members(self) -> Int32:
-        """(N,) all items: cluster by cluster, in each its centre and then the others by id."""
-        first = np.ones(len(self.label), np.int8)
-        first[self.centre] = 0
-        return np.lexsort((first, self.label)).astype(np.int32)
+    def members(self, cluster: int) -> Int32:
+        """Of one: its centre, and then the others by id. Raises `NotFound` for one that there is not."""
+        if not 0 <= cluster < len(self.centre):
+            expected = f"1 to {len(self.centre):,}"
+            raise NotFound("no such cluster", given=cluster + 1, expected=expected)
+        return self.order[self.starts[cluster] : self.starts[cluster + 1]]
+
+    def ranges(self, values: Float64, first: int, last: int) -> Ranges:
+        """Of the clusters `first` to `last` - 1: values (N,) of all items, NaN where one has none."""
+        own = values[self.order[self.starts[first] : self.starts[last]]]
+        begins = self.starts[first:last] - self.starts[first]
+        known = ~np.isnan(own)
+        counts = np.add.reduceat(known.astype(np.int64), begins)
+        sums = np.add.reduceat(np.where(known, own, 0), begins)
+        mean = np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+        return Ranges(np.fmin.reduceat(own, begins), np.fmax.reduceat(own, begins), mean, counts)

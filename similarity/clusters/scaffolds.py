@@ -9,7 +9,6 @@ import pyarrow as pa
 from rdkit import Chem
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
-from graphkin.protocol.errors import Conflict
 from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.threads import in_order
@@ -18,9 +17,7 @@ from graphkin.store.base import Generation
 
 def by_scaffold(generation: Generation, processes: int, advance: Advance = lambda _: None) -> Clusters:
     """Molecules of one ring system with its linkers together, each cluster named by its first; those without rings are
-    one. Raises `Conflict` for items that are no molecules."""
-    if generation.manifest.structure != "smiles":
-        raise Conflict("these items have no scaffolds", given=generation.manifest.kind, expected="molecules")
+    one."""
     found = list[pa.Array]()
     with ProcessPoolExecutor(processes, get_context("forkserver")) as pool:
 

@@ -116,6 +116,12 @@ OPERATIONS: dict[str, list[Request]] = {
         *each(f"{NCI}/items/5/subgraph", {"hops": 4, "max_items": 1000}, {"max_items": 5}, {"max_edges": 3}),
         Request(f"{SOCIAL}/items/3/subgraph", {"min_similarity": 0.9}),
     ],
+    "GET /v1/collections/{c}/clusters": [
+        *each(f"{NCI}/clusters", {"threshold": 0.3, "property": "molwt"}, {"method": "single"}, {"method": "scaffold"}),
+        *each(f"{SOCIAL}/clusters", {"property": "nodes"}),
+    ],
+    "GET /v1/collections/{c}/clusters/{id}": each(f"{NCI}/clusters/2", {"threshold": 0.3}, {"method": "scaffold"}),
+    "GET /v1/collections/{c}/items/{id}/cluster": each(f"{NCI}/items/9/cluster", {"threshold": 0.3}),
     "GET /v1/collections/{c}/cliffs": [
         *each(f"{NCI}/cliffs", {"property": "molwt", "limit": 40}, {"property": "rings", "by": "difference"}),
         *each(f"{NCI}/cliffs", {"property": "molwt", "filters": '[{"property": "rings", "min": 2}]'}),

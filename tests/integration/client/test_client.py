@@ -220,6 +220,21 @@ def test_cliffs_of_every_page_as_one(nci: Collection, plain: httpx.Client) -> No
     assert {item.id for item in few.items} == {id for pair in few.pairs for id in (pair.a, pair.b)}
 
 
+def test_clusters_and_their_members(nci: Collection, plain: httpx.Client) -> None:
+    query: dict[str, Any] = {"method": "single", "threshold": 0.5, "property": "molwt"}
+    found = nci.clusters(**query)
+    assert found.model_dump() == plain.get("clusters", params={**query, "limit": 1000}).json()
+    assert nci.clusters(**query, limit=3).clusters == found.clusters[:3]
+    largest = found.clusters[0]
+    part = nci.cluster(1, **query)
+    assert part.model_dump() == plain.get("clusters/1", params={**query, "limit": 1000}).json()
+    assert len(part.items) == largest.size > 2
+    assert nci.cluster(1, **query, limit=2).items == part.items[:2]
+    assert nci.item_cluster(part.items[-1].id, **query).cluster == largest
+    around = nci.clusters(threshold=0.3, limit=1).clusters[0]  # waits where it must
+    assert around.size == len(nci.cluster(1, threshold=0.3).items)
+
+
 def test_a_diverse_subset(nci: Collection, plain: httpx.Client) -> None:
     body: dict[str, Any] = {"count": 12, "method": "sphere", "threshold": 0.4}
     chosen = {"filters": [{"property": "rings", "min": 1}]}

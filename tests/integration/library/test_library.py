@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from rdkit import Chem, DataStructs
 from rdkit.Chem import rdFingerprintGenerator
+from rdkit.Chem.Scaffolds import MurckoScaffold
 
 import graphkin
 from graphkin.library import Collection
@@ -303,6 +304,29 @@ def test_cliffs_are_those_of_pandas(
     with pytest.raises(InvalidInput, match="such property") as raised:
         mine.cliffs("note")
     assert "activity" in str(raised.value.expected)
+
+
+def test_clusters_are_those_of_rdkit(mine: Collection, vectors: list[Any], frame: pd.DataFrame) -> None:
+    found = mine.clusters(threshold=0.35, property="activity").to_pandas()
+    assert found.columns.tolist() == ["cluster", "size", "centre", "smiles", "names", "min", "max", "mean", "values"]
+    assert found["size"].sum() == MOLECULES
+    assert found["size"].is_monotonic_decreasing
+    assert found["smiles"].tolist() == frame["smiles"][found["centre"]].tolist()
+    for row in found.head(3).itertuples():
+        members = mine.cluster(row.cluster, threshold=0.35).to_pandas()
+        assert len(members) == row.size > 1
+        own = [vectors[id] for id in members["id"]]
+        assert min(DataStructs.BulkTanimotoSimilarity(vectors[row.centre], own)) >= 0.35
+        activity = frame["activity"][members["id"]]
+        assert (row.min, row.max, row.values) == (activity.min(), activity.max(), len(members))
+        assert row.mean == pytest.approx(activity.mean())
+    assert mine.clusters(threshold=0.35, limit=2)["size"].to_pylist() == found["size"].head(2).tolist()
+    scaffolds = frame["smiles"].map(MurckoScaffold.MurckoScaffoldSmiles).value_counts()
+    assert mine.clusters(method="scaffold")["size"].to_pylist() == scaffolds.tolist()
+    with pytest.raises(InvalidInput, match="no threshold"):
+        mine.clusters(method="scaffold", threshold=0.5)
+    with pytest.raises(NotFound, match="no such cluster"):
+        mine.cluster(1000, method="scaffold")
 
 
 def test_a_diverse_subset_is_the_least_similar(mine: Collection, vectors: list[Any], frame: pd.DataFrame) -> None:

@@ -47,9 +47,11 @@ def test_any_graph_falls_apart_as_rdkit_says(items: int, density: float, seed: i
     found = taylor_butina(iter(parts), tie)
     assert set(as_sets(found)) == of_rdkit(similar | similar.T, tie)
     assert found.sizes.tolist() == sorted(found.sizes.tolist(), reverse=True)
-    members = found.members()
-    assert members[np.append(0, np.cumsum(found.sizes)[:-1])].tolist() == found.centre.tolist()
-    assert found.label[members].tolist() == sorted(found.label.tolist())
+    for number, centre in enumerate(found.centre.tolist()):
+        first, *others = found.members(number).tolist()
+        assert (first, others) == (centre, sorted(others))
+        assert {first, *others} == {*np.flatnonzero(found.label == number).tolist()}
+    assert sorted(found.order.tolist()) == [*range(items)]
 
 
 @pytest.mark.parametrize("threshold", [0.2, 0.35, 0.7])
@@ -65,6 +67,18 @@ def test_molecules_below_and_above_the_stored_threshold(
     opened = generation(molecules)
     tie = tie_of(MoleculeKind().digests(opened, resolve()))
     assert set(as_sets(butina(opened, threshold, 2))) == of_rdkit(similar, tie)
+
+
+def test_more_pairs_than_may_be_held_are_refused(
+    generation: Callable[..., Generation], nci_molecules: list[Chem.Mol], similarities: Any, generators: Any
+) -> None:
+    molecules = nci_molecules[:60]
+    similar = similarities([generators["morgan"](each) for each in molecules]) >= 0.2
+    pairs = int(np.triu(similar, 1).sum())
+    opened = generation(molecules)
+    assert len(butina(opened, 0.2, 1, most_pairs=pairs).label) == 60
+    with pytest.raises(InvalidInput, match="too many pairs"):
+        butina(opened, 0.2, 1, most_pairs=pairs - 1)
 
 
 def test_what_is_no_threshold(generation: Callable[..., Generation], nci_molecules: list[Chem.Mol]) -> None:

@@ -363,6 +363,69 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/clusters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Clusters
+         * @description All items in clusters, the largest first.
+         *
+         *     Taylor and Butina's: the item with most neighbours and these, then the same of what is left. They and scaffolds take
+         *     a while where there are many items: 503 says how far they are. Clusters are kept on this machine.
+         */
+        get: operations["clusters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{c}/clusters/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Cluster
+         * @description One cluster, and its members: the centre first, then by id.
+         */
+        get: operations["cluster"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{c}/items/{id}/cluster": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Item Cluster
+         * @description The cluster that an item is in.
+         */
+        get: operations["item_cluster"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{c}/cliffs": {
         parameters: {
             query?: never;
@@ -626,6 +689,16 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Chosen
+         * @description Why a threshold of single linkage was chosen: at the `stored` one the largest cluster has so many items.
+         */
+        Chosen: {
+            /** Stored */
+            stored: number;
+            /** Largest */
+            largest: number;
+        };
+        /**
          * Cliff
          * @description Two items, a < b, and how much they differ in the property; `sali`: the difference over 1 - similarity, null
          *     where that is 0.
@@ -659,6 +732,81 @@ export interface components {
             items: components["schemas"]["Item"][];
             /** Total */
             total: number;
+            /**
+             * Next Cursor
+             * @description Where the next page begins; null on the last.
+             */
+            next_cursor: string | null;
+        };
+        /**
+         * Cluster
+         * @description `id`: its place, the largest being 1; `centre`: the item that Taylor and Butina's is taken around, the medoid of
+         *     single linkage, the first molecule with a scaffold; `range` null unless a property was named.
+         */
+        Cluster: {
+            /** Id */
+            id: number;
+            /** Size */
+            size: number;
+            /** Centre */
+            centre: number;
+            range: components["schemas"]["Range"] | null;
+        };
+        /**
+         * ClusterReply
+         * @description `items`: its members, the centre first, then by id.
+         */
+        ClusterReply: {
+            /**
+             * Generation
+             * @description Generation id.
+             */
+            generation: string;
+            /**
+             * Method
+             * @enum {string}
+             */
+            method: "butina" | "scaffold" | "single";
+            /** Threshold */
+            threshold: number | null;
+            chosen: components["schemas"]["Chosen"] | null;
+            cluster: components["schemas"]["Cluster"];
+            /** Items */
+            items: components["schemas"]["Item"][];
+            /**
+             * Next Cursor
+             * @description Where the next page begins; null on the last.
+             */
+            next_cursor: string | null;
+        };
+        /**
+         * ClustersPage
+         * @description The largest first. `items`: the centres of this page, by id. `total`: how many clusters there are; `singletons`:
+         *     how many of them are of one item. `sizes`: how many are of 1, of 2 to 3, of 4 to 7 items and so on.
+         */
+        ClustersPage: {
+            /**
+             * Generation
+             * @description Generation id.
+             */
+            generation: string;
+            /**
+             * Method
+             * @enum {string}
+             */
+            method: "butina" | "scaffold" | "single";
+            /** Threshold */
+            threshold: number | null;
+            chosen: components["schemas"]["Chosen"] | null;
+            /** Clusters */
+            clusters: components["schemas"]["Cluster"][];
+            /** Items */
+            items: components["schemas"]["Item"][];
+            /** Total */
+            total: number;
+            /** Singletons */
+            singletons: number;
+            sizes: components["schemas"]["Histogram"];
             /**
              * Next Cursor
              * @description Where the next page begins; null on the last.
@@ -925,6 +1073,26 @@ export interface components {
             degree: number;
             /** Dropped */
             dropped: number | null;
+        };
+        /**
+         * ItemClusterReply
+         * @description The cluster of an item.
+         */
+        ItemClusterReply: {
+            /**
+             * Generation
+             * @description Generation id.
+             */
+            generation: string;
+            /**
+             * Method
+             * @enum {string}
+             */
+            method: "butina" | "scaffold" | "single";
+            /** Threshold */
+            threshold: number | null;
+            chosen: components["schemas"]["Chosen"] | null;
+            cluster: components["schemas"]["Cluster"];
         };
         /** ItemReply */
         ItemReply: {
@@ -1196,6 +1364,20 @@ export interface components {
              * @description Where the next page begins; null on the last.
              */
             next_cursor: string | null;
+        };
+        /**
+         * Range
+         * @description Of a property in a cluster: `values` members have one; null where none has.
+         */
+        Range: {
+            /** Min */
+            min: number | null;
+            /** Max */
+            max: number | null;
+            /** Mean */
+            mean: number | null;
+            /** Values */
+            values: number;
         };
         /**
          * Readiness
@@ -3758,6 +3940,325 @@ export interface operations {
             };
             /** @description No media type in Accept is offered. */
             406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An invalid value, or one over its cap. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A bug; the log has its id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clusters: {
+        parameters: {
+            query?: {
+                /** @description Generation id; by default the current one, or the cursor's. */
+                generation?: string | null;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+                method?: "butina" | "scaffold" | "single";
+                /** @description Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10. */
+                threshold?: number | null;
+                /** @description One with numbers, as exports call it: what its values are in each cluster. */
+                property?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClustersPage"];
+                };
+            };
+            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such collection, item or generation. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Right in itself, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An invalid value, or one over its cap. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A bug; the log has its id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cluster: {
+        parameters: {
+            query?: {
+                /** @description Generation id; by default the current one, or the cursor's. */
+                generation?: string | null;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+                method?: "butina" | "scaffold" | "single";
+                /** @description Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10. */
+                threshold?: number | null;
+                /** @description One with numbers, as exports call it: what its values are in each cluster. */
+                property?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Cluster id: its place, from 1. */
+                id: number;
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterReply"];
+                };
+            };
+            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such collection, item or generation. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Right in itself, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An invalid value, or one over its cap. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A bug; the log has its id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    item_cluster: {
+        parameters: {
+            query?: {
+                /** @description Generation id; by default the current one, or the cursor's. */
+                generation?: string | null;
+                method?: "butina" | "scaffold" | "single";
+                /** @description Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10. */
+                threshold?: number | null;
+                /** @description One with numbers, as exports call it: what its values are in each cluster. */
+                property?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Item id. */
+                id: number;
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemClusterReply"];
+                };
+            };
+            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such collection, item or generation. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Right in itself, but not for this collection. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,119 @@
+"""GET clusters, clusters/{id} and items/{id}/cluster: all items in clusters, by several methods."""
+
+import math
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Query
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from graphkin.api.gate.openapi import problems
+from graphkin.api.gate.paths import ClusterId, ItemId
+from graphkin.api.gate.reply import array
+from graphkin.api.reading import Clustered, JsonReading, Reading
+from graphkin.api.work.classes import Searching
+from graphkin.protocol.replies import ClusterReply, ClustersPage, ItemClusterReply
+from graphkin.protocol.requests import ClusteredFields, ClusterQuery, ClustersQuery, ItemClusterQuery
+from graphkin.similarity.clusters.kept import chosen
+from graphkin.similarity.clusters.partition import Ranges
+from graphkin.similarity.columns import numeric
+from graphkin.store.records import Int64
+from graphkin.store.sampling.base import require_ids
+
+router = APIRouter(
+    prefix="/v1/collections/{c}",
+    tags=["clusters"],
+    route_class=Searching,
+    responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
+)
+
+
+@router.get("/clusters", response_model=ClustersPage)
+async def clusters(read: JsonReading, query: Annotated[ClustersQuery, Query()]) -> Response:
+    """All items in clusters, the largest first.
+
+    Taylor and Butina's: the item with most neighbours and these, then the same of what is left. They and scaffolds take
+    a while where there are many items: 503 says how far they are. Clusters are kept on this machine.
+    """
+    return await run_in_threadpool(_page, read, query, await read.clusters(query))
+
+
+@router.get("/clusters/{id}", response_model=ClusterReply)
+async def cluster(read: JsonReading, id: ClusterId, query: Annotated[ClusterQuery, Query()]) -> Response:
+    """One cluster, and its members: the centre first, then by id."""
+    return await run_in_threadpool(_members, read, id - 1, query, await read.clusters(query))
+
+
+@router.get("/items/{id}/cluster", response_model=ItemClusterReply)
+async def item_cluster(read: JsonReading, id: ItemId, query: Annotated[ItemClusterQuery, Query()]) -> Response:
+    """The cluster that an item is in."""
+    require_ids(np.array([id]), read.generation.size)
+    return await run_in_threadpool(_own, read, id, query, await read.clusters(query))
+
+
+def _page(read: Reading, query: ClustersQuery, clustered: Clustered) -> Response:
+    found, begin = clustered.found, read.position
+    end = min(begin + query.limit, len(found.centre))
+    return read.json(
+        {
+            **_said(read, clustered),
+            "clusters": _summaries(read, query, clustered, begin, end),
+            "total": len(found.centre),
+            "singletons": int((found.sizes == 1).sum()),
+            "sizes": _histogram(found.sizes),
+            "next_cursor": read.cursor_at(end) if end < len(found.centre) else None,
+        },
+        items=array(read.opened.item_texts(np.sort(found.centre[begin:end]).tolist())),
+    )
+
+
+def _members(read: Reading, number: int, query: ClusterQuery, clustered: Clustered) -> Response:
+    members, begin = clustered.found.members(number), read.position
+    end = begin + query.limit
+    (own,) = _summaries(read, query, clustered, number, number + 1)
+    return read.json(
+        {
+            **_said(read, clustered),
+            "cluster": own,
+            "next_cursor": read.cursor_at(end) if end < len(members) else None,
+        },
+        items=array(read.opened.item_texts(members[begin:end].tolist())),
+    )
+
+
+def _own(read: Reading, id: int, query: ItemClusterQuery, clustered: Clustered) -> Response:
+    number = int(clustered.found.label[id])
+    (own,) = _summaries(read, query, clustered, number, number + 1)
+    return read.json({**_said(read, clustered), "cluster": own})
+
+
+def _said(read: Reading, clustered: Clustered) -> dict[str, Any]:
+    asked = clustered.asked
+    why = None
+    if asked.method == "single" and asked.threshold is None:
+        why = {"stored": read.generation.manifest.threshold, "largest": chosen(read.generation).largest}
+    return {"method": asked.method, "threshold": clustered.threshold, "chosen": why}
+
+
+def _summaries(
+    read: Reading, query: ClusteredFields, clustered: Clustered, first: int, last: int
+) -> list[dict[str, Any]]:
+    """Of the clusters `first` to `last` - 1."""
+    found, numbers = clustered.found, range(first, last)
+    ranges: list[dict[str, Any] | None] = [None] * len(numbers)
+    if query.property is not None:
+        columns = [each.tolist() for each in found.ranges(numeric(read.generation, query.property), first, last)]
+        ranges = [dict(zip(Ranges._fields, map(_or_null, row), strict=True)) for row in zip(*columns, strict=True)]
+    rows = zip(numbers, found.sizes[first:last].tolist(), found.centre[first:last].tolist(), ranges, strict=True)
+    return [{"id": number + 1, "size": size, "centre": centre, "range": own} for number, size, centre, own in rows]
+
+
+def _or_null(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _histogram(sizes: Int64) -> dict[str, Any]:
+    """By powers of two."""
+    bits = np.bincount(np.frexp(sizes)[1])[1:].tolist()  # 2 to 3 is 0.5 to 0.75 times 2 to the 2
+    return {"edges": [2**power for power in range(len(bits) + 1)], "counts": bits}

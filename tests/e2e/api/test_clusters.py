@@ -1,0 +1,169 @@
+"""GET clusters, clusters/{id} and items/{id}/cluster beside RDKit, NetworkX and pandas."""
+
+import io
+import time
+from typing import Any
+
+import httpx
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from rdkit import Chem, DataStructs
+from rdkit.Chem import rdFingerprintGenerator
+from rdkit.Chem.Scaffolds import MurckoScaffold
+
+URL = "/v1/collections/nci"
+
+
+def exported(client: httpx.Client, what: str) -> pd.DataFrame:
+    reply = client.get(f"{URL}/export", params={"what": what, "format": "parquet"})
+    return pd.read_parquet(io.BytesIO(reply.content))
+
+
+@pytest.fixture(scope="module")
+def items(client: httpx.Client) -> pd.DataFrame:
+    return exported(client, "items").set_index("id")
+
+
+@pytest.fixture(scope="module")
+def edges(client: httpx.Client) -> pd.DataFrame:
+    return exported(client, "edges")
+
+
+def answered(client: httpx.Client, path: str, **query: Any) -> dict[str, Any]:
+    """The reply, once it is computed."""
+    while True:
+        reply = client.get(f"{URL}/{path}", params=query)
+        if reply.status_code != 503:
+            assert reply.status_code == 200, reply.text
+            found: dict[str, Any] = reply.json()
+            return found
+        assert "computing clusters" in reply.text
+        time.sleep(int(reply.headers["Retry-After"]) / 10)
+
+
+def everything(client: httpx.Client, **query: Any) -> list[list[int]]:
+    """The members of all clusters, as pages say, in order."""
+    page = answered(client, "clusters", limit=1000, **query)
+    assert page["next_cursor"] is None
+    assert page["total"] == len(page["clusters"])
+    members = []
+    for number, cluster in enumerate(page["clusters"], 1):
+        assert cluster["id"] == number
+        if cluster["size"] == 1:
+            members.append([cluster["centre"]])
+            continue
+        reply = answered(client, f"clusters/{number}", limit=1000, **query)
+        assert reply["cluster"] == cluster
+        members.append([item["id"] for item in reply["items"]])
+        assert len(members[-1]) == cluster["size"]
+        assert members[-1][0] == cluster["centre"]
+        assert members[-1][1:] == sorted(members[-1][1:])
+    sizes = [len(each) for each in members]
+    assert sizes == sorted(sizes, reverse=True)
+    assert page["singletons"] == sizes.count(1)
+    edges, counts = page["sizes"]["edges"], page["sizes"]["counts"]
+    assert edges == [2**power for power in range(len(counts) + 1)]
+    assert np.histogram(sizes, edges)[0].tolist() == counts
+    assert [item["id"] for item in page["items"]] == sorted(each[0] for each in members)
+    return members
+
+
+def as_sets(members: list[list[int]]) -> set[frozenset[int]]:
+    return {frozenset(each) for each in members}
+
+
+def largest(edges: pd.DataFrame, threshold: float) -> int:
+    kept = edges[edges["similarity"] >= np.float32(threshold)]
+    return max((len(each) for each in nx.connected_components(nx.from_pandas_edgelist(kept))), default=1)
+
+
+def test_a_cluster_of_butinas_is_around_its_centre(client: httpx.Client, items: pd.DataFrame) -> None:
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    prints = [generator.GetFingerprint(Chem.MolFromSmiles(each)) for each in items["smiles"]]
+    members = everything(client, threshold=0.3)
+    assert sorted(id for each in members for id in each) == [*items.index]
+    assert len(members[0]) > 10
+    neighbours = [sum(each >= 0.3 for each in DataStructs.BulkTanimotoSimilarity(one, prints)) for one in prints]
+    assert len(members[0]) == max(neighbours)
+    for centre, *others in members:
+        assert all(DataStructs.TanimotoSimilarity(prints[centre], prints[each]) >= 0.3 for each in others)
+
+
+def test_scaffolds_are_rdkits(client: httpx.Client, items: pd.DataFrame) -> None:
+    scaffold = items["smiles"].map(MurckoScaffold.MurckoScaffoldSmiles)
+    expected = {frozenset(group) for group in items.groupby(scaffold).groups.values()}
+    assert as_sets(everything(client, method="scaffold")) == expected
+    assert answered(client, "clusters", method="scaffold", limit=1)["threshold"] is None
+
+
+def test_single_linkage_opens_where_no_cluster_is_too_large(client: httpx.Client, edges: pd.DataFrame) -> None:
+    page = answered(client, "clusters", method="single", limit=1)
+    threshold = page["threshold"]
+    assert page["chosen"] == {"stored": 0.4, "largest": largest(edges, 0.4)}
+    assert page["chosen"]["largest"] > 40
+    hundredths = [each / 100 for each in range(40, 101)]
+    assert threshold == next(each for each in hundredths if largest(edges, each) <= 40)
+    linked = nx.from_pandas_edgelist(edges[edges["similarity"] >= np.float32(threshold)])
+    linked.add_nodes_from(range(400))
+    found = everything(client, method="single", threshold=threshold)
+    assert as_sets(found) == set(map(frozenset, nx.connected_components(linked)))
+    assert answered(client, "clusters", method="single", threshold=threshold, limit=1)["chosen"] is None
+
+
+def test_pages_ranges_and_the_cluster_of_an_item(client: httpx.Client, items: pd.DataFrame) -> None:
+    query = {"threshold": 0.35, "property": "molwt"}
+    pages = [answered(client, "clusters", limit=50, **query)]
+    while pages[-1]["next_cursor"]:
+        pages.append(answered(client, "clusters", limit=50, cursor=pages[-1]["next_cursor"], **query))
+    clusters = [cluster for page in pages for cluster in page["clusters"]]
+    assert len(pages) > 2
+    assert len(clusters) == pages[0]["total"]
+    for cluster in clusters[::13]:
+        first = answered(client, f"clusters/{cluster['id']}", limit=1, **query)
+        members = [first["items"][0]["id"]]
+        while first["next_cursor"]:
+            first = answered(client, f"clusters/{cluster['id']}", limit=1, cursor=first["next_cursor"], **query)
+            members.append(first["items"][0]["id"])
+        values = items["molwt"][members]
+        assert cluster["range"] == {
+            "min": values.min(),
+            "max": values.max(),
+            "mean": pytest.approx(values.mean()),
+            "values": len(values),
+        }
+        for id in members[:3]:
+            assert answered(client, f"items/{id}/cluster", **query)["cluster"] == cluster
+
+
+def test_other_kinds_have_clusters_but_no_scaffolds(client: httpx.Client) -> None:
+    social = "/v1/collections/social/clusters"
+    while (reply := client.get(social, params={"threshold": 0.9})).status_code == 503:
+        time.sleep(0.05)
+    assert sum(cluster["size"] for cluster in reply.json()["clusters"]) == 80
+    assert client.get(social, params={"method": "scaffold"}).status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "status", "named"),
+    [
+        ("clusters", {"method": "kmeans"}, 422, "butina"),
+        ("clusters", {"method": "scaffold", "threshold": 0.5}, 422, "no threshold"),
+        ("clusters", {"method": "single", "threshold": 0.1}, 422, "0.4 to 1"),
+        ("clusters", {"threshold": 0}, 422, "above 0"),
+        ("clusters", {"threshold": 1.1}, 422, "threshold"),
+        ("clusters", {"method": "single", "property": "weight"}, 422, "molwt"),
+        ("clusters", {"limit": 1001}, 422, "1000"),
+        ("clusters", {"cursor": "x"}, 400, "cursor"),
+        ("clusters/0", {"method": "single"}, 422, "greater"),
+        ("clusters/401", {"method": "single"}, 404, "1 to"),
+        ("items/400/cluster", {"method": "single"}, 404, "0 to 399"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    client: httpx.Client, path: str, query: dict[str, Any], status: int, named: str
+) -> None:
+    reply = client.get(f"{URL}/{path}", params=query)
+    assert reply.status_code == status, reply.text
+    assert named in reply.text

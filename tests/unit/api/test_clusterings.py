@@ -1,0 +1,133 @@
+"""Clusters computed in the background: how far they are, what waits for what, and what is remembered."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphkin.api.generations import clusterings
+from graphkin.api.generations.clusterings import Clusterings
+from graphkin.api.generations.opened import Opened
+from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
+from graphkin.similarity.clusters.partition import Clusters
+
+
+class Computing:
+    """In place of what computes clusters: it is at 3 items, and goes on when `go` is set, or fails."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.at = threading.Event()
+        self.asked: list[tuple[str, float | None]] = []
+        self.failure: Exception | None = None
+
+    def __call__(self, generation: Any, method: str, threshold: float, threads: int, advance: Any, pairs: int) -> Any:
+        self.asked.append((method, threshold))
+        advance(3)
+        self.at.set()
+        self.go.wait()
+        advance(1)
+        if self.failure is not None:
+            raise self.failure
+        return Clusters.of(np.zeros(generation.size, np.int32), np.zeros(1, np.int32))
+
+
+@pytest.fixture
+def computing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Computing]:
+    made = Computing()
+    monkeypatch.setattr(clusterings, "clusters", made)
+    monkeypatch.setattr(clusterings, "_PATIENCE", 0.01)
+    yield made
+    made.go.set()
+
+
+@pytest.fixture
+def opened(generation: Callable[..., Any], nci_molecules: list[Any]) -> Opened:
+    return Opened(generation(nci_molecules[:5]), "snapshot")
+
+
+async def ready(all_of_them: Clusterings, opened: Opened, threshold: float) -> Clusters:
+    while True:
+        try:
+            return await all_of_them.get(opened, "butina", threshold)
+        except StoreBusy:
+            await asyncio.sleep(0.01)
+
+
+def test_one_is_computed_at_a_time_and_says_how_far_it_is(computing: Computing, opened: Opened) -> None:
+    async def story(all_of_them: Clusterings) -> None:
+        with pytest.raises(StoreBusy, match="computing clusters"):
+            await all_of_them.get(opened, "butina", 0.7)
+        computing.at.wait()
+        for method, threshold in (("butina", 0.7), ("butina", 0.8), ("scaffold", None)):
+            with pytest.raises(StoreBusy, match="3 of 5") as raised:
+                await all_of_them.get(opened, method, threshold)  # type: ignore[arg-type]
+            assert raised.value.retry_after == 1
+        assert computing.asked == [("butina", 0.7)]
+        computing.go.set()
+        found = await ready(all_of_them, opened, 0.7)
+        assert found.sizes.tolist() == [5]
+        assert await all_of_them.get(opened, "butina", 0.7) is found
+        assert (await ready(all_of_them, opened, 0.8)).sizes.tolist() == [5]
+        assert computing.asked == [("butina", 0.7), ("butina", 0.8)]
+
+    all_of_them = Clusterings()
+    asyncio.run(story(all_of_them))
+    all_of_them.close()
+
+
+def test_single_linkage_waits_for_no_other(computing: Computing, opened: Opened) -> None:
+    async def story(all_of_them: Clusterings) -> None:
+        with pytest.raises(StoreBusy):
+            await all_of_them.get(opened, "butina", 0.7)
+        with pytest.raises(StoreBusy):
+            await all_of_them.get(opened, "single", 0.7)
+        while len(computing.asked) < 2:
+            await asyncio.sleep(0.01)
+
+    all_of_them = Clusterings()
+    asyncio.run(story(all_of_them))
+    computing.go.set()
+    all_of_them.close()
+
+
+def test_what_cannot_be_computed_is_remembered_and_other_failures_are_not(computing: Computing, opened: Opened) -> None:
+    async def story(all_of_them: Clusterings) -> None:
+        computing.go.set()
+        computing.failure = InvalidInput("too many pairs")
+        for _ in range(2):
+            with pytest.raises(InvalidInput, match="too many pairs"):
+                await ready(all_of_them, opened, 0.2)
+        assert len(computing.asked) == 1
+        computing.failure = StoreError("a full disk")
+        with pytest.raises(StoreError, match="a full disk"):
+            await ready(all_of_them, opened, 0.3)
+        computing.failure = None
+        assert (await ready(all_of_them, opened, 0.3)).sizes.tolist() == [5]
+
+    all_of_them = Clusterings()
+    asyncio.run(story(all_of_them))
+    all_of_them.close()
+
+
+@pytest.mark.parametrize("end", ["closed", "forgotten"])
+def test_what_nobody_waits_for_is_given_up(
+    computing: Computing, opened: Opened, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    all_of_them = Clusterings()
+    with pytest.raises(StoreBusy):
+        asyncio.run(all_of_them.get(opened, "butina", 0.7))
+    (job,) = all_of_them._jobs.values()
+    computing.at.wait()
+    if end == "forgotten":
+        monkeypatch.setattr(clusterings, "_FORGOTTEN", 0)
+    else:
+        threading.Timer(0.05, computing.go.set).start()
+        all_of_them.close()
+    computing.go.set()
+    with pytest.raises(StoreBusy, match="given up"):
+        job.made.result()
+    all_of_them.close()
