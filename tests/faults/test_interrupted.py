@@ -24,7 +24,10 @@ def records():
     return "".join(f"{'C' * (1 + number % 50)} {'x' * 60}{number:04}\n" for number in range(3000))
 
 
-@pytest.mark.parametrize("members", [1, HELPERS, HELPERS + WORKERS])
+@pytest.mark.parametrize(
+    "members",
+    [pytest.param(1, marks=pytest.mark.long), HELPERS, pytest.param(HELPERS + WORKERS, marks=pytest.mark.long)],
+)
 def test_ctrl_c_while_parsing(members, store, records, graphkin, undisturbed, read_back, leftovers):
     """Pressed as soon as the pool has grown so far; a terminal signals every process of the session."""
     with graphkin.waiting(store, records) as session:

@@ -60,7 +60,7 @@ def test_ipv6_is_served(store_folder: Path, tmp_path: Path) -> None:
         assert httpx.get(f"{url}/livez").status_code == 200
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGKILL])
 def test_its_workers_end_with_the_server(store_folder: Path, tmp_path: Path, number: signal.Signals) -> None:
     given = {"GRAPHKIN_STORE": str(store_folder), "GRAPHKIN_PORT": "0", "GRAPHKIN_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", PROGRAM]

@@ -176,7 +176,7 @@ def assert_goes_on_once_the_lease_is_over(writing, server):
     assert writing.leaves_nothing_else()
 
 
-@pytest.mark.parametrize("at", [0.5, 1])
+@pytest.mark.parametrize("at", [pytest.param(0.5, marks=pytest.mark.long), 1])
 def test_the_command_is_killed(at, writing, server, proxy, graphkin):
     """In the middle, and after the server has published and before the command hears of it."""
     writing.reset()

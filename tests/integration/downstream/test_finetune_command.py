@@ -426,6 +426,7 @@ def node_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_nodes_over_ten_folds(graphkin: Any, town: tuple[Path, Path], node_checkpoint: Path, tmp_path: Path) -> None:
     """Both arms on the same folds, and each at the published settings."""
     edges, labels = town

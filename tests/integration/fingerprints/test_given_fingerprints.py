@@ -107,7 +107,7 @@ def test_searches(ingest: Callable[..., Any], graphkin: Graphkin, rows: list[tup
     ]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_a_molecule_that_comes_again_with_other_bits_is_rejected(graphkin: Graphkin, workers: int) -> None:
     filler = [f"{'C' * length},ff" for length in range(3, 1200)]  # more than a chunk
     lines = ["smiles,fp", "CCO,0f", "OCC,0f", "C(C)O,f0", "CC,01", "CC,zz", "CN,", ",01", *filler, "CCO,00", "CC,01"]

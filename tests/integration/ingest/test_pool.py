@@ -18,8 +18,8 @@ from graphkin.protocol.errors import StoreError
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.molecules.recipe import resolve
 
-PATIENCE = 0.5
-STUCK = "took longer than 0.5 s"
+PATIENCE = 1.0
+STUCK = "took longer than 1 s"
 DIED = "the parser process died on this record"
 
 

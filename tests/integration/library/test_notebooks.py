@@ -36,6 +36,7 @@ def test_a_chemist_sees_molecules(tmp_path: Path) -> None:
     assert "<img" in shown(cells[5], "text/html")
 
 
+@pytest.mark.long  # README's lines of a trainer and `pretrain` itself are tested beside it
 def test_a_trainer_learns(tmp_path: Path) -> None:
     *_, last = executed("trainer", tmp_path)
     steps, _, first, _, end = printed(last).split()

@@ -13,6 +13,7 @@ from graphkin.protocol.errors import StoreError
 from graphkin.store import open_store
 
 
+@pytest.mark.long  # a server of its own, started twice
 def test_a_read_only_database_is_read_and_served(
     empty_server: Any,
     nci_store: Path,
