@@ -6,7 +6,7 @@ One contract suite (`tests/contract`) runs over every adapter.
 import pathlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -156,6 +156,16 @@ class Store(ABC):
     def delete(self, collection: str, generation: str) -> None:
         """Delete a published generation. The current one moves to the newest that is left; a collection without
         generations disappears. Raises `NotFound` and `Deleted` as `open` does."""
+
+    def take_over(self, source: "Store", collection: str, generation: str, advance: Callable[[int], object]) -> bool:
+        """Publish a generation of another store as its files are, and make it current; False where the two stores do
+        not keep files alike. `advance` is told of bytes that are done.
+
+        Raises as `open` does of the other store, as `draft` does, and `StoreDamaged` for files that are not what was
+        written; nothing is published then.
+        """
+        del source, collection, generation, advance
+        return False
 
     def require_engine(self, engine: Engine) -> None:
         """Raises `InvalidInput` for an engine that this store does not have, `StoreError` where its server lacks it."""

@@ -1,6 +1,6 @@
 """Reading one published generation of the embedded store."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -14,6 +14,7 @@ from graphkin.protocol.errors import Damage, StoreDamaged
 from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr
 from graphkin.store.base import Field
+from graphkin.store.embedded.copying import copy_fragment
 from graphkin.store.embedded.fragment import FragmentFiles
 from graphkin.store.embedded.increment import IncrementFragment
 from graphkin.store.embedded.integrity import CheckedFiles
@@ -92,6 +93,11 @@ class EmbeddedGeneration(MappedGeneration):
     @property
     def file_bytes(self) -> int:
         return self._files.bytes
+
+    def copy_files(self, collection: Path, advance: Callable[[int], object]) -> None:
+        """Into the folder of a collection, what is not there; `advance` is told of bytes. Raises `StoreDamaged`."""
+        for fragment in self.manifest.fragments:
+            copy_fragment(self._files, fragment, collection, advance)
 
     @property
     def damage(self) -> Damage | None:

@@ -1,5 +1,6 @@
 """The embedded store: a folder that needs no server. Linux and macOS, local file systems."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -71,6 +72,9 @@ class EmbeddedStore(Store):
         return self._catalog.manifest(collection, generation or self.collection(collection).current)
 
     def open(self, collection: str, generation: str | None = None) -> Generation:
+        return self._opened(collection, generation)
+
+    def _opened(self, collection: str, generation: str | None) -> EmbeddedGeneration:
         manifest = self.manifest(collection, generation)
         while True:
             try:
@@ -135,6 +139,22 @@ class EmbeddedStore(Store):
                 sweep(self._collections / collection, self._catalog)
         finally:
             lock.release()
+
+    def take_over(self, source: Store, collection: str, generation: str, advance: Callable[[int], object]) -> bool:
+        if not isinstance(source, EmbeddedStore):
+            return False
+        with source._opened(collection, generation) as opened:
+            self._require_writable(collection, opened.manifest.kind)
+            lock = self._writer(collection)
+            try:
+                folder = self._collections / collection
+                with disk(self._folder):
+                    sweep(folder, self._catalog)
+                    opened.copy_files(folder, advance)
+                    self._catalog.publish(collection, opened.manifest)
+            finally:
+                lock.release()
+        return True
 
     def close(self) -> None:
         """Nothing is held open between calls."""

@@ -1,0 +1,22 @@
+"""`graphkin prune`: delete generations that newer ones have replaced."""
+
+import click
+
+from graphkin import options
+
+
+@click.command()
+@options.store
+@options.one_or_all
+@click.option("--keep", type=click.IntRange(1), required=True, metavar="N", help="Newest generations to keep.")
+def prune(store_location: str, collection: str | None, keep: int) -> None:
+    """Delete all but the newest generations of a collection, or of each. The current one always stays."""
+    from graphkin.store import open_store
+    from graphkin.store.backup import prune as run
+
+    with open_store(store_location) as store:
+        deleted = run(store, keep, collection)
+    for name, generation in deleted:
+        click.echo(f"deleted {name} {generation}")
+    if not deleted:
+        click.echo("nothing to delete")

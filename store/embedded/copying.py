@@ -1,0 +1,41 @@
+"""A published generation of another folder, file by file: what it shares with others is copied once."""
+
+import hashlib
+from collections.abc import Callable
+from io import BufferedReader
+from pathlib import Path
+
+from graphkin.protocol.manifest import Fragment
+from graphkin.store.embedded.integrity import CheckedFiles
+from graphkin.store.files import partial, settle
+
+_CHUNK = 1 << 20  # bytes
+
+
+def copy_fragment(files: CheckedFiles, fragment: Fragment, collection: Path, advance: Callable[[int], object]) -> None:
+    """Copy a fragment into the folder of a collection, unless it is there: whole, or not at all.
+
+    `advance` is told of bytes that are done. Raises `StoreDamaged` for a file that is not what was written.
+    """
+    place = collection / fragment.folder
+    if place.exists():
+        return
+    with partial(place) as beside:  # which the next writer sweeps if this one dies
+        beside.mkdir(parents=True)
+        for name, digest in fragment.files.items():
+            called = files.called(fragment, name)
+            if _copied(files[called], beside / name, advance) != digest:
+                raise files.damaged(called, "its SHA-256 differs from the manifest's")
+        settle(beside, place)
+
+
+def _copied(file: BufferedReader, to: Path, advance: Callable[[int], object]) -> str:
+    """Copy a file; gives the SHA-256 of what was read."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    with to.open("wb") as copy:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+            copy.write(chunk)
+            advance(len(chunk))
+    return digest.hexdigest()

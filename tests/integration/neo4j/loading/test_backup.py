@@ -1,0 +1,31 @@
+"""A store on a server is saved into a folder, and restored on a server."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from graphkin.cli import run
+from graphkin.store import open_store
+from graphkin.store.backup import copy_all
+from graphkin.store.base import Generation
+from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES
+
+
+def test_there_and_back(
+    empty_server: Any, tmp_path: Path, assert_same: Callable[[Generation, Generation], None], capfd: Any
+) -> None:
+    backup = tmp_path / "backup"
+    with open_store(empty_server.url, create=True) as store:
+        generations = [MOLECULES.publish(store, "c").generation, GRAPHS.publish(store, "g").generation]
+        assert run(["backup", "--store", empty_server.url, "--to", str(backup)]) == 0
+        assert run(["backup", "--store", empty_server.url, "--to", str(backup)]) == 0
+        assert capfd.readouterr().out.endswith("0 generations saved, 2 there already\n")
+        for name, generation in zip("cg", generations, strict=True):
+            store.delete(name, generation)
+        assert run(["restore", "--from", str(backup), "--to", empty_server.url]) == 0
+        assert capfd.readouterr().out.endswith("2 generations restored, 0 there already\n")
+        with open_store(backup) as saved:
+            assert copy_all(saved, store).new == []
+            for name in "cg":
+                with saved.open(name) as expected, store.open(name) as found:
+                    assert_same(expected, found)

@@ -1,0 +1,155 @@
+"""All generations of a store in another, file by file; and `prune`. Of servers: tests/integration/neo4j/loading."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphkin.cli import run
+from graphkin.protocol.errors import StoreDamaged
+from graphkin.store import open_store
+from graphkin.store.backup import Copied, copy_all, prune
+from graphkin.store.base import Store
+from graphkin.store.contract.hierarchies import Hierarchy
+
+VERSIONS = sorted((Path(__file__).parents[2] / "stores").glob("version-*"))
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "target", create=True) as target:
+        yield target
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What is in the collections of a store, by path."""
+    found = (path for path in (folder / "collections").rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def flip(path: Path) -> None:
+    """One bit of the last byte."""
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+def catalogue(store: Store) -> list[Any]:
+    """Every collection and the manifests of its generations, in their order."""
+    return [(each, [store.manifest(each.name, id) for id in each.generations]) for each in store.collections()]
+
+
+def test_all_is_copied_as_it_is(store: Store, folder: Path, target: Store, publish: Any, graphs: Any) -> None:
+    first, second = publish(store).generation, publish(store, items=4).generation
+    other = graphs.publish(store, "g").generation
+    assert copy_all(store, target) == Copied([("c", first), ("c", second), ("g", other)], [], [])
+    assert catalogue(target) == catalogue(store)
+    assert files(folder.with_name("target")) == files(folder)
+    with target.open("c", first) as copy:
+        assert copy.check() == []
+
+
+def test_only_what_is_new_is_copied(store: Store, target: Store, publish: Any) -> None:
+    first = publish(store).generation
+    copy_all(store, target)
+    second = publish(store, items=4).generation
+    store.delete("c", first)
+    assert copy_all(store, target) == Copied([("c", second)], [], [])
+    assert target.collection("c").generations == (first, second)
+    assert copy_all(store, target) == Copied([], [("c", second)], [])
+
+
+def test_the_same_one_becomes_current(store: Store, target: Store, publish: Any) -> None:
+    first, second = publish(store).generation, publish(store, items=4).generation
+    copy_all(store, target)
+    publish(store)
+    assert copy_all(store, target) == Copied([], [("c", second), ("c", first)], [])
+    assert target.collection("c").current == store.collection("c").current == first
+
+
+def test_fragments_that_generations_share_are_copied_once(store: Store, folder: Path, target: Store) -> None:
+    rows: list[dict[str, Any]] = [
+        {"smiles": "C" * n, "inchikey": None, "names": [], "properties": {}} for n in (1, 2, 3)
+    ]
+    before = Hierarchy(rows[:2], {(0, 1): 0.5}, [], dropped=[0, 0])
+    after = Hierarchy(rows, {(0, 1): 0.5, (1, 2): 0.5}, [], dropped=[0, 0, 0])
+    generations = [before.publish(store, "c").generation, after.grow(store, "c", before).generation]
+    assert copy_all(store, target).new == [("c", each) for each in generations]
+    assert files(folder.with_name("target")) == files(folder)
+    assert sum(path.endswith("/fingerprints.npy") for path in files(folder)) == 1
+    with target.open("c") as copy:
+        assert copy.check() == []
+
+
+def test_what_is_deleted_before_its_turn_is_told(store: Store, target: Store, publish: Any) -> None:
+    first, second = publish(store).generation, publish(store, items=4).generation
+
+    @contextmanager
+    def stage(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
+        if name.startswith(f"c {first[:12]}"):
+            store.delete("c", first)
+        yield lambda _: None
+
+    assert copy_all(store, target, stage) == Copied([("c", second)], [], [("c", first)])
+
+
+def test_a_damaged_file_is_not_passed_on(store: Store, folder: Path, target: Store, publish: Any) -> None:
+    path = folder / "collections" / "c" / publish(store).generation / "similarity.npy"
+    flip(path)
+    with pytest.raises(StoreDamaged, match="SHA-256"):
+        copy_all(store, target)
+    assert target.collections() == []
+    target.draft("c", "molecule").discard()  # the writer's lock is free
+    assert files(folder.with_name("target")) == {}
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda path: path.name)
+def test_a_store_of_every_version_keeps_its_ids(version: Path, folder: Path, target: Store) -> None:
+    shutil.copytree(version, folder)
+    with open_store(folder) as older:
+        copy_all(older, target)
+        assert catalogue(target) == catalogue(older)
+
+
+def test_there_and_back(store: Store, folder: Path, tmp_path: Path, publish: Any, capfd: Any) -> None:
+    generation = publish(store).generation
+    backup, again = tmp_path / "backup", tmp_path / "again"
+    assert run(["backup", "--store", str(folder), "--to", str(backup)]) == 0
+    assert capfd.readouterr().out == f"saved c {generation}\n1 generations saved, 0 there already\n"
+    assert run(["restore", "--from", str(backup), "--to", str(again)]) == 0
+    assert capfd.readouterr().out == f"restored c {generation}\n1 generations restored, 0 there already\n"
+    assert files(again) == files(folder)
+    assert run(["restore", "--from", str(backup), "--to", str(again)]) == 0
+    assert capfd.readouterr().out == "0 generations restored, 1 there already\n"
+
+
+def test_a_restore_that_fails_leaves_no_store(
+    store: Store, folder: Path, tmp_path: Path, publish: Any, capfd: Any
+) -> None:
+    publish(store)
+    path = folder / "collections" / "c" / publish(store, items=4).generation / "indices.npy"
+    flip(path)
+    assert run(["restore", "--from", str(folder), "--to", str(tmp_path / "again")]) == 4
+    assert "indices.npy" in capfd.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+def test_the_newest_and_the_current_are_kept(store: Store, publish: Any, graphs: Any) -> None:
+    first, second, third = (publish(store, items=items).generation for items in (3, 4, 5))
+    publish(store, items=3)
+    graphs.publish(store, "g")
+    assert prune(store, 1) == [("c", second)]
+    assert store.collection("c").generations == (first, third)
+
+
+def test_prune_tells_what_it_deletes(store: Store, folder: Path, publish: Any, capfd: Any) -> None:
+    first, _ = publish(store).generation, publish(store, items=4)
+    where = ("--store", str(folder), "--keep", "1")
+    assert run(["prune", *where]) == 0
+    assert capfd.readouterr().out == f"deleted c {first}\n"
+    assert run(["prune", *where]) == 0
+    assert capfd.readouterr().out == "nothing to delete\n"
+    assert run(["prune", *where, "--collection", "nothing"]) == 3
