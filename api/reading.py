@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
+from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
 from itertools import chain, islice
@@ -22,15 +23,17 @@ from graphkin.api.gate.reply import FOR_EVER, JSON, ROWS, SVG, document, entity_
 from graphkin.api.gate.security import DRAWING
 from graphkin.api.generations.opened import Opened
 from graphkin.api.state import state_of
-from graphkin.api.work.classes import COMPARED
+from graphkin.api.work.classes import COMPARED, as_work
 from graphkin.protocol.errors import BadRequest
-from graphkin.protocol.requests import ClusteringFields, QueryFields
+from graphkin.protocol.requests import ClusteringFields, QueryFields, Substructure
 from graphkin.similarity.clusters.kept import threshold_of
 from graphkin.similarity.clusters.partition import Clusters
+from graphkin.similarity.having import Having
 from graphkin.similarity.kind import Query
-from graphkin.similarity.query import written
+from graphkin.similarity.query import written, written_pattern
 from graphkin.similarity.selection import Listed, Near, Neighboring, Selected, Source
 from graphkin.store.base import Generation, require_stored_threshold
+from graphkin.store.records import Int32
 
 _VERSION = f"{version('graphkin')} {rdBase.rdkitVersion}"
 
@@ -114,8 +117,18 @@ class Reading:
         """A structure that the request names, as the collection reads it. Raises as `Structures.read` does."""
         return await state_of(self._request)["structures"].read(self.generation, **structure)
 
-    async def source(self, asked: QueryFields) -> Source | None:
-        """Which items a query chooses from; None: from all. Raises as `structure` and `threshold` do."""
+    async def query(self, asked: QueryFields) -> Callable[[], Selected]:
+        """What gives the items that a query finds, in a thread, and raises as `Selections.selected` does. Itself raises
+        as `structure`, `threshold` and `having` do."""
+        selections, source = self.opened.selections, await self._source(asked)
+        choose = partial(selections.selected, asked.filters or (), asked.name, source)
+        having = None
+        if asked.substructure is not None:
+            having = await self.having(asked.substructure, lambda: choose().ids)
+        return partial(choose, asked.sort, having)
+
+    async def _source(self, asked: QueryFields) -> Source | None:
+        """Which items a query chooses from; None: from all."""
         if asked.similar is not None:
             near = asked.similar
             structure = await self.structure(**written(near))
@@ -124,9 +137,17 @@ class Reading:
             return Neighboring(asked.neighbors_of.id, self.threshold(asked.neighbors_of.min_similarity))
         return None if asked.ids is None else Listed(tuple(asked.ids))
 
-    def selected(self, asked: QueryFields, source: Source | None) -> Selected:
-        """What a query finds in its source. Raises as `Selections.selected` does."""
-        return self.opened.selections.selected(asked.filters or (), asked.name, source, asked.sort)
+    async def having(self, asked: str | Substructure, among: Callable[[], Int32]) -> Having:
+        """Which of some items, `among`, have a substructure. Meanwhile the request is of the class substructure.
+
+        Raises as `Kind.pattern`, `api.work.substructures.Substructures` and `among` do, and `StoreBusy`.
+        """
+        substructures = state_of(self._request)["substructures"]
+        async with as_work(self._request.scope, "substructure"):
+            pattern = await substructures.read(self.generation, *written_pattern(asked))
+            having = self.opened.selections.having(pattern)
+            await substructures.learn(self.generation, having, await run_in_threadpool(among))
+            return having
 
     async def clusters(self, asked: ClusteringFields) -> "Clustered":
         """Those that a request names. Raises as `threshold_of` and `Clusterings.get` do."""

@@ -17,10 +17,12 @@ from graphkin.api.work.classes import CLASSES, Queue
 from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.pool import Pool
 from graphkin.api.work.structures import MEMORY, Structures
+from graphkin.api.work.substructures import Substructures
 from graphkin.api.work.warmup import Warmup
 from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
 
+_MATCHING = 2  # processes
 _IDLE = 20.0  # seconds after which a process that exports is ended: exports are few, and it holds much memory
 
 
@@ -30,6 +32,7 @@ class State(TypedDict):
     library: Library
     positives: PositiveCache
     structures: Structures
+    substructures: Substructures
     artist: Artist
     exports: Exports
     clusterings: Clusterings
@@ -59,6 +62,7 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
             Pool(nursery, 2, niceness=2, memory=MEMORY) as readers,
             Pool(nursery, 2, niceness=5, memory=MEMORY) as drawers,
             Pool(nursery, 2, niceness=10, memory=MEMORY) as comparers,
+            Pool(nursery, _MATCHING, niceness=10, memory=MEMORY) as matchers,
             Pool(nursery, 2, niceness=10, idle=_IDLE) as exporters,
         ):
             location, files = str(settings.store), settings.cache_dir / "exports"
@@ -69,6 +73,7 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
                     library=library,
                     positives=positives,
                     structures=Structures(readers),
+                    substructures=Substructures(matchers, location, _MATCHING),
                     artist=Artist(drawers, comparers),
                     exports=exports,
                     clusterings=clusterings,

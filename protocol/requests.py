@@ -73,6 +73,32 @@ class Body(Frozen):
     model_config = ConfigDict(strict=True)
 
 
+class Substructure(Body):
+    """What items have in them, given in exactly one way: a SMARTS (10 kB), or a molecule as a search takes it: smiles
+    (10 kB), inchi (10 kB) or molblock (1 MB), of at most 1,000 atoms."""
+
+    smarts: Annotated[str | None, Field(examples=[None])] = None
+    smiles: Annotated[str | None, Field(examples=["c1ccncc1"])] = None
+    inchi: str | None = None
+    molblock: str | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if len(self.ways()) != 1:
+            raise ValueError("exactly one of smarts, smiles, inchi, molblock")
+        return self
+
+    def ways(self) -> dict[str, str]:
+        """The text by the name of the field that holds it."""
+        return self.model_dump(exclude_none=True)
+
+
+Having = Annotated[
+    str | Substructure | None,
+    Field(description="What items have in them: text is a SMARTS; a molecule says how it is written.", examples=[None]),
+]
+
+
 class NoQuery(Frozen):
     """No parameter at all."""
 
@@ -138,6 +164,14 @@ class NeighborsQuery(PageQuery):
     min_similarity: MinSimilarity = None
     filters: Annotated[
         FiltersInQuery, Field(description="Filters that neighbours pass, as JSON, as the body of a query has them.")
+    ] = None
+    substructure: Annotated[
+        Annotated[Json[Substructure] | SmilesInQuery, Field(union_mode="left_to_right")] | None,
+        Field(
+            description="What neighbours have in them: a SMARTS, in which a space reads as `+`, or a molecule as JSON, "
+            "as the body of a query has it."
+        ),
+        WithJsonSchema({"type": "string"}),
     ] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
 
@@ -394,6 +428,7 @@ class SearchBody(StructureFields):
 
     measure: Annotated[Measure | None, Field(description="By default the collection's own.", examples=[None])] = None
     filters: Filters = None
+    substructure: Having = None
     min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
 
@@ -425,6 +460,7 @@ class QueryFields(Body):
 
     filters: Filters = None
     name: Annotated[str | None, Field(description="How one of its names begins, in any case.", examples=["1"])] = None
+    substructure: Having = None
     similar: Annotated[Near | None, Field(examples=[None])] = None
     neighbors_of: Annotated[Neighboring | None, Field(examples=[None])] = None
     ids: Annotated[list[Id] | None, Field(max_length=MAX_EXPORTED, fail_fast=True, examples=[None])] = None

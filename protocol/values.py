@@ -68,6 +68,9 @@ MAX_COLUMNS = 1000
 MAX_FILTERS = 100
 """Filters of one request."""
 
+MAX_PATTERN = 10_000
+"""Bytes of a SMARTS."""
+
 MAX_VALUES = 1000
 """Values that one filter names."""
 

@@ -7,9 +7,8 @@ import numpy as np
 from graphkin.protocol.errors import require
 from graphkin.protocol.values import By
 from graphkin.similarity.columns import numeric
-from graphkin.similarity.filters import Mask
 from graphkin.store.base import Generation, require_stored_threshold
-from graphkin.store.records import Float32, Float64, Int32, Int64
+from graphkin.store.records import Float32, Float64, Int32, Int64, Mask
 
 
 @dataclass(frozen=True)

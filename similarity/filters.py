@@ -2,20 +2,17 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter
 from graphkin.store.base import Generation
 from graphkin.store.columns import numbers, titles
-from graphkin.store.records import Int32
-
-Mask: TypeAlias = NDArray[np.bool_]
+from graphkin.store.records import Int32, Mask
 
 _NAMES = "names"
 _POSSIBLE = {"number": ("min", "max", "equals", "among"), "text": ("equals", "among", "contains")}

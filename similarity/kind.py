@@ -19,7 +19,10 @@ from graphkin.similarity.recipe import AnyRecipe
 from graphkin.similarity.threads import in_order
 from graphkin.store.base import Generation, rounded
 from graphkin.store.identity import content_digest
-from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64, Links, UInt64
+from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64, Links, Mask, UInt64
+
+BLOCK = 16_384
+"""Items that are described together, for their substructures."""
 
 _BLOCK = 65_536  # items that are compared at a time
 
@@ -84,6 +87,31 @@ class Query:
     text: str
     arrays: tuple[NDArray[Any], ...]
     smiles: str | None = None
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A substructure that somebody looks for, as its kind reads it: how it is written, its text, and a screen of bits
+    that all items have which have it."""
+
+    writing: str
+    text: str
+    screen: bytes
+
+
+class Substructures(ABC):
+    """Which items of one generation have what in them, exactly. Safe to share between threads.
+
+    `BLOCK` items at a time, one block after the other in id order, are described when one of them is first asked about.
+    """
+
+    @abstractmethod
+    def prepare(self, block: int) -> None:
+        """Describe a block now, unless this machine has it: seconds, where asking takes parts of one."""
+
+    @abstractmethod
+    def having(self, pattern: Pattern, ids: Int32, threads: int = 1) -> Mask:
+        """(n,) which of these items have it."""
 
 
 class Search(ABC):
@@ -203,6 +231,20 @@ class Kind(ABC, Generic[AnyRecipe]):
     @abstractmethod
     def search(self, generation: Generation) -> Search:
         """Raises `Conflict` where this generation cannot be searched here."""
+
+    def pattern(self, recipe: AnyRecipe, text: str, writing: str) -> Pattern:  # noqa: ARG002
+        """Read a substructure that somebody looks for. Raises `InvalidInput` with the reason, and `Conflict` for items
+        that have none."""
+        raise self._no_substructures()
+
+    def substructures(self, generation: Generation) -> Substructures:  # noqa: ARG002
+        """Raises `Conflict` for items that have none."""
+        raise self._no_substructures()
+
+    def _no_substructures(self) -> Conflict:
+        return Conflict(
+            f"{self.plural} have no substructures", given="substructure", expected="a collection of molecules"
+        )
 
     @abstractmethod
     def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:

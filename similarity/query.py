@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
-from graphkin.protocol.requests import StructureFields
+from graphkin.protocol.requests import StructureFields, Substructure
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
@@ -48,6 +48,14 @@ def written(asked: StructureFields) -> dict[str, str]:
     vector = None if asked.vector is None else json.dumps(asked.vector)
     texts = {way: getattr(asked, way) for way in ("smiles", "inchi", "molblock", "fingerprint", "structure")}
     return {way: text for way, text in {**texts, "graph": graph, "vector": vector}.items() if text is not None}
+
+
+def written_pattern(asked: str | Substructure) -> tuple[str, str]:
+    """The text of a substructure and how it is written: as the arguments of `Kind.pattern`."""
+    if isinstance(asked, str):
+        return asked, "smarts"
+    ((writing, text),) = asked.ways().items()
+    return text, writing
 
 
 def the_one(

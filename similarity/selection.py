@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.measure import Measure
-from graphkin.similarity.filters import Mask, passing
+from graphkin.similarity.filters import passing
+from graphkin.similarity.having import Having
 from graphkin.similarity.hits import Hits
-from graphkin.similarity.kind import Query, Search
+from graphkin.similarity.kind import Pattern, Query, Search
 from graphkin.store.base import Generation, Neighbors
 from graphkin.store.columns import numbers, titles
-from graphkin.store.records import Float32, Int32
+from graphkin.store.records import Float32, Int32, Mask
 
 _REMEMBERED = 64 * 2**20  # bytes
 _OF_EACH = 16  # more where an item has fewer: whole orders of many items are remembered too
@@ -43,6 +44,10 @@ class Selected:
     def first(self, limit: int | None) -> "Selected":
         """The first so many; None: all."""
         return Selected(self.ids[:limit], None if self.similarity is None else self.similarity[:limit])
+
+    def of(self, mask: Mask) -> "Selected":
+        """Those for which it is true."""
+        return Selected(self.ids[mask], None if self.similarity is None else self.similarity[mask])
 
     @property
     def nbytes(self) -> int:
@@ -130,8 +135,11 @@ class Selections:
 
     def passing(self, filters: Sequence[Filter], name: str | None = None) -> Mask:
         """(N,) as `similarity.filters.passing`, which raises."""
-        said = [[each.model_dump_json() for each in filters], name]
-        return self._once(said, lambda: passing(self._generation, filters, name))
+        return self._once([_said(filters), name], lambda: passing(self._generation, filters, name))
+
+    def having(self, pattern: Pattern) -> Having:
+        """What is known of a substructure."""
+        return self._once([pattern.writing, pattern.text], lambda: Having(pattern, self._generation.size))
 
     def selected(
         self,
@@ -139,34 +147,42 @@ class Selections:
         name: str | None = None,
         source: Source | None = None,
         sort: Sort | None = None,
+        having: Having | None = None,
     ) -> Selected:
-        """The items of a source, by default all, that pass filters and have a name that begins so: all of them, as
-        `sort` says.
+        """The items of a source, by default all, that pass filters, have a name that begins so, and a substructure: all
+        of them, as `sort` says. Of whatever passes the rest it must be known whether it has that.
 
         By default in the order of the source, else by id; equals by id in any case. Raises as `passing`, as the source
         does, and `InvalidInput` naming the columns for another.
         """
-        said = [[each.model_dump_json() for each in filters], name, source and source.said, sort]
+        asked = [_said(filters), name, source and source.said]
 
-        def select() -> Selected:
+        def choose() -> Selected:
             mask = self.passing(filters, name)
             if source is None:
-                return self._sorted(Selected(np.flatnonzero(mask).astype(np.int32)), sort)
+                return Selected(np.flatnonzero(mask).astype(np.int32))
             found = source.items(self._generation)
-            kept = mask[found.ids]
-            similarity = None if found.similarity is None else found.similarity[kept]
-            return self._sorted(Selected(found.ids[kept], similarity), sort)
+            return found.of(mask[found.ids])
 
-        return self._once(said, select)
+        def select() -> Selected:
+            return self._sorted(chosen if having is None else chosen.of(having.of(chosen.ids)), sort)
+
+        chosen: Selected = self._once([*asked, None, None], choose)
+        return self._once([*asked, having and having.pattern, sort], select)
 
     def hits(
-        self, search: Search, query: Query, min_similarity: float | None, limit: int, filters: Sequence[Filter] = ()
+        self,
+        search: Search,
+        query: Query,
+        min_similarity: float | None,
+        limit: int,
+        filters: Sequence[Filter] = (),
+        having: Having | None = None,
     ) -> Hits:
-        """What a search finds among the items that pass filters."""
-        if not filters:
+        """What a search finds among the items that pass filters, and have a substructure, as `selected` has it."""
+        if not filters and having is None:
             return search.search(query, min_similarity, limit)
-        ids = np.flatnonzero(self.passing(filters)).astype(np.int32)
-        return search.search_among(ids, query, min_similarity, limit)
+        return search.search_among(self.selected(filters, having=having).ids, query, min_similarity, limit)
 
     def neighbors(
         self,
@@ -175,15 +191,19 @@ class Selections:
         offset: int = 0,
         limit: int | None = None,
         filters: Sequence[Filter] = (),
+        having: Having | None = None,
     ) -> Neighbors:
-        """The stored neighbours of an item that pass filters, as `Generation.neighbors` gives them."""
-        if not filters:
+        """The stored neighbours of an item that pass filters, as `Generation.neighbors` gives them; those with a
+        substructure, which must be known of them all."""
+        if not filters and having is None:
             return self._generation.neighbors(id, min_similarity, offset, limit)
         found = self._generation.neighbors(id, min_similarity)
-        kept = passing(self._generation, filters, ids=found.ids)
-        ids, similarity = found.ids[kept], found.similarity[kept]
+        chosen = Selected(found.ids, found.similarity).of(passing(self._generation, filters, ids=found.ids))
+        if having is not None:
+            chosen = chosen.of(having.of(chosen.ids))
         page = slice(offset, None if limit is None else offset + limit)
-        return Neighbors(ids[page], similarity[page], len(ids))
+        assert chosen.similarity is not None
+        return Neighbors(chosen.ids[page], chosen.similarity[page], len(chosen.ids))
 
     def _once(self, said: list[Any], find: Callable[[], Any]) -> Any:
         key = blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=32).digest()
@@ -237,6 +257,10 @@ class Selections:
             parts.append(_single(batch[name].take(pa.array(ids[first:last] - begin))))
             begin += batch.num_rows
         return pa.chunked_array(parts) if parts else pa.chunked_array([], pa.float64())
+
+
+def _said(filters: Sequence[Filter]) -> list[str]:
+    return [each.model_dump_json() for each in filters]
 
 
 def _single(column: pa.Array) -> pa.Array:

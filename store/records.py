@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Int32: TypeAlias = NDArray[np.int32]
 Int64: TypeAlias = NDArray[np.int64]
+Mask: TypeAlias = NDArray[np.bool_]
 Float32: TypeAlias = NDArray[np.float32]
 Float64: TypeAlias = NDArray[np.float64]
 UInt64: TypeAlias = NDArray[np.uint64]

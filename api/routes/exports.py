@@ -86,7 +86,7 @@ async def _ids(read: Reading, body: ExportBody) -> list[int]:
     named, query = body.ids or [], body.query
     if query is None:
         return named
-    found = await run_in_threadpool(read.selected, query, await read.source(query))
+    found = await run_in_threadpool(await read.query(query))
     return [*dict.fromkeys([*named, *found.ids.tolist()])]
 
 

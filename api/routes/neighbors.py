@@ -8,10 +8,11 @@ from starlette.responses import Response
 from graphkin.api.gate.given import validated
 from graphkin.api.gate.openapi import parameters, problems
 from graphkin.api.gate.reply import JSON, similar_items
-from graphkin.api.gate.route import Route
 from graphkin.api.reading import Reading, open_reading
+from graphkin.api.work.classes import Looking
 from graphkin.protocol.replies import NeighborsPage
 from graphkin.protocol.requests import ItemPath, NeighborsQuery
+from graphkin.similarity.having import Having
 
 _QUICK = 100  # neighbours that are read in less time than handing over to another thread takes
 
@@ -20,14 +21,15 @@ _PARAMETERS = [*parameters(ItemPath, "path"), *parameters(NeighborsQuery, "query
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["neighbors"],
-    route_class=Route,
+    route_class=Looking,
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
 
 @router.get("/items/{id}/neighbors", response_model=NeighborsPage, openapi_extra={"parameters": _PARAMETERS})
 async def neighbors(request: Request) -> Response:
-    """Neighbours in the stored hierarchy, or those that pass filters: similarity descending, then id.
+    """Neighbours in the stored hierarchy, or those that pass filters and have a substructure: similarity descending,
+    then id.
 
     `capped` says if the cap dropped some of this item's pairs; search is uncapped.
     """
@@ -35,14 +37,18 @@ async def neighbors(request: Request) -> Response:
     path = validated(ItemPath, request.path_params, "path")
     query = validated(NeighborsQuery, dict(request.query_params), "query")
     read = await open_reading(request, path.c, (JSON,))
-    if read.generation.local and query.limit <= _QUICK and not query.filters:
+    having = None
+    if query.substructure is not None:
+        threshold = read.threshold(query.min_similarity)
+        having = await read.having(query.substructure, lambda: read.generation.neighbors(path.id, threshold).ids)
+    elif read.generation.local and query.limit <= _QUICK and not query.filters:
         return _page(read, path.id, query)
-    return await run_in_threadpool(_page, read, path.id, query)
+    return await run_in_threadpool(_page, read, path.id, query, having)
 
 
-def _page(read: Reading, id: int, query: NeighborsQuery) -> Response:
+def _page(read: Reading, id: int, query: NeighborsQuery, having: Having | None = None) -> Response:
     threshold, begin = read.threshold(query.min_similarity), read.position
-    found = read.opened.selections.neighbors(id, threshold, begin, query.limit, query.filters or ())
+    found = read.opened.selections.neighbors(id, threshold, begin, query.limit, query.filters or (), having)
     end = begin + len(found.ids)
     item, *texts = read.opened.item_texts([id, *found.ids.tolist()])
     dropped = from_json(item)["dropped"]

@@ -1,6 +1,6 @@
 """POST pick: a diverse subset."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Annotated
 
@@ -19,7 +19,7 @@ from graphkin.protocol.replies import PickReply
 from graphkin.protocol.requests import GenerationQuery, PickBody
 from graphkin.protocol.values import MAX_COMPARED
 from graphkin.similarity.picking import Pick, Picked, Picker
-from graphkin.similarity.selection import Source
+from graphkin.similarity.selection import Selected
 
 _TOGETHER = 1_000_000  # similarities that are computed before it is seen whether anybody still waits
 
@@ -44,15 +44,15 @@ async def pick(
     the same subset, and of a larger count one that begins so.
     """
     read = await open_reading(request, c, (JSON,))
-    source = None if body.source is None else await read.source(body.source)
+    source = None if body.source is None else await read.query(body.source)
     picker = await run_in_threadpool(_picker, read, body, source)
     picks = picker.picks(body.method, body.threshold, body.count)
     found = await _all(picks, body.count, max(1, _TOGETHER // picker.size))
     return read.json({"ids": found.ids.tolist(), "size": picker.size}, nearest=array(similarity_texts(found.nearest)))
 
 
-def _picker(read: Reading, body: PickBody, source: Source | None) -> Picker:
-    among = None if body.source is None else read.selected(body.source, source).ids
+def _picker(read: Reading, body: PickBody, source: Callable[[], Selected] | None) -> Picker:
+    among = None if source is None else source().ids
     size = read.generation.size if among is None else len(among)
     if body.count * size > MAX_COMPARED:
         raise InvalidInput(

@@ -1,5 +1,6 @@
 """POST items/query: filter, sort and count a whole collection."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -16,7 +17,7 @@ from graphkin.api.work.classes import Querying
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import QueryPage
 from graphkin.protocol.requests import GenerationQuery, QueryBody
-from graphkin.similarity.selection import Source
+from graphkin.similarity.selection import Selected
 from graphkin.store.base import Generation
 from graphkin.store.columns import titles
 
@@ -37,12 +38,16 @@ async def query(
 ) -> Response:
     """The items that pass all filters, of the whole collection, in order, and how many they are.
 
-    Filters are ranges of numbers, values, and parts of texts; names and texts are compared in any case. Items are shown
-    with the properties `columns`; `similarity` is to the structure or the item that they are similar to or neighbours
-    of, where there is one.
+    Filters are ranges of numbers, values, and parts of texts; names and texts are compared in any case. Molecules that
+    have a `substructure` are those in which RDKit finds it, whatever the configuration. Items are shown with the
+    properties `columns`; `similarity` is to the structure or the item that they are similar to or neighbours of, where
+    there is one.
+
+    The first request with a substructure describes the molecules that it is about, which takes a while; what it needs
+    is kept on this machine.
     """
     read = await open_reading(request, c, (JSON,), said=_said(body))
-    return await run_in_threadpool(_page, read, body, await read.source(body))
+    return await run_in_threadpool(_page, read, body, await read.query(body))
 
 
 def _said(body: QueryBody) -> dict[str, str]:
@@ -50,9 +55,9 @@ def _said(body: QueryBody) -> dict[str, str]:
     return said if body.cursor is None else {**said, "cursor": body.cursor}
 
 
-def _page(read: Reading, body: QueryBody, source: Source | None) -> Response:
+def _page(read: Reading, body: QueryBody, query: Callable[[], Selected]) -> Response:
     shown = None if body.columns is None else _properties(read.generation, body.columns)
-    found = read.selected(body, source)
+    found = query()
     begin, total = read.position, len(found.ids)
     end = min(begin + body.limit, total)
     texts = _texts(read, found.ids[begin:end].tolist(), shown)

@@ -1,5 +1,7 @@
 """POST search: any structure against a whole collection."""
 
+from functools import partial
+
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -15,6 +17,7 @@ from graphkin.api.work.classes import Searching
 from graphkin.api.work.structures import Search
 from graphkin.protocol.replies import SearchReply
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBody
+from graphkin.similarity.having import Having
 
 _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery, "query")]
 
@@ -28,8 +31,8 @@ router = APIRouter(
 
 @router.post("/search", response_model=SearchReply, openapi_extra={**as_body(SearchBody), "parameters": _PARAMETERS})
 async def search(request: Request) -> Response:
-    """The most similar items, exactly: the whole collection, or all that pass filters, whatever the hierarchy's
-    threshold and cap.
+    """The most similar items, exactly: the whole collection, or all that pass filters and have a substructure,
+    whatever the hierarchy's threshold and cap.
 
     By the collection's own measure or by another. The first search by counts describes all molecules, which takes a
     while; what it needs is kept on this machine.
@@ -38,15 +41,21 @@ async def search(request: Request) -> Response:
     validated(GenerationQuery, dict(request.query_params), "query")
     read = await open_reading(request, path.c, (JSON,))
     asked = await state_of(request)["structures"].read_search(read.generation, await received(request))
-    return await run_in_threadpool(_hits, read, asked, request.app.state.metrics)
+    having = None
+    if asked.substructure is not None:
+        chosen = partial(read.opened.selections.selected, asked.filters)
+        having = await read.having(asked.substructure, lambda: chosen().ids)
+    return await run_in_threadpool(_hits, read, asked, having, request.app.state.metrics)
 
 
-def _hits(read: Reading, asked: Search, metrics: Metrics) -> Response:
+def _hits(read: Reading, asked: Search, having: Having | None, metrics: Metrics) -> Response:
     searched = read.opened.search()
     if asked.measure is not None:
         searched = searched.measured(asked.measure)
     with metrics.search_seconds.time():
-        hits = read.opened.selections.hits(searched, asked.query, asked.min_similarity, asked.limit, asked.filters)
+        hits = read.opened.selections.hits(
+            searched, asked.query, asked.min_similarity, asked.limit, asked.filters, having
+        )
     texts = read.opened.item_texts(hits.ids.tolist())
     return read.json(
         {"query": {"smiles": asked.query.smiles, "id": searched.identical(asked.query)}, "total": hits.total},

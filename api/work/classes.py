@@ -19,6 +19,7 @@ from graphkin.api.gate.guard import REST
 from graphkin.api.gate.route import Route
 from graphkin.protocol.errors import StoreBusy
 
+_PLACE = "graphkin.place"  # of a request, in its scope
 _STALLED = 60  # seconds after which a client that takes nothing of a reply loses it
 
 
@@ -42,6 +43,7 @@ class Limits:
 CLASSES = {
     "search": Limits(at_once=4, waiting=256, retry_after=1, stoppable=False),
     "query": Limits(at_once=2, waiting=64, retry_after=2, patience=30, stoppable=False),
+    "substructure": Limits(at_once=2, waiting=64, retry_after=5, patience=30, seconds=300),
     "batch": Limits(at_once=1, waiting=8, retry_after=5, patience=30, seconds=300),
     "pick": Limits(at_once=1, waiting=8, retry_after=5, patience=30, seconds=300),
     "drawing": Limits(at_once=2, waiting=512, retry_after=2, seconds=4.5),
@@ -50,10 +52,10 @@ CLASSES = {
     "export": Limits(at_once=2, waiting=8, retry_after=5, patience=30),
     "part": Limits(at_once=32, waiting=256, retry_after=5, patience=30),
 }
-"""search: a structure's, or the hierarchy as a graph; query: columns or edges of a whole collection; batch: a search
-for many structures; pick: a diverse subset; drawing: a picture; comparison: a picture of a molecule beside another;
-feed: positives of all anchors, negatives; export: a whole collection as a file; part: a part of such a file, which the
-first has made."""
+"""search: a structure's, or the hierarchy as a graph; query: columns or edges of a whole collection; substructure: what
+any request has matched with a pattern; batch: a search for many structures; pick: a diverse subset; drawing: a picture;
+comparison: a picture of a molecule beside another; feed: positives of all anchors, negatives; export: a whole
+collection as a file; part: a part of such a file, which the first has made."""
 
 
 COMPARED = frozenset({"highlight", "highlight_smiles"})
@@ -84,9 +86,8 @@ class Queue:
             retry_after=limits.retry_after,
         )
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Wait for one's turn, and keep it. Raises `StoreBusy` where too many wait already."""
+    async def take(self) -> None:
+        """Wait for one's turn. Raises `StoreBusy` where too many wait already."""
         if self.waiting >= self.limits.waiting:
             raise self.busy()
         self.waiting += 1
@@ -98,36 +99,105 @@ class Queue:
         finally:
             self.waiting -= 1
         self.working += 1
-        try:
-            yield
-        finally:
-            self.working -= 1
-            self._free.release()
+
+    def leave(self) -> None:
+        """Another's turn comes."""
+        self.working -= 1
+        self._free.release()
+
+
+class Place:
+    """Of one request in the queues: in none, or in that of one class of work at a time."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.work: str | None = None
+        self.stopping = anyio.CancelScope()
+        self._queues: dict[str, Queue] = scope["state"]["queues"]
+        self._receive: Receive = scope[REST]
+        self._taken: Queue | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    async def take(self, work: str | None) -> None:
+        """Wait for one's turn in the queue of a class; whoever has one in another's leaves it. Raises `StoreBusy`."""
+        self.leave()
+        self.work, self.stopping.deadline = work, math.inf
+        if work is None:
+            return
+        queue = self._queues[work]
+        if queue.full or queue.limits.stoppable:
+            self.stopping.deadline = anyio.current_time() + queue.limits.seconds
+            if self._watching is None:
+                self._watching = asyncio.create_task(_watch(self._receive, self.stopping))
+        await queue.take()
+        self._taken = queue
+
+    def leave(self) -> None:
+        """Give one's turn to the next."""
+        taken, self._taken = self._taken, None
+        if taken is not None:
+            taken.leave()
+
+    def end(self) -> None:
+        """Nothing more is done for the request."""
+        self.leave()
+        if self._watching is not None:
+            self._watching.cancel()
+
+    def require_time(self) -> None:
+        """Raises `StoreBusy` where the work was stopped because it took too long, and the client is there still."""
+        gone = self._watching is None or self._watching.done()
+        if self.stopping.cancelled_caught and not gone and self.stopping.deadline < math.inf:
+            assert self.work is not None  # else there is all time
+            raise self._queues[self.work].busy()
+
+    def sending(self, send: Send) -> Send:
+        """Stop the work for a client that no longer takes what it is sent: its connection is cut. What has begun to be
+        sent has all its time."""
+
+        async def sent(message: Message) -> None:
+            if self._watching is None:
+                await send(message)
+                return
+            self.stopping.deadline = math.inf
+            with anyio.move_on_after(_STALLED) as patience:
+                await send(message)
+            if patience.cancelled_caught:
+                self.stopping.cancel()
+
+        return sent
+
+
+@asynccontextmanager
+async def as_work(scope: Scope, work: str) -> AsyncIterator[None]:
+    """For part of what a `Queued` route does for a request: it is of another class meanwhile. Raises `StoreBusy`."""
+    place: Place = scope[_PLACE]
+    own = place.work
+    await place.take(work)
+    yield
+    await place.take(own)
 
 
 class Queued(Route):
-    """A route whose requests have a class of work."""
+    """A route whose requests have a class of work; None: as long as nothing else is said, none."""
 
-    work: ClassVar[str]
+    work: ClassVar[str | None]
 
-    def work_of(self, scope: Scope) -> str:  # noqa: ARG002 - of most routes every request is alike
+    def work_of(self, scope: Scope) -> str | None:  # noqa: ARG002 - of most routes every request is alike
         return self.work
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        queue: Queue = scope["state"]["queues"][self.work_of(scope)]
-        if not (queue.full or queue.limits.stoppable):
-            async with queue.turn():
-                await super().handle(scope, receive, send)
-            return
-        with anyio.CancelScope(deadline=anyio.current_time() + queue.limits.seconds) as working:
-            watching = asyncio.create_task(_watch(scope[REST], working))
+        place = scope[_PLACE] = Place(scope)
+        with place.stopping:
             try:
-                async with queue.turn():
-                    await super().handle(scope, receive, _impatient(send, working))
+                await place.take(self.work_of(scope))
+                await super().handle(scope, receive, place.sending(send))
             finally:
-                watching.cancel()
-        if working.cancelled_caught and not (watching.done() or working.deadline == math.inf):
-            raise queue.busy()
+                place.end()
+        place.require_time()
+
+
+class Looking(Queued):
+    work = None
 
 
 class Searching(Queued):
@@ -169,17 +239,3 @@ async def _watch(receive: Receive, working: anyio.CancelScope) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     working.cancel()
-
-
-def _impatient(send: Send, working: anyio.CancelScope) -> Send:
-    """Stop the work for a client that no longer takes what it is sent: its connection is cut. What has begun to be sent
-    has all its time."""
-
-    async def sending(message: Message) -> None:
-        working.deadline = math.inf
-        with anyio.move_on_after(_STALLED) as patience:
-            await send(message)
-        if patience.cancelled_caught:
-            working.cancel()
-
-    return sending

@@ -1,11 +1,11 @@
 """The task `export`: a generation, or a selection of it, as a file."""
 
 from collections.abc import Generator
-from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
 
+from graphkin.api.work.opening import opened
 from graphkin.api.work.reading import unpacked
 from graphkin.export import (
     EdgeFormat,
@@ -20,7 +20,6 @@ from graphkin.export import (
 from graphkin.export.table import Comparison
 from graphkin.protocol.values import Exported
 from graphkin.similarity.kinds import kind_of, recipe_of
-from graphkin.store import open_store
 from graphkin.store.base import Generation
 from graphkin.store.records import Float32, Int32
 
@@ -40,29 +39,24 @@ def export(
 ) -> Generator[bytes, None, None]:
     """The bytes of the file, of the items `compared_with` a query that was packed. Raises as `graphkin.export` does,
     before the first of them."""
-    opened = _opened(store, collection, generation)
-    comparison = None if compared_with is None else _comparison(opened, compared_with)
+    read = opened(store, collection, generation)
+    comparison = None if compared_with is None else _comparison(read, compared_with)
     chosen = None if ids is None else np.array(ids, np.int32)
     match what:
         case "items":
-            yield from export_items(opened, cast(ItemFormat, format), chosen, comparison, columns, start, stop)
+            yield from export_items(read, cast(ItemFormat, format), chosen, comparison, columns, start, stop)
         case "edges":
-            yield from export_edges(opened, cast(EdgeFormat, format), min_similarity, chosen, comparison, start, stop)
+            yield from export_edges(read, cast(EdgeFormat, format), min_similarity, chosen, comparison, start, stop)
         case "links":
-            yield from export_links(opened, cast(LinkFormat, format), chosen, start, stop)
+            yield from export_links(read, cast(LinkFormat, format), chosen, start, stop)
         case "fingerprints":
-            type = kind_of(opened).fingerprint(recipe_of(opened))
-            yield from export_fingerprints(opened, cast(FingerprintFormat, format), type, chosen, start, stop)
+            type = kind_of(read).fingerprint(recipe_of(read))
+            yield from export_fingerprints(read, cast(FingerprintFormat, format), type, chosen, start, stop)
 
 
-@lru_cache(maxsize=2)
-def _opened(store: str, collection: str, generation: str) -> Generation:
-    return open_store(store).open(collection, generation)
-
-
-def _comparison(opened: Generation, given: dict[str, Any]) -> Comparison:
+def _comparison(generation: Generation, given: dict[str, Any]) -> Comparison:
     query = unpacked(given)
-    search = kind_of(opened).search(opened)
+    search = kind_of(generation).search(generation)
 
     def similarity(ids: Int32) -> Float32:
         return search.similarities(query, ids).astype(np.float32)

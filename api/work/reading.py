@@ -10,7 +10,7 @@ import numpy as np
 from graphkin.api.gate.given import parsed
 from graphkin.api.work import crossing
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.requests import SearchBody
+from graphkin.protocol.requests import SearchBody, Substructure
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_named
 from graphkin.similarity.query import read_asked, read_structure
@@ -41,7 +41,10 @@ def read_search(kind: str, recipe: dict[str, Any], body: str) -> dict[str, Any]:
     query = packed(read_asked(kind_named(kind).recipe(recipe), asked))
     measure = None if asked.measure is None else asked.measure.model_dump()
     filters = [each.model_dump() for each in asked.filters or ()]
-    rest = {"filters": filters, "min_similarity": asked.min_similarity, "limit": asked.limit}
+    drawn = asked.substructure
+    substructure = drawn.model_dump() if isinstance(drawn, Substructure) else drawn
+    chosen = {"filters": filters, "substructure": substructure}
+    rest = {**chosen, "min_similarity": asked.min_similarity, "limit": asked.limit}
     return {"query": query, "measure": measure, **rest}
 
 

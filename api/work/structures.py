@@ -16,6 +16,7 @@ from graphkin.api.work.reading import unpacked
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.measure import Measure
+from graphkin.protocol.requests import Substructure
 from graphkin.similarity.kind import Query
 from graphkin.similarity.queries import Unread, Written
 from graphkin.store.base import Generation
@@ -35,6 +36,7 @@ class Search:
     query: Query
     measure: Measure | None
     filters: list[Filter]
+    substructure: str | Substructure | None
     min_similarity: float | None
     limit: int
 
@@ -68,7 +70,10 @@ class Structures:
         said = await self._ask(generation, "read_search", body=body.decode("latin-1"))
         measure = None if said["measure"] is None else Measure.model_validate(said["measure"])
         filters = [Filter.model_validate(each) for each in said["filters"]]
-        return Search(unpacked(said["query"]), measure, filters, said["min_similarity"], said["limit"])
+        drawn = said["substructure"]
+        substructure = Substructure.model_validate(drawn) if isinstance(drawn, dict) else drawn
+        query = unpacked(said["query"])
+        return Search(query, measure, filters, substructure, said["min_similarity"], said["limit"])
 
     async def read_each(self, generation: Generation, structures: Sequence[Written | Unread]) -> list[Query | Unread]:
         """Many structures, each as `read` reads one, or why it cannot be; those that are no structure stay as they are.

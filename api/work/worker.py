@@ -31,6 +31,8 @@ TASKS = {
     "draw_graph": "graphkin.api.drawing.graph",
     "shared_atoms": "graphkin.api.drawing.molecule",
     "export": "graphkin.api.work.exporting",
+    "read_pattern": "graphkin.api.work.matching",
+    "match": "graphkin.api.work.matching",
 }
 """The module of each task, whose function of that name does it."""
 

@@ -117,6 +117,7 @@ class AsyncCollection:
         structure: str | None = None,
         measure: Measure | None = None,
         filters: Sequence[Mapping[str, Any]] | None = None,
+        substructure: str | Mapping[str, str] | None = None,
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> SearchReply:
@@ -126,12 +127,13 @@ class AsyncCollection:
         fingerprint is hexadecimal, as in files of the format FPS; structure is text as items of the collection's kind
         are first of all written.
         By the collection's own measure, or by another: `Measure(name="tversky", alpha=0.9, beta=0.1)`, or counts.
-        filters are as in `query`: the most similar of those that pass are found.
+        filters and substructure are as in `query`: the most similar of those that pass are found.
         min_similarity is in (0, 1], and with it `total` is counted; limit is at most 1,000.
         """
         query = {"smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph, "fingerprint": fingerprint}
         compared = None if measure is None else measure.model_dump(exclude_none=True)
-        told = {"measure": compared, "filters": filters, "min_similarity": min_similarity, "limit": limit}
+        chosen = {"filters": filters, "substructure": substructure}
+        told = {"measure": compared, **chosen, "min_similarity": min_similarity, "limit": limit}
         body = {**query, "vector": vector, "structure": structure, **told}
         said = {field: value for field, value in body.items() if value is not None}
         return await self._reading.ask(SearchReply, "search", body=said)
@@ -141,6 +143,7 @@ class AsyncCollection:
         *,
         filters: Sequence[Mapping[str, Any]] | None = None,
         name: str | None = None,
+        substructure: str | Mapping[str, str] | None = None,
         similar: Mapping[str, Any] | None = None,
         neighbors_of: Mapping[str, Any] | None = None,
         ids: Sequence[int] | None = None,
@@ -152,6 +155,8 @@ class AsyncCollection:
 
         filters are such as {"property": "logP", "min": 1, "max": 3}, with `equals`, `in` and `contains` for what else
         is asked of a property or of `names`; name is how a name begins. Texts are compared in any case.
+        substructure is what molecules have in them, as RDKit finds it: a SMARTS, or a molecule such as {"smiles":
+        "c1ccncc1"}, also as `inchi` or `molblock`.
         They choose from all items, or from one of: what is similar to a structure as in a search, with
         `min_similarity` if that is wanted, and without the structure where `itself` is false; neighbors_of, such as
         {"id": 5, "min_similarity": 0.5}; those with these ids, at most 10,000.
@@ -160,7 +165,8 @@ class AsyncCollection:
         are for another.
         """
         chosen = {"similar": similar, "neighbors_of": neighbors_of, "ids": None if ids is None else [*ids]}
-        said = {"filters": filters, "name": name, **chosen, "sort": sort, "columns": columns}
+        passed = {"filters": filters, "name": name, "substructure": substructure}
+        said = {**passed, **chosen, "sort": sort, "columns": columns}
         pages = list[QueryPage]()
         async for page in self._reading.pages(QueryPage, "items/query", said, limit, posted=True):
             pages.append(page)
@@ -191,12 +197,15 @@ class AsyncCollection:
         *,
         min_similarity: float | None = None,
         filters: Sequence[Mapping[str, Any]] | None = None,
+        substructure: str | Mapping[str, str] | None = None,
         limit: int | None = None,
     ) -> list[SimilarItem]:
-        """The stored neighbours of an item that pass filters as in `query`, similarity descending, then id; at most
-        `limit`, by default all."""
-        said = None if filters is None else json.dumps([*filters])
-        query, found = {"min_similarity": min_similarity, "filters": said}, list[SimilarItem]()
+        """The stored neighbours of an item that pass filters and have a substructure, both as in `query`, similarity
+        descending, then id; at most `limit`, by default all."""
+        passed = None if filters is None else json.dumps([*filters])
+        drawn = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
+        query = {"min_similarity": min_similarity, "filters": passed, "substructure": drawn}
+        found = list[SimilarItem]()
         async for page in self._reading.pages(NeighborsPage, f"items/{id}/neighbors", query, limit):
             found += page.neighbors
         return found[:limit]

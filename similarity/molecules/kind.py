@@ -7,7 +7,7 @@ import pyarrow as pa
 from rdkit import rdBase
 
 from graphkin.similarity.columns import fixed_width
-from graphkin.similarity.kind import Kind, Query
+from graphkin.similarity.kind import Kind, Pattern, Query
 from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.similarity.molecules.descriptors import MoleculeDescriptors
 from graphkin.similarity.molecules.query import read_molecule
@@ -15,6 +15,7 @@ from graphkin.similarity.molecules.reader import MAX_ATOMS
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.recomputed import recomputed_fingerprints, recomputed_similarities
 from graphkin.similarity.molecules.search import MoleculeSearch
+from graphkin.similarity.molecules.substructures import MoleculeSubstructures, read_pattern
 from graphkin.store.base import Generation
 from graphkin.store.identity import tie_of
 from graphkin.store.records import Edges, FingerprintType, Float64
@@ -72,6 +73,12 @@ class MoleculeKind(Kind[MoleculeRecipe]):
 
     def search(self, generation: Generation) -> MoleculeSearch:
         return MoleculeSearch(generation)
+
+    def pattern(self, recipe: MoleculeRecipe, text: str, writing: str) -> Pattern:
+        return read_pattern(recipe, text, writing)
+
+    def substructures(self, generation: Generation) -> MoleculeSubstructures:
+        return MoleculeSubstructures(generation)
 
     def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
         recipe = self.recipe(generation.manifest.recipe)

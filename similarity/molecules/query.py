@@ -30,12 +30,13 @@ def read_molecule(recipe: MoleculeRecipe, text: str, writing: str) -> Query:
         smiles = reader.describe(molecule).smiles
         described = () if fingerprinter is None else (fingerprinter.unpack(fingerprinter.packed(molecule))[0],)
     except Rejected as reason:
-        raise _invalid(text, writing, str(reason)) from reason
+        raise invalid(text, writing, str(reason)) from reason
     except Exception as error:
-        raise _invalid(text, writing, broken_off(error)) from error
+        raise invalid(text, writing, broken_off(error)) from error
     return Query(smiles, described, smiles)
 
 
-def _invalid(text: str, writing: str, reason: str) -> InvalidInput:
+def invalid(text: str, writing: str, reason: str, wanted: str = "molecule") -> InvalidInput:
+    """What is said of a text that is not what it should be."""
     given = text[:200].encode(errors="backslashreplace").decode()
-    return InvalidInput(f"not a molecule: {reason}", given=given, expected=f"a valid {writing}")
+    return InvalidInput(f"not a {wanted}: {reason}", given=given, expected=f"a valid {writing}")

@@ -104,11 +104,13 @@ OPERATIONS: dict[str, list[Request]] = {
             {"similar": {"smiles": ASPIRIN, "min_similarity": 0.2}, "limit": 1000},
             {"neighbors_of": {"id": 9}, "sort": {"by": "degree", "descending": True}},
             {"ids": [9, 3, 5], "limit": 2},
+            {"substructure": "c1ccccc1[N+](=O)[O-]", "filters": [{"property": "rings", "max": 2}], "limit": 1000},
         )
     ],
     "GET /v1/collections/{c}/items/{id}/neighbors": [
         *[Request(f"{url}/items/{id}/neighbors", {"limit": 7}) for url in (NCI, SOCIAL) for id in range(0, 80, 3)],
         *each(f"{NCI}/items/9/neighbors", {"filters": '[{"property": "names", "contains": "1"}]', "limit": 3}),
+        *each(f"{NCI}/items/9/neighbors", {"substructure": '{"smiles": "CO"}'}),
         *each(f"{NCI}/items/9/neighbors", {"min_similarity": 0.5}, {"min_similarity": 0.45}, {"min_similarity": 1}),
     ],
     "GET /v1/collections/{c}/items/{id}/subgraph": [

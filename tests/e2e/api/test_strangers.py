@@ -67,6 +67,51 @@ def held_up(client: httpx.Client, place: str, atoms: int, smiles: str) -> bool:
     return pulses > before
 
 
+# Where RDKit looks for eight carbons everywhere, before it looks for the ninth atom; and one in another, 10 kB of them.
+HOSTILE = (
+    ".".join("C" * 8) + ".[$([#6]([#7])([#7])([#7])[#8])]",
+    "[$(" * 1900 + "C.C.C.C.C.C.C.C.[#8;R]" + ")]" * 1900,
+)
+
+
+def test_hostile_patterns_hold_up_nobody(client: httpx.Client) -> None:
+    assert any(longest_wait(client, again) < 0.5 for again in range(TRIES))
+
+
+def longest_wait(client: httpx.Client, again: int) -> float:
+    """How long the longest of others waited, while more were asked for hostile patterns than are worked on at once."""
+    replies: list[httpx.Response] = []
+
+    def ask(number: int) -> None:
+        body = {"substructure": HOSTILE[number % 2], "filters": [{"property": "molwt", "min": again + number / 10}]}
+        replies.append(client.post(f"{URL}/items/query", json=body))
+
+    asking = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    for each in asking:
+        each.start()
+    waits = [0.0]
+    while any(each.is_alive() for each in asking):
+        for path, body in (
+            ("items/query", {"filters": [{"property": "molwt", "min": again + len(waits) / 100}]}),
+            ("search", {"smiles": "C" * (len(waits) % 90 + 1)}),
+            ("items/5/neighbors", None),
+        ):
+            begin = time.monotonic()
+            assert client.request("GET" if body is None else "POST", f"{URL}/{path}", json=body).status_code == 200
+            waits.append(time.monotonic() - begin)
+    assert len(waits) > 10
+    for reply in replies:
+        assert reply.status_code == 422, reply.text
+        assert "looking for this takes" in reply.json()["detail"]
+        assert reply.json()["given"].startswith(("C.C", "[$("))
+    return max(waits)
+
+
+def test_what_everything_has_is_found(client: httpx.Client) -> None:
+    found = client.post(f"{URL}/items/query", json={"substructure": f"[{','.join('*' * 4_999)}]", "limit": 1}).json()
+    assert found["total"] == 400
+
+
 def test_a_large_graph_holds_up_nobody(client: httpx.Client) -> None:
     nodes = 95_000
     edges = [[node, (node * 7919 + 1) % nodes] for node in range(nodes)]

@@ -13,6 +13,7 @@ import pytest
 import uvicorn
 from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from graphkin.api.gate.errors import HANDLERS
@@ -24,10 +25,12 @@ from graphkin.api.work.classes import (
     Drawing,
     Exporting,
     Feeding,
+    Looking,
     Picking,
     Querying,
     Queue,
     Searching,
+    as_work,
 )
 
 
@@ -49,6 +52,10 @@ class Work:
             self.stopped.append(name)
             raise
         return Response(name)
+
+    async def turn_out(self, request: Request, name: str) -> Response:
+        async with as_work(request.scope, "substructure"):
+            return await self.do(name)
 
     def stream(self, name: str) -> Response:
         async def pieces() -> AsyncIterator[bytes]:
@@ -73,6 +80,9 @@ def application(work: Work) -> FastAPI:
     for path, router in routers.items():
         router.add_api_route(f"/{path}/{{name}}", work.do)
     routers["export"].add_api_route("/stream/{name}", work.stream)
+    routers["substructure"] = APIRouter(route_class=Looking)
+    for router, path in ((routers["substructure"], "/substructure"), (routers["query"], "/query/turns/out")):
+        router.add_api_route(f"{path}/{{name}}", work.turn_out)
 
     return FastAPI(
         lifespan=lifespan,
@@ -149,6 +159,18 @@ def test_other_classes_do_not_wait(url: str, work: Work) -> None:
             work.go.set()
 
 
+def test_who_turns_out_to_be_of_another_class_keeps_nobody_of_the_first_waiting(url: str, work: Work) -> None:
+    at_once = CLASSES["substructure"].at_once
+    with asking(url, [f"/query/turns/out/{number}" for number in range(at_once + CLASSES["query"].at_once)]):
+        until(lambda: work.queues["substructure"].waiting == CLASSES["query"].at_once)
+        with asking(url, ["/query/a", "/substructure/b"]):
+            until(lambda: work.queues["substructure"].waiting == CLASSES["query"].at_once + 1)
+            until(lambda: "a" in work.begun)
+            assert "b" not in work.begun
+            work.go.set()
+    assert all(queue.working == queue.waiting == 0 for queue in work.queues.values())
+
+
 def test_beyond_what_may_wait_one_is_told_to_come_back(url: str, work: Work) -> None:
     limits = CLASSES["export"]
     with asking(url, [f"/export/{number}" for number in range(limits.at_once + limits.waiting)]) as replies:
@@ -173,7 +195,7 @@ def test_who_goes_away_is_no_longer_waited_for(url: str, work: Work) -> None:
     assert "gone" not in work.begun
 
 
-@pytest.mark.parametrize("name", ["drawing", "feed", "export"])
+@pytest.mark.parametrize("name", ["drawing", "feed", "export", "query/turns/out"])
 def test_work_for_who_has_gone_away_is_stopped(url: str, work: Work, name: str) -> None:
     with pytest.raises(httpx.ReadTimeout):
         httpx.get(f"{url}/{name}/gone", timeout=0.2)

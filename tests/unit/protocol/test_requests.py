@@ -9,6 +9,7 @@ from graphkin.protocol import requests
 from graphkin.protocol.policy import Policy
 from graphkin.protocol.requests import (
     BatchBody,
+    CliffsQuery,
     CollectionPath,
     ComponentQuery,
     ComponentsQuery,
@@ -25,13 +26,16 @@ from graphkin.protocol.requests import (
     ItemsQuery,
     Near,
     NegativesQuery,
+    Neighboring,
     NeighborsQuery,
     NoQuery,
     PageQuery,
     PathQuery,
+    PickBody,
     PolicyFields,
     PositivesQuery,
     QueryBody,
+    QueryFields,
     RejectionsQuery,
     SearchBatchBody,
     SearchBody,
@@ -40,6 +44,7 @@ from graphkin.protocol.requests import (
     StructureOrName,
     StructureQuery,
     SubgraphQuery,
+    Substructure,
 )
 
 ID = 2**31 - 1
@@ -49,6 +54,7 @@ CSV = {"what": "edges", "format": "csv"}
 
 LEAST: dict[type[BaseModel], dict[str, Any]] = {
     NoQuery: {},
+    Substructure: {"smarts": "C"},
     GenerationQuery: {},
     PageQuery: {},
     CollectionPath: {"c": "nci"},
@@ -75,6 +81,10 @@ LEAST: dict[type[BaseModel], dict[str, Any]] = {
     SearchBody: {"smiles": "C"},
     Near: {"smiles": "C", "min_similarity": 1.0},
     QueryBody: {},
+    QueryFields: {},
+    Neighboring: {"id": 0},
+    PickBody: {"count": 1},
+    CliffsQuery: {"property": "logP"},
     StructureOrName: {"name": "aspirin"},
     SearchBatchBody: {"structures": ["C"]},
     ExportFields: {"what": "edges"},
@@ -179,6 +189,8 @@ def test_a_similarity_is_one(model: type[BaseModel]) -> None:
         (DepictionQuery, {"highlight": 1, "highlight_smiles": "C"}),
         (StructureQuery, {"inchi": "InChI=1S/CH4/h1H4"}),
         (StructureQuery, {"smiles": None}),
+        (Substructure, {"smiles": "C"}),
+        (Substructure, {"smarts": None}),
         (SearchBody, {"inchi": "InChI=1S/CH4/h1H4"}),
         (SearchBody, {"smiles": None}),
         (SearchBody, {"structure": "C"}),

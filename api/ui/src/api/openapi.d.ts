@@ -13,7 +13,8 @@ export interface paths {
         };
         /**
          * Neighbors
-         * @description Neighbours in the stored hierarchy, or those that pass filters: similarity descending, then id.
+         * @description Neighbours in the stored hierarchy, or those that pass filters and have a substructure: similarity descending,
+         *     then id.
          *
          *     `capped` says if the cap dropped some of this item's pairs; search is uncapped.
          */
@@ -77,8 +78,8 @@ export interface paths {
         put?: never;
         /**
          * Search
-         * @description The most similar items, exactly: the whole collection, or all that pass filters, whatever the hierarchy's
-         *     threshold and cap.
+         * @description The most similar items, exactly: the whole collection, or all that pass filters and have a substructure,
+         *     whatever the hierarchy's threshold and cap.
          *
          *     By the collection's own measure or by another. The first search by counts describes all molecules, which takes a
          *     while; what it needs is kept on this machine.
@@ -143,9 +144,13 @@ export interface paths {
          * Query
          * @description The items that pass all filters, of the whole collection, in order, and how many they are.
          *
-         *     Filters are ranges of numbers, values, and parts of texts; names and texts are compared in any case. Items are shown
-         *     with the properties `columns`; `similarity` is to the structure or the item that they are similar to or neighbours
-         *     of, where there is one.
+         *     Filters are ranges of numbers, values, and parts of texts; names and texts are compared in any case. Molecules that
+         *     have a `substructure` are those in which RDKit finds it, whatever the configuration. Items are shown with the
+         *     properties `columns`; `similarity` is to the structure or the item that they are similar to or neighbours of, where
+         *     there is one.
+         *
+         *     The first request with a substructure describes the molecules that it is about, which takes a while; what it needs
+         *     is kept on this machine.
          */
         post: operations["query"];
         delete?: never;
@@ -1920,6 +1925,13 @@ export interface components {
              */
             name?: string | null;
             /**
+             * Substructure
+             * @description What items have in them: text is a SMARTS; a molecule says how it is written.
+             * @default null
+             * @example null
+             */
+            substructure?: string | components["schemas"]["Substructure"] | null;
+            /**
              * @default null
              * @example null
              */
@@ -1982,6 +1994,13 @@ export interface components {
              * @example 1
              */
             name?: string | null;
+            /**
+             * Substructure
+             * @description What items have in them: text is a SMARTS; a molecule says how it is written.
+             * @default null
+             * @example null
+             */
+            substructure?: string | components["schemas"]["Substructure"] | null;
             /**
              * @default null
              * @example null
@@ -2094,6 +2113,13 @@ export interface components {
              */
             filters?: components["schemas"]["Filter"][] | null;
             /**
+             * Substructure
+             * @description What items have in them: text is a SMARTS; a molecule says how it is written.
+             * @default null
+             * @example null
+             */
+            substructure?: string | components["schemas"]["Substructure"] | null;
+            /**
              * Min Similarity
              * @description With it, `total` is counted.
              * @default null
@@ -2171,6 +2197,35 @@ export interface components {
              */
             name?: string | null;
         };
+        /**
+         * Substructure
+         * @description What items have in them, given in exactly one way: a SMARTS (10 kB), or a molecule as a search takes it: smiles
+         *     (10 kB), inchi (10 kB) or molblock (1 MB), of at most 1,000 atoms.
+         */
+        Substructure: {
+            /**
+             * Smarts
+             * @default null
+             * @example null
+             */
+            smarts?: string | null;
+            /**
+             * Smiles
+             * @default null
+             * @example c1ccncc1
+             */
+            smiles?: string | null;
+            /**
+             * Inchi
+             * @default null
+             */
+            inchi?: string | null;
+            /**
+             * Molblock
+             * @default null
+             */
+            molblock?: string | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -2191,6 +2246,8 @@ export interface operations {
                 min_similarity?: number | null;
                 /** @description Filters that neighbours pass, as JSON, as the body of a query has them. */
                 filters?: string;
+                /** @description What neighbours have in them: a SMARTS, in which a space reads as `+`, or a molecule as JSON, as the body of a query has it. */
+                substructure?: string;
                 limit?: number;
             };
             header?: never;

@@ -1,0 +1,49 @@
+"""The tasks `read_pattern` and `match`: which items have a substructure that somebody looks for."""
+
+import signal
+from base64 import b64decode
+from collections.abc import Generator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from graphkin.api.work.opening import opened
+from graphkin.similarity.kind import Pattern, Substructures
+from graphkin.similarity.kinds import kind_named, kind_of
+
+
+def read_pattern(kind: str, recipe: dict[str, Any], text: str, writing: str) -> dict[str, str]:
+    """The pattern, packed. Raises as `Kind.pattern` does."""
+    named = kind_named(kind)
+    return packed(named.pattern(named.recipe(recipe), text, writing))
+
+
+def packed(pattern: Pattern) -> dict[str, str]:
+    """As JSON can hold it."""
+    return {"writing": pattern.writing, "text": pattern.text, "screen": pattern.screen.hex()}
+
+
+def unpacked(said: dict[str, str]) -> Pattern:
+    """The pattern that was packed."""
+    return Pattern(said["writing"], said["text"], bytes.fromhex(said["screen"]))
+
+
+def match(
+    store: str, collection: str, generation: str, pattern: dict[str, str], block: int, ids: str, seconds: float
+) -> Generator[bytes, None, None]:
+    """Which of some items of a block, int32, have the pattern: a byte each. Before it a piece says that the block is
+    described, which may take its time. The rest ends this process after so many seconds of its own."""
+    substructures = _substructures(store, collection, generation)
+    substructures.prepare(block)
+    yield b""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    has = substructures.having(unpacked(pattern), np.frombuffer(b64decode(ids), np.int32))
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    yield has.tobytes()
+
+
+@lru_cache(maxsize=2)
+def _substructures(store: str, collection: str, generation: str) -> Substructures:
+    found = opened(store, collection, generation)
+    return kind_of(found).substructures(found)

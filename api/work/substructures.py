@@ -1,0 +1,96 @@
+"""Substructures that strangers look for, matched where that can be stopped."""
+
+import asyncio
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, aclosing, contextmanager
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from graphkin.api.work.matching import packed, unpacked
+from graphkin.api.work.pool import Ended, Failed, Pool
+from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.having import Having
+from graphkin.similarity.kind import Pattern
+from graphkin.store.base import Generation
+from graphkin.store.records import Int32, Mask
+
+_READING = 5.0  # seconds
+_SECONDS = 2.0  # of a processor, for one part of the items
+_PATIENCE = 10.0  # seconds, where others keep the processors busy
+
+
+class Substructures:
+    """Has patterns read, and items of the store at `location` matched with them, in the processes of a pool.
+
+    A pattern on which RDKit takes longer than `seconds` for a few thousand items, or too much memory, or that crashes
+    it, costs its process and nothing else.
+    """
+
+    def __init__(self, matchers: Pool, location: str, at_once: int, seconds: float = _SECONDS) -> None:
+        self._matchers = matchers
+        self._location = location
+        self._at_once = at_once
+        self._seconds = seconds
+        self._turns: WeakValueDictionary[tuple[str, int], asyncio.Lock] = WeakValueDictionary()
+
+    async def read(self, generation: Generation, text: str, writing: str) -> Pattern:
+        """Raises as `Kind.pattern` does, and `InvalidInput` for what takes too long or too much memory."""
+        manifest = generation.manifest
+        with self._refusing(text):
+            async with self._matchers.worker() as reader:
+                said = await reader.ask(
+                    "read_pattern", _READING, kind=manifest.kind, recipe=manifest.recipe, text=text, writing=writing
+                )
+                return unpacked(said)
+
+    async def learn(self, generation: Generation, having: Having, ids: Int32) -> None:
+        """Of some items whether they have a pattern. What has been learned when this is cancelled, or raises, stays
+        known. Raises as `read` does."""
+        blocks = iter(having.unknown(ids).items())
+        try:
+            async with asyncio.TaskGroup() as learning:
+                for _ in range(self._at_once):
+                    learning.create_task(self._learn_some(generation, having, blocks))
+        except ExceptionGroup as raised:
+            raise raised.exceptions[0] from None
+
+    async def _learn_some(
+        self, generation: Generation, having: Having, blocks: Iterator[tuple[int, list[Int32]]]
+    ) -> None:
+        """Of the blocks that nobody else has begun with, one after the other."""
+        for block, parts in blocks:
+            for part in parts:
+                having.learn(part, await self._match(generation, having.pattern, block, part))
+
+    async def _match(self, generation: Generation, pattern: Pattern, block: int, ids: Int32) -> Mask:
+        given = {"collection": generation.collection, "generation": generation.id, "pattern": packed(pattern)}
+        asked = {"block": block, "ids": b64encode(ids.tobytes()).decode(), "seconds": self._seconds}
+        turn = self._turns.setdefault((generation.id, block), asyncio.Lock())
+        async with AsyncExitStack() as describing:
+            await describing.enter_async_context(turn)  # two would describe the same
+            async with (
+                self._matchers.worker() as matcher,
+                aclosing(matcher.stream("match", store=self._location, **given, **asked)) as pieces,
+            ):
+                await anext(pieces)
+                await describing.aclose()
+                with self._refusing(pattern.text):
+                    async with asyncio.timeout(_PATIENCE):
+                        found = np.frombuffer(await anext(pieces), np.bool_)
+                await anext(pieces, None)  # the end: it has answered
+                return found
+
+    @contextmanager
+    def _refusing(self, text: str) -> Iterator[None]:
+        """Whose pattern takes too much is told so."""
+        try:
+            yield
+        except (TimeoutError, Failed, Ended) as error:
+            raise InvalidInput(
+                f"looking for this takes more than {self._seconds:g} s for a few thousand items, or too much memory, or"
+                " crashes RDKit",
+                given=text[:200],
+                hint="look for less: without what matches at many places, and without patterns in patterns",
+            ) from error
