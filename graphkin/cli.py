@@ -29,6 +29,7 @@ _COMMANDS = {
     "prune": "prune",
     "backup": "backup",
     "restore": "backup",
+    "migrate": "migrate",
     "serve": "serve",
     "fetch": "fetch",
     "pretrain": "pretrain",

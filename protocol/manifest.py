@@ -81,6 +81,9 @@ class Provenance(Frozen):
         }
 
 
+NEWEST_FORMAT: Literal[2] = 2
+
+
 class Manifest(Provenance):
     """A published generation's provenance. `generation` is its content hash, 64 hexadecimal digits."""
 

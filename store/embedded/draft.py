@@ -15,7 +15,7 @@ from filelock import BaseFileLock
 from numpy.typing import DTypeLike, NDArray
 
 from graphkin.protocol.errors import StoreError
-from graphkin.protocol.manifest import Fragment, Manifest, Provenance
+from graphkin.protocol.manifest import NEWEST_FORMAT, Fragment, Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.embedded.catalog import Catalog
@@ -92,7 +92,7 @@ class FolderDraft(Draft):
                 manifest = Manifest(
                     **provenance.model_dump(),
                     generation=generation,
-                    format=2,
+                    format=NEWEST_FORMAT,
                     published_at=datetime.now(UTC).isoformat(timespec="seconds"),
                     fragments=[*self.earlier, self._settled(provenance, generation)],
                 )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
 from graphkin.protocol.errors import Conflict, StoreError
-from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.protocol.manifest import NEWEST_FORMAT, Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.identity import BlockTree, generation_id
@@ -157,7 +157,7 @@ def publish(
     manifest = Manifest(
         **provenance.model_dump(),
         generation=generation_id(provenance, blocks),
-        format=2,
+        format=NEWEST_FORMAT,
         published_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     place.write(MANIFEST, sealed(Lake(collection=collection, manifest=manifest, parts=dict(parts))))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
 from graphkin.protocol.errors import StoreBusy, StoreError
-from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.protocol.manifest import NEWEST_FORMAT, Manifest, Provenance
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Draft
 from graphkin.store.identity import BlockTree, generation_id
@@ -149,7 +149,7 @@ class Neo4jDraft(Draft):
         manifest = Manifest(
             **provenance.model_dump(),
             generation=generation,
-            format=2,
+            format=NEWEST_FORMAT,
             published_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
         written = self._connection.run(

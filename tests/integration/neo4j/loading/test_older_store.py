@@ -1,6 +1,7 @@
 """A database with a store of schema version 2, whose labels were `:Collection`, `:Molecule` and the like, of version 3,
 whose items had their properties as JSON, or of version 4, whose items had no `name` of ours."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from graphkin.protocol.errors import StoreFormat
 from graphkin.store import open_store
+from graphkin.store.migration import migrate
 from graphkin.store.neo4j import cypher
 from graphkin.store.transfer import copy_generation
 
@@ -82,7 +84,9 @@ def test_the_guide_removes_it_and_nothing_else(
         older.ask("CREATE (:Collection {name: 'stamps'}), (:Molecule {graph: 'x', id: 0})")
 
 
-def test_version_3_is_read_and_written_to(bare_server: Any, assert_same: Callable[..., None], molecules: Any) -> None:
+def test_version_3_is_read_and_written_to(
+    bare_server: Any, assert_same: Callable[..., None], molecules: Any, tmp_path: Path
+) -> None:
     """As the folder of that version says, from which it was loaded."""
     _write(bare_server, "version_3.cypher")
     version = "MATCH (s:Graphkin) RETURN s.version AS version"
@@ -103,6 +107,12 @@ def test_version_3_is_read_and_written_to(bare_server: Any, assert_same: Callabl
         for generation in alcohols.generations:
             with store.open("alcohols", generation) as opened:
                 assert opened.check() == []
+        copied = tmp_path / "copied"
+        shutil.copytree(STORES / "version-3", copied)
+        with open_store(copied) as migrated:
+            assert migrate(store) == migrate(migrated)
+            with migrated.open("small") as one, store.open("small") as other:
+                assert_same(one, other)
 
 
 def test_version_4_is_read_and_written_to(
