@@ -30,6 +30,7 @@ _COMMANDS = {
     "backup": "backup",
     "restore": "backup",
     "migrate": "migrate",
+    "doctor": "doctor",
     "serve": "serve",
     "fetch": "fetch",
     "pretrain": "pretrain",
@@ -48,7 +49,7 @@ _EXTRAS = {
 _EPILOG = """\b
 Exit codes:
   0    done
-  1    `verify` found something wrong, or an error of graphkin's own
+  1    `verify` or `doctor` found something wrong, or an error of graphkin's own
   2    what was given is wrong: the command line, the input, the data it does not fit
   3    no such store, collection, generation or item
   4    the store cannot do it: busy, full, unwritable, foreign, newer or damaged

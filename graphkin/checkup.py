@@ -1,0 +1,151 @@
+"""What `graphkin doctor` looks at: this machine, a store, a server."""
+
+import os
+import resource
+import shutil
+import tempfile
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from json import loads
+from pathlib import Path
+from platform import python_version
+from typing import Literal, NamedTuple
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+from platformdirs import user_cache_path
+
+from graphkin.protocol.errors import GraphkinError
+from graphkin.similarity.kinds import kind_of
+from graphkin.store import is_lake, open_store
+from graphkin.store.base import Store
+
+_PACKAGES = ("graphkin", "rdkit", "numpy", "numba", "pyarrow", "pydantic", "fastapi", "neo4j", "torch", "pyspark")
+_FILES = 1024  # that a process should be able to open: each open generation takes two dozen
+_FREE = 2**30  # bytes
+_FRAGMENTS = 8  # more are read more slowly
+_GENERATIONS = 10
+_PATIENCE = 10  # seconds for a server
+
+
+class Finding(NamedTuple):
+    """state: `ok`, a `note` on what may be better, or what is `wrong`; hint: what to do."""
+
+    about: str
+    state: Literal["ok", "note", "wrong"]
+    said: str
+    hint: str | None = None
+
+
+def machine() -> Iterator[Finding]:
+    """Versions, limits, and where caches lie."""
+    found = {"Python": python_version(), **{name: known for name in _PACKAGES if (known := _version(name))}}
+    yield Finding("versions", "ok", ", ".join(f"{name} {known}" for name, known in found.items()))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    yield Finding("machine", "ok", f"{os.cpu_count()} cores, {memory / 2**30:.0f} GiB of memory")
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    few = files < _FILES
+    hint = f"ulimit -n {_FILES}, or more, before `graphkin serve`" if few else None
+    yield Finding("open files", "note" if few else "ok", f"at most {files}", hint)
+    yield _cache(user_cache_path("graphkin"))
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _cache(folder: Path) -> Finding:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        hint = "make it writable, or set XDG_CACHE_HOME to a folder that is"
+        return Finding("cache", "wrong", f"{folder} cannot be written: {error.strerror}", hint)
+    held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return _room("cache", folder, f"{folder} holds {_megabytes(held)}")
+
+
+def _room(about: str, folder: Path, said: str) -> Finding:
+    free = shutil.disk_usage(folder).free
+    full = free < _FREE
+    hint = "free space on this disk: what finds none publishes nothing" if full else None
+    return Finding(about, "note" if full else "ok", f"{said}, {_megabytes(free)} are free", hint)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"
+
+
+def store(location: str) -> Iterator[Finding]:
+    """Whether it opens, and what its collections are like. No file is read whole: `graphkin verify` does that."""
+    try:
+        with open_store(location) as opened:
+            yield from _store(opened, location)
+    except GraphkinError as error:
+        yield _wrong("store", error)
+
+
+def _store(opened: Store, location: str) -> Iterator[Finding]:
+    collections = opened.collections()
+    said = f"{location} holds {len(collections)} collections"
+    yield Finding("store", "ok", said) if "://" in location else _room("store", Path(location), said)
+    for collection in collections:
+        yield from _collection(opened, collection.name, len(collection.generations))
+    if "://" in location and not is_lake(location):
+        try:
+            opened.require_engine("gds")
+        except GraphkinError as error:
+            hint = "the sampler `snapshot` does without; `gds` needs the plugin Graph Data Science"
+            yield Finding("Graph Data Science", "note", error.detail, hint)
+        else:
+            yield Finding("Graph Data Science", "ok", "answers")
+
+
+def _collection(opened: Store, name: str, generations: int) -> Iterator[Finding]:
+    about = f"collection {name}"
+    try:
+        with opened.open(name) as current:
+            manifest, kind = current.manifest, kind_of(current)
+            here = kind.versions(kind.recipe(manifest.recipe))
+    except GraphkinError as error:
+        yield _wrong(about, error)
+        return
+    size = f"{manifest.counts.kept:,} items, {manifest.edges:,} edges, {generations} generations"
+    yield Finding(about, "ok", f"{size}, current {manifest.generation[:12]}")
+    others = [
+        f"{each} {manifest.versions[each]}, here {here.get(each, 'none')}"
+        for each in manifest.libraries
+        if manifest.versions.get(each) != here.get(each)
+    ]
+    if others:
+        hint = "it is read as it is; to append, and to search exactly, ingest it anew with the version of here"
+        yield Finding(about, "note", f"made with {'; '.join(others)}", hint)
+    if len(manifest.fragments) > _FRAGMENTS:
+        hint = f"graphkin compact --store … --collection {name}"
+        yield Finding(about, "note", f"read from {len(manifest.fragments)} fragments", hint)
+    if generations > _GENERATIONS:
+        yield Finding(about, "note", f"{generations} generations", f"graphkin prune --keep 3 --collection {name}")
+
+
+def server(url: str) -> Finding:
+    """Whether it answers requests, and if not why."""
+    if not url.startswith(("http://", "https://")):
+        return Finding("server", "wrong", f"{url} is no URL of a server", "such as http://127.0.0.1:8000")
+    try:
+        with urlopen(f"{url.rstrip('/')}/readyz", timeout=_PATIENCE) as reply:  # noqa: S310 - of HTTP, as was seen
+            return Finding("server", "ok", f"{url} is {loads(reply.read())['status']}")
+    except HTTPError as error:
+        said = f"{url} is not ready: {error.read().decode(errors='replace')}"
+        later = "Retry-After" in error.headers
+        return Finding("server", "note" if later else "wrong", said, "ask again in a moment" if later else None)
+    except (OSError, ValueError, KeyError) as error:
+        return Finding("server", "wrong", f"{url} does not answer: {error}", "graphkin serve --store …")
+
+
+def _wrong(about: str, error: GraphkinError) -> Finding:
+    said = error.detail if error.given is None else f"{error.detail}: {error.given}"
+    return Finding(about, "wrong", said, error.hint)

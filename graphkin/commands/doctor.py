@@ -1,0 +1,40 @@
+"""`graphkin doctor`: is all well here?"""
+
+import json
+
+import click
+
+from graphkin import options
+
+
+@click.command()
+@click.option(
+    "--store",
+    "store_location",
+    metavar="STORE",
+    envvar=options.STORE,
+    show_envvar=True,
+    help="Store to look at: a folder, neo4j://HOST or bolt://HOST, or the URL of a lake.",
+)
+@click.option("--server", "url", metavar="URL", help="Server to ask whether it is ready.")
+@options.as_json
+def doctor(store_location: str | None, url: str | None, as_json: bool) -> int:
+    """Look at this machine, a store and a server, and say what is wrong, what may be better, and what to do.
+
+    Nothing is changed. Exit code 1 where something is wrong.
+    """
+    from graphkin import checkup
+
+    found = [*checkup.machine()]
+    if store_location is not None:
+        found += checkup.store(store_location)
+    if url is not None:
+        found.append(checkup.server(url))
+    if as_json:
+        click.echo(json.dumps([each._asdict() for each in found], ensure_ascii=False))
+    else:
+        for about, state, said, hint in found:
+            click.echo(f"{state:<5}  {about}: {said}")
+            if hint is not None:
+                click.echo(f"       hint: {hint}")
+    return int(any(each.state == "wrong" for each in found))
