@@ -24,6 +24,7 @@ from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.protocol.values import Kind
 from graphkin.store.columns import ID, item_schema, numbers, properties, titles
 from graphkin.store.identity import BlockTree, generation_id
+from graphkin.store.keys import Keys, NoKeys
 from graphkin.store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, Links, UInt64
 from graphkin.store.sampling.base import Engine, Sampler
 from graphkin.store.sampling.snapshot import SnapshotSampler
@@ -166,6 +167,10 @@ class Store(ABC):
         """
         del source, collection, generation, advance
         return False
+
+    def keys(self) -> Keys:
+        """The keys of the API that this store keeps: here none, and it can have none."""
+        return NoKeys()
 
     def require_engine(self, engine: Engine) -> None:
         """Raises `InvalidInput` for an engine that this store does not have, `StoreError` where its server lacks it."""

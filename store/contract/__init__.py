@@ -16,11 +16,12 @@ The contract is the docstrings of `store.base`. An adapter of another package ke
 
 import pytest
 
-_PARTS = ("growth", "items", "publication", "random_hierarchies", "sampling", "traversal")
+_PARTS = ("growth", "items", "keys", "publication", "random_hierarchies", "sampling", "traversal")
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in _PARTS))
 
 from graphkin.store.contract.growth import Grow  # noqa: E402 - after what rewrites them
 from graphkin.store.contract.items import KeepItems, ReadItems  # noqa: E402
+from graphkin.store.contract.keys import KeepKeys  # noqa: E402
 from graphkin.store.contract.publication import Publish  # noqa: E402
 from graphkin.store.contract.random_hierarchies import AnyHierarchy  # noqa: E402
 from graphkin.store.contract.sampling import Sample  # noqa: E402
@@ -36,8 +37,8 @@ class ReadContract(KeepThresholds, KeepItems, Sample, ReadHierarchy, ReadItems):
     """
 
 
-class StoreContract(Publish, AnyHierarchy, ReadContract):
-    """What stores promise that hold many generations of many collections."""
+class StoreContract(KeepKeys, Publish, AnyHierarchy, ReadContract):
+    """What stores promise that hold many generations of many collections, and the keys of who may read them."""
 
 
 class GrowingStoreContract(Grow, StoreContract):

@@ -7,7 +7,7 @@ them, so no damage that SQLite does not notice is taken for a listing.
 import hashlib
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from graphkin.protocol.errors import Damage, Deleted, NotFound, StoreDamaged, StoreError, StoreFormat
+from graphkin.protocol.errors import Damage, Deleted, NotFound, StoreDamaged, StoreFormat
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, require_schema_version
-from graphkin.store.embedded.database import DATABASE_ERRORS, tells_damage
-from graphkin.store.files import disk
+from graphkin.store.embedded.database import reading, transaction
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
 SCHEMA_VERSION = 5
@@ -83,11 +82,10 @@ class Catalog:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._uri = path.absolute().as_uri()
 
     def create(self) -> None:
         """Write an empty catalog, atomically: a crash leaves none or a whole one."""
-        with self._transaction("rwc") as database:
+        with transaction(self._path, "rwc") as database:
             if not database.execute("SELECT 1 FROM sqlite_schema").fetchone():
                 _run(database, _SCHEMA)
                 self._seal(database)
@@ -96,48 +94,18 @@ class Catalog:
         """Whether there is a database here, of whatever kind. An empty file is none: `create` leaves it if it dies."""
         if not self._path.is_file():
             return False
-        with self._reading() as database:
+        with reading(self._path) as database:
             return bool(database.execute("PRAGMA page_count").fetchone()[0])
 
     def check(self) -> None:
         """Raises as the class says unless this is a whole catalog that this version can read."""
-        with self._reading() as database:
+        with reading(self._path) as database:
             self._content(database)
-
-    @contextmanager
-    def _connect(self, mode: str) -> Iterator[sqlite3.Connection]:
-        uri = f"{self._uri}?mode={mode}"
-        try:
-            with closing(sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)) as database:
-                yield database
-        except DATABASE_ERRORS as error:
-            if not tells_damage(error):
-                raise
-            raise self._damaged(f"damaged, or not a graphkin store: {error}") from error
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """All that is read here is of one state."""
-        try:
-            with self._connect("rw") as database:
-                database.execute("BEGIN")
-                yield database
-        except sqlite3.OperationalError as error:
-            raise StoreError(
-                f"cannot read the store: {error}", given=str(self._path), expected="a readable local folder"
-            ) from error
-
-    @contextmanager
-    def _transaction(self, mode: str) -> Iterator[sqlite3.Connection]:
-        with disk(self._path), self._connect(mode) as database, database:
-            database.execute("PRAGMA synchronous = EXTRA")  # FULL leaves the commit itself to a later sync
-            database.execute("BEGIN IMMEDIATE")
-            yield database
 
     @contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
         """A transaction that finds the catalog whole, and leaves it sealed."""
-        with self._transaction("rw") as database:
+        with transaction(self._path, "rw") as database:
             (found,) = database.execute("PRAGMA integrity_check(1)").fetchone()
             if found != "ok":
                 raise self._damaged(found)
@@ -181,7 +149,7 @@ class Catalog:
         return StoreDamaged(Damage(self._path.name, problem))
 
     def collections(self) -> list[Collection]:
-        with self._reading() as database:
+        with reading(self._path) as database:
             content = self._content(database)
         living = [row for row in content.generations if row.deleted_at is None]
         return [
@@ -191,7 +159,7 @@ class Catalog:
 
     def manifest(self, collection: str, generation: str) -> Manifest:
         """Raises `NotFound`, or `Deleted` for a generation that is gone."""
-        with self._reading() as database:
+        with reading(self._path) as database:
             row = self._content(database).find(collection, generation)
             if row is None:
                 raise NotFound(f"collection {collection!r} has no such generation", given=generation)

@@ -1,6 +1,14 @@
-"""What SQLite says about a database: that it holds something else than was written, or that it cannot be reached."""
+"""Databases of SQLite, and what it says about one: that it holds something else than was written, or that it cannot be
+reached."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Literal
+
+from graphkin.protocol.errors import Damage, StoreDamaged, StoreError
+from graphkin.store.files import disk
 
 _CONTENT = {
     sqlite3.SQLITE_CORRUPT,
@@ -19,3 +27,38 @@ def tells_damage(error: Exception) -> bool:
     """Whether it is about what a database holds, and not about reaching it or about the call."""
     code = getattr(error, "sqlite_errorcode", None)  # none: a text that is not UTF-8, which Python finds itself
     return not isinstance(error, sqlite3.ProgrammingError) and (code is None or code & 0xFF in _CONTENT)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """All that is read here is of one state. Raises `StoreDamaged`, and `StoreError` where it cannot be read."""
+    try:
+        with _connected(path, "rw") as database:
+            database.execute("BEGIN")
+            yield database
+    except sqlite3.OperationalError as error:
+        raise StoreError(
+            f"cannot read the store: {error}", given=str(path), expected="a readable local folder"
+        ) from error
+
+
+@contextmanager
+def transaction(path: Path, mode: Literal["rw", "rwc"]) -> Iterator[sqlite3.Connection]:
+    """All that is done here is done or nothing, and outlasts a power cut. Raises `StoreDamaged`, and `StoreError` where
+    it cannot be written."""
+    with disk(path), _connected(path, mode) as database, database:
+        database.execute("PRAGMA synchronous = EXTRA")  # FULL leaves the commit itself to a later sync
+        database.execute("BEGIN IMMEDIATE")
+        yield database
+
+
+@contextmanager
+def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    try:
+        with closing(sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)) as database:
+            yield database
+    except DATABASE_ERRORS as error:
+        if not tells_damage(error):
+            raise
+        raise StoreDamaged(Damage(path.name, f"damaged, or not a graphkin store: {error}")) from error

@@ -14,13 +14,15 @@ from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.draft import COLLECTIONS, EmbeddedDraft, sweep
 from graphkin.store.embedded.generation import EmbeddedGeneration
 from graphkin.store.embedded.growth import EmbeddedGrowth
+from graphkin.store.embedded.keys import EmbeddedKeys
 from graphkin.store.files import disk
+from graphkin.store.keys import Keys
 
-_CATALOG = "catalog.sqlite"
+_CATALOG, _KEYS = "catalog.sqlite", "keys.sqlite"
 
 
 class EmbeddedStore(Store):
-    """catalog.sqlite, and below collections/NAME/ one immutable folder a generation."""
+    """catalog.sqlite, keys.sqlite once there is a key, and below collections/NAME/ a folder for each generation."""
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
         self._folder = folder
@@ -48,7 +50,7 @@ class EmbeddedStore(Store):
             self._catalog.create()
 
     def _foreign(self) -> bool:
-        return any(not entry.name.startswith(_CATALOG) for entry in self._folder.iterdir())
+        return any(not entry.name.startswith((_CATALOG, _KEYS)) for entry in self._folder.iterdir())
 
     def _require_new(self) -> None:
         """Raises `StoreDamaged` where generations lie without the catalogue that says which of them are published."""
@@ -155,6 +157,9 @@ class EmbeddedStore(Store):
             finally:
                 lock.release()
         return True
+
+    def keys(self) -> Keys:
+        return EmbeddedKeys(self._folder / _KEYS)
 
     def close(self) -> None:
         """Nothing is held open between calls."""

@@ -30,6 +30,7 @@ class Label(StrEnum):
     BATCH = "GraphkinBatch"
     REJECTION = "GraphkinRejection"
     NAME = "GraphkinName"
+    KEY = "GraphkinKey"
 
 
 def item_label(kind: Kind) -> str:
@@ -58,6 +59,7 @@ SCHEMA = [
     f"CREATE CONSTRAINT {_OURS}_batch IF NOT EXISTS FOR (b:{Label.BATCH}) REQUIRE (b.graph, b.n) IS UNIQUE",
     f"CREATE CONSTRAINT {_OURS}_rejection IF NOT EXISTS FOR (r:{Label.REJECTION}) REQUIRE (r.graph, r.n) IS UNIQUE",
     f"CREATE INDEX {_OURS}_name IF NOT EXISTS FOR (n:{Label.NAME}) ON (n.graph, n.digest)",
+    f"CREATE CONSTRAINT {_OURS}_key IF NOT EXISTS FOR (k:{Label.KEY}) REQUIRE k.id IS UNIQUE",
 ]
 
 
@@ -95,6 +97,15 @@ GENERATION = f"""
 MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}})
 RETURN g.manifest AS manifest, g.graph AS graph, g.deleted_at AS deleted_at, g.schema AS schema
 """
+
+# Keys of the API
+
+KEYS = f"MATCH (k:{Label.KEY}) RETURN k.id AS id, k.key AS key"
+KEYS_VERSION = f"MATCH (k:{Label.KEY}) RETURN count(*) + count(CASE WHEN k.revoked THEN 1 END) AS version"
+ADD_KEY = f"""
+MERGE (k:{Label.KEY} {{id: $id}}) ON CREATE SET k.key = $key, k.revoked = $revoked RETURN k.key = $key AS ours
+"""
+REPLACE_KEY = f"MATCH (k:{Label.KEY} {{id: $id}}) SET k.key = $key, k.revoked = $revoked"
 
 # Writing a draft
 

@@ -17,10 +17,12 @@ from graphkin.store.base import (
     require_schema_version,
 )
 from graphkin.store.growth import RewrittenGrowth
+from graphkin.store.keys import Keys
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.draft import Neo4jDraft
 from graphkin.store.neo4j.generation import Neo4jGeneration
+from graphkin.store.neo4j.keys import Neo4jKeys
 from graphkin.store.neo4j.projection import drop_projection, is_projected
 from graphkin.store.neo4j.removal import remove
 from graphkin.store.sampling.base import Engine
@@ -116,6 +118,9 @@ class Neo4jStore(Store):
             drop_projection(self._connection, row["graph"])
             remove(self._connection, cypher.item_label(manifest.kind), row["graph"])
             self._connection.run(cypher.FORGET, collection=collection, graph=row["graph"])
+
+    def keys(self) -> Keys:
+        return Neo4jKeys(self._connection)
 
     def require_engine(self, engine: Engine) -> None:
         if engine == "gds":

@@ -1,0 +1,67 @@
+"""Keys of the API: what a server knows of one, which is not its secret."""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from pydantic import AwareDatetime, Field
+
+from graphkin.protocol.frozen import Frozen
+from graphkin.protocol.values import Access
+
+_BEGINNING = "gk_"
+"""Of every secret, so that programs which look for lost ones know it."""
+
+_BYTES = 32
+
+
+class Key(Frozen):
+    """One key. `digest`: SHA-256 of its secret, in hexadecimal; a secret is 256 random bits, so none is found by trying.
+    `collections`: those that it is for, none: all there are and will be. It ends at `expires_at` or `revoked_at`, for
+    None not by itself."""
+
+    id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    access: Annotated[tuple[Access, ...], Field(min_length=1)]
+    collections: tuple[str, ...] = ()
+    created_at: AwareDatetime
+    expires_at: AwareDatetime | None = None
+    revoked_at: AwareDatetime | None = None
+
+    def over(self, now: datetime) -> bool:
+        """Whether it was revoked, or has expired."""
+        return self.revoked_at is not None or (self.expires_at is not None and self.expires_at <= now)
+
+    def allows(self, access: Access) -> bool:
+        """Whether it is for that: `admin` is for everything."""
+        return access in self.access or "admin" in self.access
+
+    def reaches(self, collection: str) -> bool:
+        """Whether it is for that collection."""
+        return not self.collections or collection in self.collections
+
+
+def digest_of(secret: str) -> str:
+    """By which a key is known; of any text."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def made(
+    name: str, access: Sequence[Access], collections: Sequence[str] = (), lifetime: timedelta | None = None
+) -> tuple[str, Key]:
+    """A new secret, which nobody can tell again, and its key. Raises `ValidationError` for a name or access that is
+    none."""
+    secret, now = _BEGINNING + secrets.token_urlsafe(_BYTES), datetime.now(UTC)
+    key = Key(
+        id=secrets.token_hex(8),
+        name=name,
+        digest=digest_of(secret),
+        access=tuple(dict.fromkeys(access)),
+        collections=tuple(dict.fromkeys(collections)),
+        created_at=now,
+        expires_at=None if lifetime is None else now + lifetime,
+    )
+    return secret, key

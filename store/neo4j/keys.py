@@ -1,0 +1,40 @@
+"""The keys of a store on a Neo4j server: a node each, which no generation knows."""
+
+from pydantic import ValidationError
+
+from graphkin.protocol.errors import Conflict, Damage, StoreDamaged
+from graphkin.protocol.keys import Key
+from graphkin.store.keys import Keys, oldest_first
+from graphkin.store.neo4j import cypher
+from graphkin.store.neo4j.connection import Connection
+
+
+class Neo4jKeys(Keys):
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def version(self) -> int:
+        (row,) = self._connection.read(cypher.KEYS_VERSION)
+        return int(row["version"])
+
+    def all(self) -> list[Key]:
+        return oldest_first([_read(row["id"], row["key"]) for row in self._connection.read(cypher.KEYS)])
+
+    def add(self, key: Key) -> None:
+        (row,) = self._connection.run(cypher.ADD_KEY, **_written(key))
+        if not row["ours"]:
+            raise Conflict("there is such a key already", given=key.id)
+
+    def _replace(self, key: Key) -> None:
+        self._connection.run(cypher.REPLACE_KEY, **_written(key))
+
+
+def _written(key: Key) -> dict[str, str | bool]:
+    return {"id": key.id, "key": key.model_dump_json(), "revoked": key.revoked_at is not None}
+
+
+def _read(id: str, text: str) -> Key:
+    try:
+        return Key.model_validate_json(text)
+    except ValidationError as error:
+        raise StoreDamaged(Damage(cypher.Label.KEY, f"key {id} cannot be read")) from error

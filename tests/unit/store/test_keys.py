@@ -1,0 +1,67 @@
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from graphkin.protocol.errors import Conflict, StoreDamaged, StoreFormat
+from graphkin.protocol.keys import digest_of, made
+from graphkin.store import open_lake
+from graphkin.store.embedded.store import EmbeddedStore
+from graphkin.store.keys import Keys
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "keys.sqlite"
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Keys:
+    return EmbeddedStore(tmp_path, create=True).keys()
+
+
+def test_file_of_keys_is_for_its_owner_alone_and_holds_no_secret(keys: Keys, file: Path) -> None:
+    keys.version()
+    assert not file.exists()
+    secret, key = made("a", ["read"])
+    keys.add(key)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert secret.encode() not in file.read_bytes()
+    assert digest_of(secret) == key.digest
+    assert [*file.parent.glob("*partial*")] == []
+
+
+@pytest.mark.parametrize("how", ["empty", "cut", "no database", "row", "expiry", "table"])
+def test_damaged_keys_are_damage_and_never_none(keys: Keys, file: Path, how: str) -> None:
+    keys.add(made("a", ["read"], ["one"])[1])
+    content = file.read_bytes()
+    if how in ("empty", "cut", "no database"):
+        file.write_bytes({"empty": b"", "cut": content[:5000], "no database": b"x" * 9000}[how])
+    else:
+        with closing(sqlite3.connect(file)) as database, database:
+            database.execute(
+                {
+                    "row": """UPDATE keys SET key = replace(key, '"one"', '"two"')""",
+                    "expiry": """UPDATE keys SET seal = ''""",
+                    "table": "ALTER TABLE keys RENAME TO other",
+                }[how]
+            )
+    with pytest.raises(StoreDamaged, match=r"keys\.sqlite"):
+        keys.all()
+
+
+def test_keys_of_a_newer_version_are_refused(keys: Keys, file: Path) -> None:
+    keys.add(made("a", ["read"])[1])
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("PRAGMA user_version = 2")
+    with pytest.raises(StoreFormat, match="a newer graphkin"):
+        keys.version()
+
+
+def test_lake_keeps_no_keys_and_says_where_they_go(tmp_path: Path) -> None:
+    with open_lake(f"file://{tmp_path}", create=True) as lake:
+        assert (lake.keys().version(), lake.keys().all()) == (0, [])
+        with pytest.raises(Conflict, match="graphkin load"):
+            lake.keys().add(made("a", ["read"])[1])
