@@ -63,7 +63,7 @@ def reply_by_content(
     """A reply that changes with the catalogue, or with other files: its entity tag is of its bytes."""
     negotiate((media_type,), request.headers.get("accept", "*/*"))
     tag = entity_tag(media_type, body.decode("utf-8", "replace"))
-    all_headers = {"Vary": "Accept", "Cache-Control": "no-cache", "ETag": tag, **(headers or {})}
+    all_headers = {"Vary": "Accept, Authorization", "Cache-Control": "no-cache", "ETag": tag, **(headers or {})}
     require_news(request, all_headers)
     return Response(body, headers=all_headers, media_type=media_type)
 
@@ -85,7 +85,11 @@ class Reading:
         self._key = key  # of the query that it is a page of
         self._request = request
         caching = FOR_EVER if settled and "generation" in request.query_params else "no-cache"
-        self._headers = {"Vary": "Accept", "Cache-Control": caching, "Graphkin-Generation": self.generation.id}
+        self._headers = {
+            "Vary": "Accept, Authorization",
+            "Cache-Control": caching,
+            "Graphkin-Generation": self.generation.id,
+        }
         if media_type == SVG:
             self._headers.update(DRAWING)
         if request.method != "POST":

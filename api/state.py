@@ -8,6 +8,7 @@ from starlette.requests import Request
 
 from graphkin.api.drawing.artist import Artist
 from graphkin.api.exports import Exports
+from graphkin.api.gate.access import Admission
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.damage import Scrub
 from graphkin.api.generations.library import Library
@@ -29,6 +30,7 @@ _IDLE = 20.0  # seconds after which a process that exports is ended: exports are
 class State(TypedDict):
     """Made by `opened`, handed to every request."""
 
+    admission: Admission
     library: Library
     positives: PositiveCache
     structures: Structures
@@ -70,6 +72,7 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
                 Exports(exporters, location, files, settings.export_bytes, setting="GRAPHKIN_EXPORT_BYTES")
             ) as exports:
                 yield State(
+                    admission=Admission(store.keys()),
                     library=library,
                     positives=positives,
                     structures=Structures(readers),

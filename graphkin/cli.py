@@ -32,6 +32,7 @@ _COMMANDS = {
     "migrate": "migrate",
     "doctor": "doctor",
     "serve": "serve",
+    "keys": "keys",
     "fetch": "fetch",
     "pretrain": "pretrain",
     "finetune": "finetune",

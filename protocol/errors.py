@@ -3,6 +3,8 @@
     GraphkinError
     ├── InvalidInput                  what was given is wrong                  exit 2   HTTP 422
     │   ├── Conflict                  right in itself, not for this data       exit 2   HTTP 409
+    │   ├── Unauthorized              without a key, or with a wrong one       exit 2   HTTP 401
+    │   ├── Forbidden                 with a key that is not for this          exit 2   HTTP 403
     │   ├── BadRequest                not even a request of the API            exit 2   HTTP 400
     │   ├── NotAcceptable             not offered in this media type           exit 2   HTTP 406
     │   ├── TooLarge                  a body over the limit                    exit 2   HTTP 413
@@ -74,6 +76,14 @@ class Conflict(InvalidInput):
 
 class BadRequest(InvalidInput):
     """Not even a request of this API: a malformed cursor or JSON, a Host that is not served."""
+
+
+class Unauthorized(InvalidInput):
+    """The server asks for a key, and none was given, or one that opens nothing."""
+
+
+class Forbidden(InvalidInput):
+    """The key that was given is for something else, or for other collections."""
 
 
 class NotAcceptable(InvalidInput):

@@ -1,10 +1,11 @@
 """Keys of the API: what a server knows of one, which is not its secret."""
 
 import hashlib
+import re
 import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field
 
@@ -16,14 +17,17 @@ _BEGINNING = "gk_"
 
 _BYTES = 32
 
+NAME = re.compile(r"^[^\x00-\x1f\x7f]{1,100}$")
+"""Of a key."""
+
 
 class Key(Frozen):
-    """One key. `digest`: SHA-256 of its secret, in hexadecimal; a secret is 256 random bits, so none is found by trying.
-    `collections`: those that it is for, none: all there are and will be. It ends at `expires_at` or `revoked_at`, for
-    None not by itself."""
+    """One key. `digest`: SHA-256 of its secret, in hexadecimal; a secret is 256 random bits, so that none is found by
+    trying. `collections`: those that it is for, none: all there are and will be. It ends at `expires_at`, where that is
+    not None, and is over once there is a `revoked_at`."""
 
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-    name: Annotated[str, Field(min_length=1, max_length=100)]
+    name: Annotated[str, Field(pattern=NAME)]
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     access: Annotated[tuple[Access, ...], Field(min_length=1)]
     collections: tuple[str, ...] = ()
@@ -31,9 +35,10 @@ class Key(Frozen):
     expires_at: AwareDatetime | None = None
     revoked_at: AwareDatetime | None = None
 
-    def over(self, now: datetime) -> bool:
-        """Whether it was revoked, or has expired."""
-        return self.revoked_at is not None or (self.expires_at is not None and self.expires_at <= now)
+    def state(self, now: datetime) -> Literal["valid", "expired", "revoked"]:
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "valid"
 
     def allows(self, access: Access) -> bool:
         """Whether it is for that: `admin` is for everything."""

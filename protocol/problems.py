@@ -8,12 +8,14 @@ from graphkin.protocol.errors import (
     Conflict,
     Damaged,
     Deleted,
+    Forbidden,
     GraphkinError,
     InvalidInput,
     NotAcceptable,
     NotFound,
     ServerFault,
     TooLarge,
+    Unauthorized,
     Unavailable,
     UnsupportedMediaType,
 )
@@ -35,6 +37,8 @@ class ProblemType(NamedTuple):
 
 TABLE: dict[type[GraphkinError], ProblemType] = {
     BadRequest: ProblemType(HTTPStatus.BAD_REQUEST, "Malformed request"),
+    Unauthorized: ProblemType(HTTPStatus.UNAUTHORIZED, "No valid key"),
+    Forbidden: ProblemType(HTTPStatus.FORBIDDEN, "Key not for this"),
     NotFound: ProblemType(HTTPStatus.NOT_FOUND, "Not found"),
     NotAcceptable: ProblemType(HTTPStatus.NOT_ACCEPTABLE, "Not offered in this media type"),
     Conflict: ProblemType(HTTPStatus.CONFLICT, "Does not fit this collection"),

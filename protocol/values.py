@@ -17,8 +17,8 @@ Picking = Literal["maxmin", "sphere"]
 ClusterMethod = Literal["butina", "scaffold", "single"]
 
 Access = Literal["read", "sample", "export", "admin"]
-"""What a key of the API is for: to look and search, to draw positives and negatives, to take whole collections away; and
-all of that with what operators see."""
+"""What a key of the API is for: to look and search, to draw positives and negatives, to take whole collections away;
+`admin` is all of that, and what operators see."""
 
 Exported = Literal["items", "edges", "links", "fingerprints"]
 Format = Literal["csv", "parquet", "sdf", "graphml", "arrow", "fps", "npy"]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
-_ASKED = ("Content-Type", "If-None-Match", "Range", "X-Request-ID")
+_ASKED = ("Authorization", "Content-Type", "If-None-Match", "Range", "X-Request-ID")
 """Headers of requests beside those that any page may send."""
 
 _TOLD = (
@@ -15,13 +15,15 @@ _TOLD = (
     "ETag",
     "Graphkin-Generation",
     "Retry-After",
+    "WWW-Authenticate",
     "X-Request-ID",
 )
 """Headers of replies beside those that any page may read."""
 
 
 def cors(origins: Sequence[str]) -> list[Middleware]:
-    """For the application. Credentials are never let through, so `*` gives nobody more than he has himself."""
+    """For the application. A browser's own credentials are never let through, so `*` gives nobody more
+    than he has himself; a key is what a page was told."""
     if not origins:
         return []
     return [

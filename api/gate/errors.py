@@ -25,6 +25,7 @@ from graphkin.protocol.errors import (
     ServerFault,
     StoreBusy,
     StoreError,
+    Unauthorized,
     Unavailable,
 )
 from graphkin.protocol.problems import MEDIA_TYPE, ProblemType, problem_type_of
@@ -33,6 +34,7 @@ _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _NO_METHOD = ProblemType(HTTPStatus.METHOD_NOT_ALLOWED, "Method not allowed")
 _RETRY_AFTER = 5  # seconds, where the store does not know better
 _TOLD = 500  # characters of a detail
+_CHALLENGE = 'Bearer realm="graphkin"'
 
 _log = logging.getLogger(__name__)
 
@@ -42,6 +44,8 @@ def answer(error: GraphkinError, scope: Scope) -> Response:
     headers = {}
     if isinstance(error, StoreError) and not isinstance(error, StoreBusy):
         _log.error("%s: %s", scope["path"], error)
+    if isinstance(error, Unauthorized):
+        headers["WWW-Authenticate"] = _CHALLENGE
     if isinstance(error, Unavailable) and not isinstance(error, Damaged):
         headers["Retry-After"] = str(_RETRY_AFTER if error.retry_after is None else ceil(error.retry_after))
     return _problem(scope, problem_type_of(error), error, headers=headers)

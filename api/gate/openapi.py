@@ -7,15 +7,19 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from graphkin.api.gate.route import Route
 from graphkin.protocol.problems import MEDIA_TYPE
 from graphkin.protocol.replies import Hit, Problem
 from graphkin.protocol.requests import BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.values import Access
 
 _NAMED = (Problem, Hit, BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody)
 _REFERENCE = "#/components/schemas/{model}"
 
 _REASONS = {
     400: "Malformed cursor or JSON, or a Host that is not served.",
+    401: "No key, or one that is wrong, revoked or expired.",
+    403: "A key that is not for this, or for other collections.",
     404: "No such collection, item or generation.",
     406: "No media type in Accept is offered.",
     409: "Right in itself, but not for this collection.",
@@ -26,6 +30,13 @@ _REASONS = {
     422: "An invalid value, or one over its cap.",
     500: "A bug; the log has its id.",
     503: "Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged.",
+}
+
+_KEY = "key"
+_SCHEME = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "A key that `graphkin keys create` made. As long as a store has none, everything is open.",
 }
 
 Responses = dict[int | str, dict[str, Any]]
@@ -75,6 +86,12 @@ def parameters(model: type[BaseModel], place: Literal["path", "query"]) -> list[
     ]
 
 
+def _secure(operation: dict[str, Any], needs: Access) -> None:
+    """Say of an operation what keys are for that may ask it."""
+    operation["security"] = [{_KEY: [needs]}, {}]  # nothing: of a server whose store has no key
+    operation["responses"].update({str(status): said for status, said in problems(401, 403).items()})
+
+
 def complete(app: FastAPI) -> None:
     """Let the application's schema hold what only references name: problems, and bodies that are read by hand. What
     asks a route is called as its function: generated clients and tools have that name, so it stays what it is."""
@@ -87,6 +104,11 @@ def complete(app: FastAPI) -> None:
         schema = generate()
         _, named = models_json_schema([(model, "validation") for model in _NAMED], ref_template=_REFERENCE)
         schema["components"]["schemas"].update(named["$defs"])
+        schema["components"]["securitySchemes"] = {_KEY: _SCHEME}
+        for route in app.routes:
+            if isinstance(route, Route) and route.include_in_schema and route.needs is not None:
+                for method in route.methods or ():
+                    _secure(schema["paths"][route.path_format][method.lower()], route.needs)
         return schema
 
     app.openapi = openapi  # type: ignore[method-assign]

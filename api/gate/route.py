@@ -1,14 +1,17 @@
-"""Routes of requests: where GET is answered, HEAD is too."""
+"""Routes of requests: each says what keys are for that may ask it, and where GET is answered, HEAD is too."""
 
 from collections.abc import Callable, Coroutine
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
+
+from graphkin.api.gate.access import Admission
+from graphkin.protocol.values import Access
 
 
 class Route(APIRoute):
@@ -17,6 +20,9 @@ class Route(APIRoute):
     An endpoint from request to response does all by hand, and is asked without FastAPI's search for parameters, which
     takes longer than some replies do.
     """
+
+    needs: ClassVar[Access | None] = "admin"
+    """What a key must be for, where there are keys; None: nobody needs one. `needing` says it for a router."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         made = signature(self.endpoint)
@@ -27,6 +33,13 @@ class Route(APIRoute):
         return super().matches({**scope, "method": "GET"} if self._is_head(scope) else scope)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.needs is not None:
+            admission: Admission = scope["state"]["admission"]
+            await admission.admit(scope, self.needs)
+        await self.answer(scope, receive, send)
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """For whoever was let in."""
         if self._is_head(scope):
             await self.app(scope, receive, send)
         else:
@@ -34,3 +47,8 @@ class Route(APIRoute):
 
     def _is_head(self, scope: Scope) -> bool:
         return scope["type"] == "http" and scope["method"] == "HEAD" and "GET" in (self.methods or ())
+
+
+def needing(access: Access | None, route: type[Route] = Route) -> type[Route]:
+    """For `route_class=` of a router: routes of that class, for keys that are for this, or for everybody."""
+    return type(route.__name__, (route,), {"needs": access})

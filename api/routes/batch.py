@@ -13,6 +13,7 @@ from graphkin.api.gate.body import as_body, received
 from graphkin.api.gate.given import parsed, validated
 from graphkin.api.gate.openapi import parameters, problems, replies
 from graphkin.api.gate.reply import ARROW, ROWS
+from graphkin.api.gate.route import needing
 from graphkin.api.gate.rows import write
 from graphkin.api.reading import open_reading
 from graphkin.api.state import state_of
@@ -29,7 +30,7 @@ _THREADS = max(1, (os.cpu_count() or 1) // 2)  # the others answer everybody els
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["search"],
-    route_class=Batching,
+    route_class=needing("read", Batching),
     responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
 )
 

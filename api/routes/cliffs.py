@@ -11,6 +11,7 @@ from starlette.responses import Response
 from graphkin.api.gate.given import validated
 from graphkin.api.gate.openapi import parameters, problems
 from graphkin.api.gate.reply import JSON, array, similarity_texts
+from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.work.classes import Querying
 from graphkin.protocol.replies import CliffsPage
@@ -21,7 +22,7 @@ _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(CliffsQuery, "qu
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["hierarchy"],
-    route_class=Querying,
+    route_class=needing("read", Querying),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from graphkin.api.gate.openapi import problems
 from graphkin.api.gate.paths import ClusterId, ItemId
 from graphkin.api.gate.reply import array
+from graphkin.api.gate.route import needing
 from graphkin.api.reading import Clustered, JsonReading, Reading
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import ClusterReply, ClustersPage, ItemClusterReply
@@ -24,7 +25,7 @@ from graphkin.store.sampling.base import require_ids
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["clusters"],
-    route_class=Searching,
+    route_class=needing("read", Searching),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 

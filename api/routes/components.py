@@ -9,6 +9,7 @@ from starlette.responses import Response
 from graphkin.api.gate.openapi import problems
 from graphkin.api.gate.paths import ComponentId
 from graphkin.api.gate.reply import array, similarity_texts
+from graphkin.api.gate.route import needing
 from graphkin.api.reading import JsonReading, Reading
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.errors import NotFound
@@ -23,7 +24,7 @@ _NAMED_CHILDREN = 10
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["components"],
-    route_class=Searching,
+    route_class=needing("read", Searching),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 

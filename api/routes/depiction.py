@@ -10,6 +10,7 @@ from starlette.responses import Response
 from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.gate.paths import ItemId
 from graphkin.api.gate.reply import SVG
+from graphkin.api.gate.route import needing
 from graphkin.api.reading import SvgReading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Drawing
@@ -19,7 +20,7 @@ from graphkin.store.base import Generation
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["depiction"],
-    route_class=Drawing,
+    route_class=needing("read", Drawing),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 

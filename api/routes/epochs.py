@@ -10,6 +10,7 @@ from starlette.responses import Response
 from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.gate.paths import EpochInPath
 from graphkin.api.gate.reply import ARROW, ROWS
+from graphkin.api.gate.route import needing
 from graphkin.api.gate.rows import write
 from graphkin.api.reading import RowsReading
 from graphkin.api.state import state_of
@@ -22,7 +23,7 @@ from graphkin.store.sampling.rows import positives_blocks, positives_provenance,
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["positives"],
-    route_class=Feeding,
+    route_class=needing("sample", Feeding),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from graphkin.api.gate.body import as_body, body_of
 from graphkin.api.gate.openapi import parts, problems, replies
 from graphkin.api.gate.paths import CollectionName
+from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Exporting
@@ -21,7 +22,7 @@ _OFFERED = tuple(sorted({type for formats in MEDIA_TYPES.values() for type in fo
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["export"],
-    route_class=Exporting,
+    route_class=needing("export", Exporting),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 

@@ -7,11 +7,12 @@ from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
 from graphkin.api.gate.openapi import problems, replies
-from graphkin.api.gate.route import Route
+from graphkin.api.gate.route import needing
 from graphkin.api.state import state_of
 from graphkin.protocol.replies import Health, Readiness
 
-router = APIRouter(tags=["health"], route_class=Route)
+router = APIRouter(tags=["health"], route_class=needing(None))
+operators = APIRouter(tags=["health"], route_class=needing("admin"))
 
 
 @router.get("/livez", response_model=Health)
@@ -30,8 +31,11 @@ def readyz(request: Request) -> dict[str, Any]:
     return {"status": "ready", "damaged": damaged}
 
 
-@router.get("/metrics", response_class=Response, responses=replies("text/plain"))
+@operators.get("/metrics", response_class=Response, responses=replies("text/plain"))
 def metrics(request: Request) -> Response:
     """Request counts and latencies, in Prometheus' text format."""
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
     return Response(encode(request.app.state.metrics.registry), headers={"Content-Type": content_type})
+
+
+router.routes.extend(operators.routes)

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from graphkin.api.gate.openapi import problems
 from graphkin.api.gate.paths import ItemId
 from graphkin.api.gate.reply import array, similarity_texts
+from graphkin.api.gate.route import needing
 from graphkin.api.reading import JsonReading
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import HopsReply, PathReply, Subgraph
@@ -18,7 +19,7 @@ from graphkin.similarity.hops import by_hop
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["hierarchy"],
-    route_class=Searching,
+    route_class=needing("read", Searching),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 

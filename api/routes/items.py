@@ -9,7 +9,7 @@ from starlette.responses import Response
 from graphkin.api.gate.openapi import problems
 from graphkin.api.gate.paths import ItemId
 from graphkin.api.gate.reply import array
-from graphkin.api.gate.route import Route
+from graphkin.api.gate.route import needing
 from graphkin.api.reading import JsonReading, Reading
 from graphkin.protocol.replies import ItemReply, ItemsPage
 from graphkin.protocol.requests import GenerationQuery, ItemsQuery
@@ -18,7 +18,7 @@ from graphkin.store.base import Field, Generation
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["items"],
-    route_class=Route,
+    route_class=needing("read"),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.gate.reply import ROWS
+from graphkin.api.gate.route import needing
 from graphkin.api.gate.rows import write
 from graphkin.api.reading import RowsReading
 from graphkin.api.work.classes import Feeding
@@ -22,7 +23,7 @@ _BLOCK = 2**20  # ids drawn at a time
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["negatives"],
-    route_class=Feeding,
+    route_class=needing("sample", Feeding),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 

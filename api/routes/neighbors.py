@@ -8,6 +8,7 @@ from starlette.responses import Response
 from graphkin.api.gate.given import validated
 from graphkin.api.gate.openapi import parameters, problems
 from graphkin.api.gate.reply import JSON, similar_items
+from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.work.classes import Looking
 from graphkin.protocol.replies import NeighborsPage
@@ -21,7 +22,7 @@ _PARAMETERS = [*parameters(ItemPath, "path"), *parameters(NeighborsQuery, "query
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["neighbors"],
-    route_class=Looking,
+    route_class=needing("read", Looking),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 

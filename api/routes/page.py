@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from graphkin.api.gate.reply import FOR_EVER, entity_tag
-from graphkin.api.gate.route import Route
+from graphkin.api.gate.route import needing
 from graphkin.api.gate.security import PAGE
 from graphkin.api.reading import require_news
 from graphkin.protocol.errors import NotFound
@@ -25,7 +25,7 @@ repository, then restart the server.</p>
 </html>
 """
 
-router = APIRouter(include_in_schema=False, route_class=Route)
+router = APIRouter(include_in_schema=False, route_class=needing(None))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from graphkin.api.gate.body import as_body, body_of
 from graphkin.api.gate.openapi import problems
 from graphkin.api.gate.paths import CollectionName
 from graphkin.api.gate.reply import JSON, array, similarity_texts
+from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.work.classes import Picking
 from graphkin.protocol.errors import InvalidInput
@@ -26,7 +27,7 @@ _TOGETHER = 1_000_000  # similarities that are computed before it is seen whethe
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["search"],
-    route_class=Picking,
+    route_class=needing("read", Picking),
     responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
 )
 

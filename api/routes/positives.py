@@ -10,6 +10,7 @@ from graphkin.api.gate.body import as_body, body_of
 from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.gate.paths import ItemId
 from graphkin.api.gate.reply import ROWS, array, document, similarity_texts
+from graphkin.api.gate.route import needing
 from graphkin.api.gate.rows import write
 from graphkin.api.reading import DrawReading, RowsReading
 from graphkin.api.work.classes import Searching
@@ -21,7 +22,7 @@ from graphkin.store.sampling.rows import positives_provenance, positives_rows
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["positives"],
-    route_class=Searching,
+    route_class=needing("sample", Searching),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from graphkin.api.gate.openapi import problems
-from graphkin.api.gate.route import Route
+from graphkin.api.gate.route import needing
 from graphkin.api.reading import JsonReading
 from graphkin.protocol.replies import RejectionsPage
 from graphkin.protocol.requests import RejectionsQuery
@@ -15,7 +15,7 @@ from graphkin.protocol.requests import RejectionsQuery
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["collections"],
-    route_class=Route,
+    route_class=needing("read"),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 

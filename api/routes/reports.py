@@ -9,7 +9,7 @@ from starlette.responses import Response
 from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.gate.paths import CollectionName
 from graphkin.api.gate.reply import SVG
-from graphkin.api.gate.route import Route
+from graphkin.api.gate.route import needing
 from graphkin.api.gate.security import DRAWING
 from graphkin.api.reading import reply_by_content
 from graphkin.api.state import state_of
@@ -19,7 +19,7 @@ from graphkin.protocol.requests import GenerationQuery
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["collections"],
-    route_class=Route,
+    route_class=needing("read"),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 

@@ -11,6 +11,7 @@ from graphkin.api.gate.given import validated
 from graphkin.api.gate.metrics import Metrics
 from graphkin.api.gate.openapi import parameters, problems
 from graphkin.api.gate.reply import JSON, similar_items
+from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Searching
@@ -24,7 +25,7 @@ _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery,
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["search"],
-    route_class=Searching,
+    route_class=needing("read", Searching),
     responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
 )
 

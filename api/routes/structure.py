@@ -7,6 +7,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.gate.openapi import problems
+from graphkin.api.gate.route import needing
 from graphkin.api.reading import JsonReading
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import StructureReply
@@ -15,7 +16,7 @@ from graphkin.protocol.requests import StructureQuery
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["structure"],
-    route_class=Searching,
+    route_class=needing("read", Searching),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 

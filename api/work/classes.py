@@ -185,12 +185,12 @@ class Queued(Route):
     def work_of(self, scope: Scope) -> str | None:  # noqa: ARG002 - of most routes every request is alike
         return self.work
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         place = scope[_PLACE] = Place(scope)
         with place.stopping:
             try:
                 await place.take(self.work_of(scope))
-                await super().handle(scope, receive, place.sending(send))
+                await super().answer(scope, receive, place.sending(send))
             finally:
                 place.end()
         place.require_time()

@@ -17,10 +17,13 @@ class AsyncGraphkin:
     Where no server answers, that is an error at once. One that is away or busy later on is tried again, with jitter,
     for `patience` seconds. Errors are those of `protocol.errors`: `Unavailable` if it stays away, `VersionMismatch` if
     the server is of another version than this client, else what the server says about the request.
+
+    `key`: what `graphkin keys create` printed, by default what GRAPHKIN_API_KEY in the environment holds. Where keys
+    are asked for, one that is missing or wrong is `Unauthorized`, and one for something else `Forbidden`.
     """
 
-    def __init__(self, url: str, *, patience: float = PATIENCE) -> None:
-        self._connection = AsyncConnection(url, patience)
+    def __init__(self, url: str, *, patience: float = PATIENCE, key: str | None = None) -> None:
+        self._connection = AsyncConnection(url, patience, key)
 
     async def collections(self) -> list[CollectionSummary]:
         """Every collection with its current generation, by name. Of one that is damaged, reading raises `Damaged`."""

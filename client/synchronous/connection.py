@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import httpx
 from tenacity import Retrying, retry_if_exception, stop_before_delay
 
-from graphkin.client.address import read_address, without_credentials
+from graphkin.client.address import authorization, read_address, without_credentials
 from graphkin.client.answers import refusal_of, require_version
 from graphkin.client.closing import Closing
 from graphkin.client.patience import pause
@@ -34,7 +34,8 @@ class Request(Protocol[Answer_co]):
 class Connection:
     """To the server at `url`. Safe to share, between threads or between the tasks of one event loop.
 
-    A user and password in the URL are sent (basic authentication), and are in no error, log or `url` of this object.
+    `key`, or a user and password in the URL (basic authentication), are sent, and are in no error, log or `url` of this
+    object.
 
     A request fails at once as long as no server has ever answered. Later it is tried again, with jitter and not
     before the server's Retry-After, for up to `patience` seconds while the server cannot be reached or is busy; then
@@ -43,13 +44,14 @@ class Connection:
     The server's version is compared when it first answers and whenever it has been away.
     """
 
-    def __init__(self, url: str, patience: float) -> None:
+    def __init__(self, url: str, patience: float, key: str | None = None) -> None:
         base = read_address(url)
         self.url = without_credentials(url)
         self._patience = patience
         self._client = httpx.Client(
             base_url=base.copy_with(userinfo=b""),
             auth=(base.username, base.password) if base.userinfo else None,
+            headers=authorization(base, key),
             timeout=_TIMEOUT,
         )
         self._known = False  # somebody of the right version has answered

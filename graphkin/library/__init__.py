@@ -21,19 +21,18 @@ def open(location: str | PathLike[str]) -> Collections:
     return StoredCollections(open_store(str(location)))
 
 
-def connect(url: str, key: None = None) -> Collections:
+def connect(url: str, key: str | None = None) -> Collections:
     """The collections of a server, at the URL that `graphkin serve` prints: the same calls and answers over HTTP.
 
-    `key`: servers ask for none, so that there is none to be given. Needs the extra `client`.
+    `key`: what `graphkin keys create` printed, for a server that asks for one; by default what GRAPHKIN_API_KEY in the
+    environment holds. Needs the extra `client`.
     Raises `Unavailable` where no server answers, and `VersionMismatch` for a server of another version.
     """
     from graphkin.protocol.errors import InvalidInput
 
-    if key is not None:
-        raise InvalidInput("servers of this version know no keys", given="a key", expected="None")
     try:
         from graphkin.library.served import ServedCollections
     except ModuleNotFoundError as error:
         hint = "pip install 'graphkin[client]', or '.[client]' in a clone"
         raise InvalidInput(f"asking a server needs {error.name}", hint=hint) from error
-    return ServedCollections(url)
+    return ServedCollections(url, key)

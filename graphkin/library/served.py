@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class ServedCollections(Collections):
     """Those of the server at `url`."""
 
-    def __init__(self, url: str) -> None:
-        self._server = Graphkin(url)
+    def __init__(self, url: str, key: str | None = None) -> None:
+        self._server = Graphkin(url, key=key)
         self._closing = finalize(self, self._server.close)
         self._server.livez()  # so that a wrong URL is told here
 

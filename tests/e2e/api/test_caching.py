@@ -28,11 +28,11 @@ def test_who_has_a_reply_is_told_so(client: httpx.Client, read: str) -> None:
     plain = {"Accept-Encoding": "identity"}
     first = client.get(read, headers=plain)
     tag = first.headers["ETag"]
-    assert first.headers["Vary"] == "Accept, Accept-Encoding"
+    assert first.headers["Vary"] == "Accept, Authorization, Accept-Encoding"
     for known, told in ((tag, tag), (f'"other", {tag}', tag), (f"W/{tag}", f"W/{tag}")):
         again = client.get(read, headers={**plain, "If-None-Match": known})
         assert (again.status_code, again.content) == (304, b"")
-        assert (again.headers["ETag"], again.headers["Vary"]) == (told, "Accept, Accept-Encoding")
+        assert (again.headers["ETag"], again.headers["Vary"]) == (told, "Accept, Authorization, Accept-Encoding")
     other = client.get(read, headers={**plain, "If-None-Match": '"other"'})
     assert (other.status_code, other.content) == (200, first.content)
 

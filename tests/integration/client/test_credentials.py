@@ -1,16 +1,19 @@
-"""A user and password in the server's address, for a proxy with authentication that stands before it."""
+"""A user and password in the server's address, for a proxy with authentication that stands before it; and keys."""
 
 import logging
 import socket
 from base64 import b64encode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 
-from graphkin.protocol.errors import GraphkinError, InvalidInput, ServerFault, Unavailable
+from graphkin.protocol.errors import Forbidden, GraphkinError, InvalidInput, Unauthorized, Unavailable
+from graphkin.protocol.keys import made
+from graphkin.store import open_store
 
 USER, PASSWORD = "ann", "only-for-this-test"
 
@@ -49,7 +52,7 @@ def failed(connect: Any, url: str, kind: type[GraphkinError]) -> str:
 def test_they_are_sent_and_never_shown(connect: Any, gate: HTTPServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     here = f"127.0.0.1:{gate.server_port}"
-    said = failed(connect, f"http://{USER}:{PASSWORD}@{here}", ServerFault)
+    said = failed(connect, f"http://{USER}:{PASSWORD}@{here}", Forbidden)
     assert Gate.seen == [f"Basic {b64encode(f'{USER}:{PASSWORD}'.encode()).decode()}"]
     assert f"http://{here}/openapi.json" in said
     assert f"http://{here}/openapi.json" in caplog.text
@@ -70,3 +73,52 @@ def test_nor_of_what_is_no_address(connect: Any, url: str) -> None:
         connect(url)
     assert "nowhere" in str(error.value)
     assert PASSWORD not in str(error.value)
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, serve: Any) -> Iterator[tuple[str, str]]:
+    """A server that asks for keys, and one to read with."""
+    secret, key = made("a", ["read"], ["one"])
+    with open_store(tmp_path / "store", create=True) as store:
+        store.keys().add(key)
+    with serve(tmp_path / "store") as url:
+        yield url, secret
+
+
+def test_key_is_sent_and_never_shown(
+    connect: Any, guarded: tuple[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    url, secret = guarded
+    with connect(url, key=secret) as server:
+        assert server.collections() == []
+        with pytest.raises(Forbidden) as other:
+            server.collection("two")
+        with pytest.raises(Forbidden):
+            server.metrics()
+    monkeypatch.setenv("GRAPHKIN_API_KEY", f"{secret}\n")
+    with connect(url) as server:
+        assert server.collections() == []
+        shown = repr(server)
+    monkeypatch.setenv("GRAPHKIN_API_KEY", "gk_wrong")
+    with connect(url, key=secret) as server:  # what is given comes first
+        assert server.collections() == []
+    with connect(url) as server, pytest.raises(Unauthorized) as wrong:
+        server.collections()
+    monkeypatch.delenv("GRAPHKIN_API_KEY")
+    with connect(url) as server, pytest.raises(Unauthorized, match="asks for a key") as none:
+        server.collections()
+    said = f"{other.value!r} {other.value} {wrong.value} {none.value} {shown} {caplog.text}"
+    assert secret not in said
+    assert "gk_wrong" not in said
+
+
+def test_what_can_be_no_key_is_refused_and_not_shown(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("two words", "gk_\xe9", "a\nb", ""):
+        with pytest.raises(InvalidInput) as error:
+            connect("http://127.0.0.1:1", key=key)
+        assert not key or key not in str(error.value)
+    with pytest.raises(InvalidInput, match="one of them"):
+        connect(f"http://{USER}:{PASSWORD}@nowhere", key="gk_a")
+    monkeypatch.setenv("GRAPHKIN_API_KEY", "gk_a")
+    connect(f"http://{USER}:{PASSWORD}@nowhere").close()

@@ -57,7 +57,7 @@ def epochs_asked(proxy: Any) -> list[int]:
 def test_a_broken_stream_is_continued_after_its_last_anchor(proxy: Any, server: Graphkin, undisturbed: Any) -> None:
     many = server.collection("many")
     proxy.cut_after(
-        2_500_000, 400_000, 1_700_000
+        2_500_000, 400_000, 1_900_000
     )  # more than the OpenAPI, which is asked for again, and less than a block
     assert many.epoch(0, "first_order", seed=3).equals(undisturbed, check_metadata=True)
     assert proxy.cuts_left == 0

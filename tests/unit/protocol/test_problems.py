@@ -33,6 +33,8 @@ def test_names_are_never_changed() -> None:
     """Programs go by them."""
     assert {kind.urn.removeprefix("urn:graphkin:problem:"): int(kind.status) for kind in TABLE.values()} == {
         "malformed-request": 400,
+        "no-valid-key": 401,
+        "key-not-for-this": 403,
         "not-found": 404,
         "not-offered-in-this-media-type": 406,
         "does-not-fit-this-collection": 409,

@@ -1,0 +1,138 @@
+"""`graphkin keys`: who may ask the API of a store, and what."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from graphkin import options
+from graphkin.protocol.values import Access
+
+if TYPE_CHECKING:
+    from graphkin.protocol.keys import Key
+
+_DAYS = 36_500
+
+
+class _Scopes(click.ParamType[Any]):
+    """Names between commas."""
+
+    name = "scope"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        named = tuple(part.strip() for part in value.split(","))
+        for each in named:
+            if each not in get_args(Access):
+                self.fail(f"{each!r} is not one of {', '.join(get_args(Access))}.", param, ctx)
+        return named
+
+
+@click.group()
+def keys() -> None:
+    """Make keys of a store's API, list them and revoke them.
+
+    As long as a store has no key, whoever reaches its server reads everything. Once it has one, every request needs
+    one, also when all were revoked. A server that is running obeys within a second.
+    """
+
+
+@keys.command()
+@options.store
+@click.option("--name", metavar="NAME", required=True, help="What the key is called: whose it is, say.")
+@click.option(
+    "--scope",
+    "access",
+    type=_Scopes(),
+    metavar="SCOPE[,SCOPE...]",
+    required=True,
+    help="What it is for: read (look and search), sample (draw positives and negatives), export (files of whole "
+    "collections; training needs all three), admin (everything, /metrics too).",
+)
+@click.option(
+    "--collection",
+    "collections",
+    multiple=True,
+    metavar="NAME",
+    help="Collection that it is for; again for more.  [default: all]",
+)
+@click.option(
+    "--expires",
+    type=click.IntRange(1, _DAYS),
+    metavar="DAYS",
+    help="Days that it lasts.  [default: until it is revoked]",
+)
+@options.as_json
+def create(
+    store_location: str,
+    name: str,
+    access: tuple[Access, ...],
+    collections: tuple[str, ...],
+    expires: int | None,
+    as_json: bool,
+) -> None:
+    """Make a key, and print it: this once, for the store keeps no more than its digest.
+
+    Without --json standard output is the key alone: GRAPHKIN_API_KEY=$(graphkin keys create ...)
+    """
+    from graphkin.protocol.errors import require
+    from graphkin.protocol.keys import NAME, made
+    from graphkin.store import open_store
+    from graphkin.store.base import require_collection_name
+
+    require(NAME.fullmatch(name) is not None, "name of a key", name, "1 to 100 characters on one line")
+    for each in collections:
+        require_collection_name(each)
+    secret, key = made(name, access, collections, None if expires is None else timedelta(days=expires))
+    with open_store(store_location) as store:
+        store.keys().add(key)
+    if as_json:
+        click.echo(json.dumps({"key": secret, **_told(key)}))
+        return
+    click.echo(secret)
+    click.echo(f"created key {key.id}: {_said(key)}", err=True)
+    click.echo("  nothing can show it again; send it as `Authorization: Bearer KEY`", err=True)
+
+
+@keys.command("list")
+@options.store
+@options.as_json
+def listed(store_location: str, as_json: bool) -> None:
+    """List all keys, the oldest first, those that were revoked too. None is shown itself."""
+    from graphkin.store import open_store
+
+    with open_store(store_location) as store:
+        known = store.keys().all()
+    if as_json:
+        click.echo(json.dumps([_told(key) for key in known]))
+    elif not known:
+        click.echo("no key: everything is open to whoever reaches the server")
+    for key in [] if as_json else known:
+        click.echo(f"{key.id}  {_said(key)}")
+
+
+@keys.command()
+@click.argument("id", metavar="ID")
+@options.store
+def revoke(store_location: str, id: str) -> None:
+    """Let a key open nothing any more. ID is one of `graphkin keys list`, or how one alone begins."""
+    from graphkin.store import open_store
+
+    with open_store(store_location) as store:
+        key = store.keys().revoke(id, datetime.now(UTC))
+    click.echo(f"revoked key {key.id}: {_said(key)}")
+
+
+def _told(key: "Key") -> dict[str, Any]:
+    """All of it but the digest, and what has become of it."""
+    return {**key.model_dump(mode="json", exclude={"digest"}), "state": key.state(datetime.now(UTC))}
+
+
+def _said(key: "Key") -> str:
+    state = key.state(datetime.now(UTC))
+    ended = {"revoked": key.revoked_at, "expired": key.expires_at, "valid": key.expires_at}[state]
+    word = "until" if state == "valid" else state
+    until = "" if ended is None else f", {word} {ended:%Y-%m-%d %H:%M} UTC"
+    return f"{key.name!r}, for {', '.join(key.access)} of {', '.join(key.collections) or 'every collection'}{until}"

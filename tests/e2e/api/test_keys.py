@@ -1,0 +1,271 @@
+"""Who is let in: every route, with every kind of key that is not for it."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from time import monotonic
+
+import httpx
+import pytest
+from starlette.routing import Route as StarletteRoute
+
+from graphkin.api.app import create_app
+from graphkin.api.gate.route import Route
+from graphkin.api.settings import Settings
+from graphkin.cli import run
+from graphkin.protocol.errors import StoreDamaged
+from graphkin.protocol.keys import made
+from graphkin.protocol.values import Access
+from graphkin.store import open_store
+
+C = "/v1/collections/{c}"
+NEEDED: dict[str, Access] = {
+    "GET /v1/collections": "read",
+    f"GET {C}": "read",
+    f"GET {C}/cliffs": "read",
+    f"GET {C}/clusters": "read",
+    f"GET {C}/clusters/{{id}}": "read",
+    f"GET {C}/components": "read",
+    f"GET {C}/components/{{id}}": "read",
+    f"GET {C}/export": "export",
+    f"POST {C}/export": "export",
+    f"GET {C}/hops": "read",
+    f"GET {C}/items": "read",
+    f"GET {C}/items/{{id}}": "read",
+    f"GET {C}/items/{{id}}/cluster": "read",
+    f"GET {C}/items/{{id}}/depiction.svg": "read",
+    f"GET {C}/items/{{id}}/neighbors": "read",
+    f"GET {C}/items/{{id}}/positives": "sample",
+    f"GET {C}/items/{{id}}/subgraph": "read",
+    f"POST {C}/items/query": "read",
+    f"GET {C}/negatives": "sample",
+    f"GET {C}/paths": "read",
+    f"POST {C}/pick": "read",
+    f"POST {C}/positives/batch": "sample",
+    f"GET {C}/positives/epochs/{{e}}": "sample",
+    f"GET {C}/rejections": "read",
+    f"GET {C}/reports": "read",
+    f"GET {C}/reports/{{report}}.svg": "read",
+    f"POST {C}/search": "read",
+    f"POST {C}/search/batch": "read",
+    f"GET {C}/structure": "read",
+    f"GET {C}/structure.svg": "read",
+    "GET /metrics": "admin",
+}
+"""Of every operation that is not for everybody."""
+
+PUBLIC = {"GET /livez", "GET /readyz", "GET /", "GET /docs", "GET /assets/{name}", "GET /openapi.json"}
+
+APP = create_app(Settings(store="unused"))
+SCOPES: tuple[Access, ...] = ("read", "sample", "export", "admin")
+
+WRONG = (None, b"Bearer gk_" + b"x" * 43, b"Bearer", b"Basic YTpi", b"Bearer \xe9", b"gk_" + b"x" * 43)
+"""Headers of requests without a key."""
+
+Keys = Mapping[str, str]
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+def filled(operation: str, collection: str = "nci") -> tuple[str, str]:
+    """Method and path of a request for what there is."""
+    method, path = operation.split()
+    path = path.replace("{c}", collection).replace("{id}", "0").replace("{e}", "0").replace("{report}", "hops")
+    return method, path
+
+
+def make_keys(place: str | Path) -> Keys:
+    """Keys of every kind in a store: their secrets."""
+    given: dict[str, tuple[Sequence[Access], list[str], timedelta | None]] = {
+        **{scope: ([scope], [], None) for scope in SCOPES},
+        "several": (["read", "export"], [], timedelta(days=1)),
+        "elsewhere": (list(SCOPES[:3]), ["keyed"], None),
+        "expired": (["admin"], [], timedelta(seconds=-1)),
+        "revoked": (["admin"], [], None),
+    }
+    secrets = {}
+    with open_store(place) as store:
+        for name, (access, collections, lifetime) in given.items():
+            secrets[name], key = made(name, access, collections, lifetime)
+            store.keys().add(key)
+            if name == "revoked":
+                store.keys().revoke(key.id, key.created_at)
+    return secrets
+
+
+def require_refused(client: httpx.Client, keys: Keys, operations: Mapping[str, Access]) -> None:
+    """Everything that is not for it is refused to every key."""
+    for operation, needed in operations.items():
+        method, url = filled(operation)
+        for how in (method, "HEAD") if method == "GET" else (method,):
+            for wrong in WRONG:
+                reply = client.request(how, url, headers=[] if wrong is None else [(b"Authorization", wrong)])
+                assert (reply.status_code, reply.headers["WWW-Authenticate"]) == (401, 'Bearer realm="graphkin"'), url
+            twice = [("Authorization", f"Bearer {keys['admin']}")] * 2
+            assert client.request(how, url, headers=twice).status_code == 401, url
+            for over in ("expired", "revoked"):
+                reply = client.request(how, url, headers=bearer(keys[over]))
+                assert reply.status_code == 401, url
+            for other in SCOPES:
+                reply = client.request(how, url, headers=bearer(keys[other]))
+                assert (reply.status_code == 403) == (other not in (needed, "admin")), (how, url, other)
+                assert reply.status_code != 401, (how, url, other)
+            if "{c}" in operation:
+                assert client.request(how, url, headers=bearer(keys["elsewhere"])).status_code == 403, url
+
+
+@pytest.fixture(scope="module")
+def folder(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(store_folder, tmp_path_factory.mktemp("keys") / "store"))
+
+
+@pytest.fixture(scope="module")
+def keys(folder: Path) -> Keys:
+    return make_keys(folder)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("log") / "access.jsonl"
+
+
+@pytest.fixture(scope="module")
+def guarded(folder: Path, keys: Keys, reports_folder: Path, log: Path, serve: Callable) -> Iterator[httpx.Client]:
+    with serve(folder, reports=reports_folder, access_log=log) as client:
+        yield client
+
+
+def test_every_route_says_what_a_key_must_be_for() -> None:
+    said: dict[str, Access | None] = {}
+    for route in APP.routes:
+        assert isinstance(route, StarletteRoute)
+        declared = vars(type(route)) if isinstance(route, Route) else {"needs": None}
+        for method in (route.methods or set()) - {"HEAD"}:
+            said[f"{method} {route.path_format}"] = declared["needs"]
+    assert {name for name, needed in said.items() if needed is None} == PUBLIC
+    assert {name: needed for name, needed in said.items() if needed is not None} == NEEDED
+
+
+def test_the_document_says_so_too() -> None:
+    document = APP.openapi()
+    assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    secured = {
+        f"{method.upper()} {path}": operation["security"]
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if "security" in operation
+    }
+    assert secured == {operation: [{"key": [needed]}, {}] for operation, needed in NEEDED.items()}
+    for operation in NEEDED:
+        method, path = operation.split()
+        assert {"401", "403"} < document["paths"][path][method.lower()]["responses"].keys()
+
+
+def test_nothing_is_read_without_a_key_that_is_for_it(guarded: httpx.Client, keys: Keys) -> None:
+    require_refused(guarded, keys, NEEDED)
+
+
+def test_what_a_key_is_for_is_answered(guarded: httpx.Client, keys: Keys) -> None:
+    asked = {"read": "/items/5/neighbors", "sample": "/items/5/positives?policy=first_order", "export": "/export"}
+    for scope, path in asked.items():
+        whole = f"/v1/collections/nci{path}{'?what=items&format=csv' if scope == 'export' else ''}"
+        for name in (scope, "admin"):
+            assert guarded.get(whole, headers=bearer(keys[name])).status_code == 200
+    assert guarded.get("/metrics", headers=bearer(keys["admin"])).status_code == 200
+    assert (
+        guarded.get("/v1/collections/nci", headers={"Authorization": f"bEARER  {keys['several']}"}).status_code == 200
+    )
+
+
+def test_what_is_for_everybody_needs_no_key(guarded: httpx.Client) -> None:
+    for operation in PUBLIC - {"GET /assets/{name}"}:
+        method, url = filled(operation)
+        while (reply := guarded.request(method, url)).status_code == 503:  # /readyz, until kernels are compiled
+            assert url == "/readyz"
+        assert reply.status_code == 200, url
+    assert guarded.get("/nowhere").status_code == 404
+
+
+def test_key_of_some_collections_knows_of_no_others(guarded: httpx.Client, keys: Keys) -> None:
+    listed = guarded.get("/v1/collections", headers=bearer(keys["elsewhere"]))
+    assert [each["name"] for each in listed.json()["collections"]] == ["keyed"]
+    assert guarded.get("/v1/collections/keyed/items/0", headers=bearer(keys["elsewhere"])).status_code == 200
+    for other in ("nci", "nowhere", "keye", "keyed%00"):
+        reply = guarded.get(f"/v1/collections/{other}/items/0", headers=bearer(keys["elsewhere"]))
+        assert (reply.status_code, reply.json()["type"]) == (403, "urn:graphkin:problem:key-not-for-this")
+    everything = guarded.get("/v1/collections", headers=bearer(keys["read"])).json()["collections"]
+    assert len(everything) == 6
+
+
+def test_log_says_which_key_asked_and_never_a_secret(
+    guarded: httpx.Client, keys: Keys, folder: Path, log: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = ["read", "revoked", "elsewhere"]
+    for name in names:
+        guarded.get("/v1/collections/nci", headers={**bearer(keys[name]), "X-Request-ID": f"of-{name}"})
+    guarded.get("/v1/collections/nci", headers={**bearer("gk_wrong"), "X-Request-ID": "of-nobody"})
+    with open_store(folder) as store:
+        ids = {key.name: key.id for key in store.keys().all()}
+    while "of-nobody" not in log.read_text():
+        pass
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    told = [(line["key"], line["status"]) for line in lines if line["id"].startswith("of-")]
+    assert told == [(ids["read"], 200), (ids["revoked"], 401), (ids["elsewhere"], 403), (None, 401)]
+    assert not [secret for secret in (*keys.values(), "gk_wrong") if secret in log.read_text() + caplog.text]
+
+
+def answered(client: httpx.Client, secret: str | None, wanted: int) -> float:
+    """When the first request was made that was so answered, by this machine's clock."""
+    while True:
+        asked = monotonic()
+        if client.get("/v1/collections", headers={} if secret is None else bearer(secret)).status_code == wanted:
+            return asked
+
+
+def test_running_server_obeys_within_a_second(
+    own_folder: Path, serve: Callable, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A request that begins more than a second after a change goes by it."""
+    where = ["--store", str(own_folder)]
+    with serve(own_folder) as client:
+        assert client.get("/v1/collections").status_code == 200
+        assert run(["keys", "create", *where, "--name", "a", "--scope", "read", "--json"]) == 0
+        closed, key = monotonic(), json.loads(capsys.readouterr().out)
+        assert answered(client, None, 401) - closed < 1.05
+        assert client.get("/v1/collections", headers=bearer(key["key"])).status_code == 200
+        assert run(["keys", "revoke", *where, key["id"]]) == 0
+        revoked = monotonic()
+        while (asked := monotonic()) and client.get("/v1/collections", headers=bearer(key["key"])).status_code == 200:
+            assert asked - revoked < 1
+        (own_folder / "keys.sqlite").unlink()  # by whoever may write there: the server goes on asking for a key
+        answered(client, key["key"], 401)
+        for _ in range(3):
+            assert client.get("/v1/collections").status_code == 401
+
+
+def test_damaged_keys_open_nothing(own_folder: Path, serve: Callable) -> None:
+    secret, key = made("a", ["admin"])
+    with open_store(own_folder) as store:
+        store.keys().add(key)
+    with serve(own_folder) as client:
+        assert client.get("/v1/collections", headers=bearer(secret)).status_code == 200
+        (own_folder / "keys.sqlite").write_bytes(b"")
+        answered(client, secret, 503)
+        assert client.get("/v1/collections").json()["type"] == "urn:graphkin:problem:damaged"
+        assert client.get("/livez").status_code == 200
+    with pytest.raises(StoreDamaged), serve(own_folder):
+        pass
+
+
+def test_browser_of_another_origin_may_send_a_key(folder: Path, keys: Keys, serve: Callable) -> None:
+    origin = "https://lab.example.org"
+    with serve(folder, cors_origins=(origin,)) as client:
+        asking = {"Origin": origin, "Access-Control-Request-Method": "GET"}
+        asked = client.options("/v1/collections", headers={**asking, "Access-Control-Request-Headers": "authorization"})
+        assert asked.status_code == 200
+        refused = client.get("/v1/collections", headers={"Origin": origin})
+        assert (refused.status_code, refused.headers["Access-Control-Allow-Origin"]) == (401, origin)
