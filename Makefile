@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=  # or every process would compile the tests an
 SIDE_BY_SIDE := --numprocesses 3 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test test-page test-python kernels server page lint format bench results graph-results node-results evidence check-long docs screenshot clean
+.PHONY: help demo unit test test-page test-python kernels server page lint format bench soak results graph-results node-results evidence check-long docs screenshot clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -61,6 +61,9 @@ bench: $(VENV)/.dev ## every figure of the README
 	$(BIN)/python -m benchmarks.neo4j
 	$(BIN)/python -m benchmarks.wl
 	$(BIN)/python -m benchmarks.assembly
+
+soak: $(VENV)/.dev ## two hours of trainers, chemists and a writer, and what the server held: SOAK="--minutes 2" for less
+	$(BIN)/python -m benchmarks.soak $(SOAK)
 
 results: $(VENV)/.dev ## what pre-training is worth downstream: hours, and it goes on where it was stopped
 	$(BIN)/python -m benchmarks.results $(RESULTS)

@@ -47,7 +47,7 @@ def _lines(results: Results) -> Iterator[str]:
     yield "Load:"
     yield ""
     yield from _table(results.load)
-    yield _row("all", results.load.log, results.load.seconds)
+    yield row("all", results.load.log, results.load.seconds)
     yield ""
     yield "One user who asks for cheap things, alone and beside heavy ones:"
     yield ""
@@ -74,16 +74,22 @@ def _lines(results: Results) -> Iterator[str]:
 
 def _table(*phases: Phase) -> Iterator[str]:
     """A row a class of each phase."""
-    columns = ("answered/s", "median", "90 %", "99 %", "longest", "first byte, 99 %", *_COUNTED)
-    yield f"| | {' | '.join(columns)} |"
-    yield "|---" * (len(columns) + 1) + "|"
+    yield from columns()
     for phase in phases:
         for name in _CLASSES:
             if records := [record for record in phase.log if record.name == name]:
-                yield _row(name, records, phase.seconds)
+                yield row(name, records, phase.seconds)
 
 
-def _row(name: str, records: list[Record], seconds: float) -> str:
+def columns() -> Iterator[str]:
+    """The head of a table of `row`s."""
+    titles = ("answered/s", "median", "90 %", "99 %", "longest", "first byte, 99 %", *_COUNTED)
+    yield f"| | {' | '.join(titles)} |"
+    yield "|---" * (len(titles) + 1) + "|"
+
+
+def row(name: str, records: list[Record], seconds: float) -> str:
+    """What became of some requests in so many seconds."""
     outcomes = Counter(record.outcome for record in records)
     cells = [f"{outcomes['answered'] / seconds:.1f}"]
     waited = [record for record in records if record.outcome in ("answered", "unfinished")]

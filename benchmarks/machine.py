@@ -30,6 +30,11 @@ def proportional(pid: int | None) -> int:
     return sum(each.pss for each in _told(pid, psutil.Process.memory_full_info))
 
 
+def descriptors(pid: int | None) -> int:
+    """Files, sockets and pipes that are open."""
+    return sum(_told(pid, psutil.Process.num_fds))
+
+
 def processor_seconds(pid: int | None) -> float:
     """User and system time of all threads, children that ended and were waited for included."""
     told = _told(pid, psutil.Process.cpu_times)

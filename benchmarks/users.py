@@ -37,13 +37,17 @@ class Record(NamedTuple):
 
 
 class Users:
-    """So many users of the server at (host, port); `log` grows with each request that has ended."""
+    """So many users of the server at (host, port); `log` grows with each request that has ended.
 
-    def __init__(self, address: tuple[str, int], draw: Draw, number: int, seed: int) -> None:
+    pause: seconds for which a user looks at a reply before the next request, on average.
+    """
+
+    def __init__(self, address: tuple[str, int], draw: Draw, number: int, seed: int, pause: float = 0) -> None:
         self._address = address
         self._draw = draw
         self._number = number
         self._seed = seed
+        self._pause = pause
         self.log: list[Record] = []
 
     async def work(self, seconds: float) -> None:
@@ -74,6 +78,8 @@ class Users:
             self.log.append(Record(name, ask.kind, outcome, exchange.first, exchange.last, said))
             if outcome == "refused":
                 await asyncio.sleep(min(exchange.retry_after or 0, _LONGEST_WAIT, left))
+            elif self._pause:
+                await asyncio.sleep(min(random.uniform(0, 2 * self._pause), left))
         connection.close()
 
 

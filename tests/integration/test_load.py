@@ -40,3 +40,18 @@ def test_against_the_real_server(tmp_path: Path) -> None:
     assert numbers["load"]["server"] > 0
     assert numbers["after"][0] > 50e6
     assert [len(each) for each in (numbers["start"], numbers["load"]["highest"])] == [2, 2]
+
+
+@pytest.mark.long
+def test_a_server_that_is_left_running() -> None:
+    """Two minutes of it: nothing fails, nothing is lost, and all that it should tell is told."""
+    options = ["--minutes", "2", "--molecules", "3000", "--chemists", "50", "--trainers", "3"]
+    run = subprocess.run(
+        [sys.executable, "-m", "benchmarks.soak", *options], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    rows = {cells[1].strip(): cells[2:] for cells in (line.split("|") for line in run.stdout.splitlines()) if cells[1:]}
+    assert {"instant", "search", "drawing", "trainer", "append", "ingest", "prune", "verify"} <= set(rows)
+    assert float(rows["instant"][0]) > 1
+    assert int(rows["append"][0]) > 1
+    assert run.stdout.endswith("Failed: 0.\n")

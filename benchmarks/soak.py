@@ -1,0 +1,172 @@
+"""A server that a team leaves running: what trainers and chemists wait for, and what it holds of the machine.
+
+    python -m benchmarks.soak [--minutes 120] [--chemists 50] [--trainers 3] [--molecules 20000] [--seed 0]
+                              [--json FILE]
+
+Chemists draw from the mix of `benchmarks.mix` but for its heavy part, and look at each reply for some seconds; one of
+five asks a collection that grows. Trainers ask for epochs, batches of positives and negatives, one after the other.
+A writer meanwhile appends to the collection that grows, ingests another one anew and prunes both, without a pause. In
+the end every current generation is verified, and the one that grew is compared with one ingest of the same files.
+
+Percentiles are of whole replies. Memory and descriptors are those of the server with its children; the users and the
+writer share the machine with it. The exit code is 1 where a request or the writer failed, or something was lost.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from asyncio.subprocess import PIPE
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from itertools import count
+from pathlib import Path
+from random import Random
+
+import uvloop
+
+from benchmarks.data import molecules
+from benchmarks.load import Address, mixed, served
+from benchmarks.machine import descriptors, memory, processor_seconds
+from benchmarks.mix import Ask, Mix
+from benchmarks.soak_report import Soak, State, failures, report
+from benchmarks.users import Users
+
+_STILL, _GROWN, _OTHER = "still", "grown", "other"
+_SHARES = {"instant": 0.75, "search": 0.15, "drawing": 0.10}
+_GROWN_SHARE = 0.2  # of the chemists' requests
+_PAUSE = 3.0  # seconds that a chemist looks at a reply, on average
+_APPENDED = 20  # molecules at a time
+_KEPT = 3  # generations
+_STATES = 60  # of the server, evenly over the time
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=120)
+    parser.add_argument("--chemists", type=int, default=50)
+    parser.add_argument("--trainers", type=int, default=3)
+    parser.add_argument("--molecules", type=int, default=20_000, help="of each collection, to begin with")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path, help="file for every single request")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        soak = runner.run(_soak(Writer(Path(folder), options.molecules), options))
+    print(report(soak))
+    if options.json:
+        options.json.write_text(json.dumps(asdict(soak)))
+    return 1 if failures(soak) else 0
+
+
+class Writer:
+    """Who writes to the store while it is served: the commands, each with the seconds that it took."""
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self.store = folder / "store"
+        self.log: list[tuple[str, float]] = []
+        self.failed: list[str] = []
+        self._folder = folder
+        _, lines = molecules(2 * size)
+        half = len(lines) // 2
+        self._older = self._written("older.smi", lines[:half])
+        self._lines = lines[half:]
+        self._appended: list[Path] = []
+
+    def _written(self, name: str, lines: list[str]) -> Path:
+        path = self._folder / name
+        path.write_text("".join(lines))
+        return path
+
+    async def begin(self) -> None:
+        """The collections, before anybody asks for them."""
+        for name in (_STILL, _GROWN, _OTHER):
+            await self._graphkin("ingest", "molecules", self._older, collection=name)
+
+    async def work(self, seconds: float) -> None:
+        """For so long, and to the end of the last command."""
+        end = time.perf_counter() + seconds
+        for number in count():
+            if time.perf_counter() >= end or self.failed:
+                break
+            start = number * _APPENDED % len(self._lines)
+            file = self._written(f"new-{number}.smi", self._lines[start : start + _APPENDED])
+            await self._graphkin("append", file, collection=_GROWN)
+            self._appended.append(file)
+            await self._graphkin("ingest", "molecules", file, collection=_OTHER)
+            await self._graphkin("prune", "--keep", str(_KEPT))
+
+    async def compare(self) -> None:
+        """All is as it was published; what grew is what one ingest of the same files gives."""
+        for name in (_STILL, _GROWN, _OTHER):
+            await self._graphkin("verify", collection=name)
+        grown = await self._current(_GROWN)
+        await self._graphkin("ingest", "molecules", self._older, *self._appended, collection=_GROWN)
+        if await self._current(_GROWN) != grown:
+            self.failed.append(f"{_GROWN} {grown} is not what one ingest of its {len(self._appended) + 1} files gives")
+
+    async def _current(self, name: str) -> str:
+        return str(json.loads(await self._graphkin("info", "--json", collection=name))["manifest"]["generation"])
+
+    async def _graphkin(self, *arguments: str | Path, collection: str | None = None) -> str:
+        """What the command prints. One that fails is told, and the last."""
+        where = ["--store", self.store, *([] if collection is None else ["--collection", collection])]
+        begin = time.perf_counter()
+        command = (sys.executable, "-m", "graphkin", *map(str, (*arguments, *where)))
+        process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE)
+        out, err = await process.communicate()
+        self.log.append((str(arguments[0]), time.perf_counter() - begin))
+        if process.returncode:
+            self.failed.append(f"{arguments[0]} {collection or ''}: {err.decode(errors='replace').strip()[-500:]}")
+        return out.decode(errors="replace")
+
+
+async def _soak(writer: Writer, options: argparse.Namespace) -> Soak:
+    await writer.begin()
+    seconds = 60 * options.minutes
+    with served(Path(__file__).parents[1], writer.store) as (address, pid):
+        crowds = await asyncio.to_thread(_crowds, address, options)
+        states: list[State] = []
+        watching = asyncio.create_task(_watch(pid, seconds, states))
+        begun = processor_seconds(pid)
+        await asyncio.gather(writer.work(seconds), *(crowd.work(seconds) for crowd in crowds))
+        taken = processor_seconds(pid) - begun
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
+        log = [record for crowd in crowds for record in crowd.log]
+        await writer.compare()
+    return Soak(seconds, taken, log, states, writer.log, writer.failed)
+
+
+def _crowds(address: Address, options: argparse.Namespace) -> list[Users]:
+    random = Random(options.seed)
+    still, grown = (mixed(address, name, random) for name in (_STILL, _GROWN))
+
+    def chemist(random: Random) -> tuple[str, Ask]:
+        mix = grown if random.random() < _GROWN_SHARE else still
+        return mix.draw(random, _SHARES)
+
+    return [
+        Users(address, chemist, options.chemists, options.seed, pause=_PAUSE),
+        Users(address, _trainer(still), options.trainers, options.seed),
+    ]
+
+
+def _trainer(mix: Mix) -> Callable[[Random], tuple[str, Ask]]:
+    kinds = (mix.epoch, mix.batch, mix.negatives)
+    return lambda random: ("trainer", random.choice(kinds)(random))
+
+
+async def _watch(pid: int, seconds: float, states: list[State]) -> None:
+    """What the server holds, from its start on."""
+    begin = time.perf_counter()
+    for number in count():
+        await asyncio.sleep(max(0.0, begin + number * seconds / _STATES - time.perf_counter()))
+        states.append(State(time.perf_counter() - begin, memory(pid), descriptors(pid)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

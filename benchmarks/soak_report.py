@@ -1,0 +1,86 @@
+"""What `benchmarks.soak` measured, as Markdown."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.load_report import columns, row
+from benchmarks.machine import Memory
+from benchmarks.users import Record
+
+_CLASSES = ("instant", "search", "drawing", "trainer")
+_SHOWN = 12  # states of the server
+_SETTLED = 600.0  # seconds after which a server should grow no more
+
+
+class State(NamedTuple):
+    """What the server with its children holds, so many seconds after the beginning."""
+
+    seconds: float
+    memory: Memory
+    descriptors: int
+
+
+@dataclass
+class Soak:
+    """seconds: how long it was; server: processor seconds of the server; log: of all requests; writes: commands of the
+    writer with their seconds; failed: what the writer was told, and what was lost."""
+
+    seconds: float
+    server: float
+    log: list[Record]
+    states: list[State]
+    writes: list[tuple[str, float]]
+    failed: list[str]
+
+
+def failures(soak: Soak) -> list[str]:
+    """What should not have happened."""
+    return [*soak.failed, *(record.said or record.kind for record in soak.log if record.outcome == "failed")]
+
+
+def report(soak: Soak) -> str:
+    return "\n".join(_lines(soak))
+
+
+def _lines(soak: Soak) -> Iterator[str]:
+    yield f"{soak.seconds / 60:.0f} minutes; the server took {soak.server:.0f} s of processor time."
+    yield ""
+    yield from columns()
+    for name in _CLASSES:
+        if records := [record for record in soak.log if record.name == name]:
+            yield row(name, records, soak.seconds)
+    yield ""
+    yield "| command | times | median | longest |"
+    yield "|---|---|---|---|"
+    for name in dict.fromkeys(name for name, _ in soak.writes):
+        taken = [seconds for each, seconds in soak.writes if each == name]
+        yield f"| {name} | {len(taken)} | {np.median(taken):.1f} s | {max(taken):.1f} s |"
+    yield ""
+    yield "| minute | resident | anonymous | descriptors |"
+    yield "|---|---|---|---|"
+    for at in np.unique(np.linspace(0, len(soak.states) - 1, _SHOWN).round().astype(int)):
+        seconds, memory, descriptors = soak.states[at]
+        sizes = f"{memory.resident / 1e6:,.0f} MB | {memory.anonymous / 1e6:,.0f} MB"
+        yield f"| {seconds / 60:.1f} | {sizes} | {descriptors} |"
+    yield ""
+    yield _growth(soak.states)
+    counted = Counter(failures(soak))
+    yield f"Failed: {counted.total()}."
+    yield from (f"- {number} times: {said}" for said, number in counted.most_common(5))
+
+
+def _growth(states: list[State]) -> str:
+    """Of the highest in the last third, on the highest before that third and after the first ten minutes."""
+    last = 2 / 3 * states[-1].seconds
+    middle = [each for each in states if min(_SETTLED, last / 2) <= each.seconds < last]
+    late = [each for each in states if each.seconds >= last]
+    memory = [max(each.memory.anonymous for each in part) for part in (middle, late)]
+    descriptors = [max(each.descriptors for each in part) for part in (middle, late)]
+    return (
+        f"Highest before the last third, and in it: {memory[0] / 1e6:,.0f} and {memory[1] / 1e6:,.0f} MB that are no "
+        f"file's, {descriptors[0]} and {descriptors[1]} descriptors."
+    )
