@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from graphkin.protocol.errors import Deleted
 from graphkin.store.base import Collection, Store
+from graphkin.store.keys import Keys
 from graphkin.store.transfer import Stage, copy_generation, silent
 
 
@@ -19,11 +20,13 @@ class Copied:
 
 def copy_all(source: Store, target: Store, stage: Stage = silent) -> Copied:
     """Publish all generations of a store in another that lacks them, with their ids, each whole or not at all; of each
-    collection the same one becomes current. None is deleted from the target.
+    collection the same one becomes current. None is deleted from the target. Keys of the API come first, so that what
+    they guard is never open to all.
 
     The source may be read and written meanwhile: what was published when this began is copied, but for what is deleted
     before its turn. Raises as `Store.take_over` and `copy_generation` do.
     """
+    _copy_keys(source.keys(), target.keys())
     found = Copied([], [], [])
     there = {each.name: each for each in target.collections()}
     for collection in source.collections():
@@ -42,6 +45,16 @@ def copy_all(source: Store, target: Store, stage: Stage = silent) -> Copied:
                 continue
             (found.kept if known else found.new).append(pair)
     return found
+
+
+def _copy_keys(source: Keys, target: Keys) -> None:
+    """Those that the target lacks; what is revoked in one of them is revoked in the target."""
+    there = {key.id: key for key in target.all()}
+    for key in source.all():
+        if key.id not in there:
+            target.add(key)
+        elif key.revoked_at is not None:
+            target.revoke(key.id, key.revoked_at)
 
 
 def _current_last(collection: Collection) -> Iterator[str]:

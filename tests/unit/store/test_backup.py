@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from graphkin.cli import run
 from graphkin.protocol.errors import StoreDamaged
+from graphkin.protocol.keys import made
 from graphkin.store import open_store
 from graphkin.store.backup import Copied, copy_all, prune
 from graphkin.store.base import Store
@@ -82,6 +84,20 @@ def test_fragments_that_generations_share_are_copied_once(store: Store, folder: 
     assert sum(path.endswith("/fingerprints.npy") for path in files(folder)) == 1
     with target.open("c") as copy:
         assert copy.check() == []
+
+
+def test_keys_are_copied_and_revoked_but_never_restored_to_use(store: Store, target: Store) -> None:
+    keys = [made(name, ["read"])[1] for name in ("first", "second", "third")]
+    for key in keys[:2]:
+        store.keys().add(key)
+    copy_all(store, target)
+    assert target.keys().all() == store.keys().all()
+    now = datetime.now(UTC)
+    target.keys().revoke(keys[0].id, now)
+    store.keys().revoke(keys[1].id, now)
+    store.keys().add(keys[2])
+    copy_all(store, target)
+    assert [key.state(now) for key in target.keys().all()] == ["revoked", "revoked", "valid"]
 
 
 def test_what_is_deleted_before_its_turn_is_told(store: Store, target: Store, publish: Any) -> None:
