@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from graphkin.similarity.kind import BLOCK, Pattern, Substructures
+from graphkin.similarity.kind import BLOCK, Advance, Pattern, Substructures
 from graphkin.store.records import Int32, Mask
 
 _PART = 1024  # items, at most, that are asked about at a time
@@ -33,11 +33,18 @@ class Having:
         self._has[ids] = has
         self._known[ids] = True
 
-    def find(self, substructures: Substructures, ids: Int32, threads: int) -> None:
-        """Learn it of some items here and now."""
+    def find(
+        self, substructures: Substructures, ids: Int32, threads: int, advance: Advance = lambda _: None
+    ) -> "Having":
+        """Learn it of some items here and now; `advance` is told of how many it is known. Gives this."""
+        left = len(ids)
         for parts in self.unknown(ids).values():
             for part in parts:
                 self.learn(part, substructures.having(self.pattern, part, threads))
+                advance(len(part))
+                left -= len(part)
+        advance(left)  # what was known before
+        return self
 
     def of(self, ids: Int32) -> Mask:
         """(n,) which of these items have it, of each of which that is known."""

@@ -15,7 +15,6 @@ from graphkin.answers import cliffs_table, refusing
 from graphkin.batch import beside
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require
-from graphkin.protocol.filters import Filter
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import CliffsQuery, ClusteredFields, PickBody, QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.values import MAX_CLIFFS, By, ClusterMethod, Picking, PolicyName
@@ -84,6 +83,7 @@ class Collection(ABC):
         vector: Sequence[float] | Float32 | None = None,
         measure: Mapping[str, Any] | None = None,
         filters: Sequence[Mapping[str, Any]] | None = None,
+        substructure: str | Mapping[str, str] | None = None,
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> Table:
@@ -93,7 +93,8 @@ class Collection(ABC):
         graph is that JSON as a mapping; fingerprint is in hexadecimal, as in FPS files.
         measure is another than the collection's own, such as {"name": "tversky", "alpha": 0.9, "beta": 0.1}; see
         `graphkin.protocol.measure.Measure`.
-        filters are as in `query`: the most similar of those that pass are found. limit is at most 1,000.
+        filters and substructure are as in `query`: the most similar of those that pass are found. limit is at most
+        1,000.
         """
         written = {"structure": structure, "smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph}
         written |= {"fingerprint": fingerprint, "vector": None if vector is None else np.asarray(vector).tolist()}
@@ -101,6 +102,7 @@ class Collection(ABC):
             **written,
             "measure": measure,
             "filters": filters and [*filters],
+            "substructure": _drawn(substructure),
             "min_similarity": min_similarity,
             "limit": limit,
         }
@@ -114,6 +116,7 @@ class Collection(ABC):
         *,
         filters: Sequence[Mapping[str, Any]] = (),
         name: str | None = None,
+        substructure: str | Mapping[str, str] | None = None,
         similar: Mapping[str, Any] | None = None,
         sort: str | None = None,
         descending: bool = False,
@@ -124,6 +127,8 @@ class Collection(ABC):
 
         filters are such as {"property": "logP", "min": 1, "max": 3}, with `equals`, `in` and `contains` for what else
         is asked of a property or of `names`; name is how a name begins. Texts are compared in any case.
+        substructure is what molecules have in them: a SMARTS, or a molecule such as {"smiles": "c1ccncc1"}, also as
+        `inchi` or `molblock`. The first such call describes all molecules that it is about, which takes a while.
         similar is a structure as in `search`, with `min_similarity`: items get a column similarity. sort is a column,
         by default similarity where there is one, most similar first, else id; what lacks it comes last, equals by id.
         columns are as in `items`, whose table it is but for the similarity. Raises `InvalidInput` naming the
@@ -131,7 +136,8 @@ class Collection(ABC):
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         order = None if sort is None else {"by": sort, "descending": descending}
-        given = {"filters": [*filters], "name": name, "similar": similar, "sort": order}
+        passed = {"filters": [*filters], "name": name, "substructure": _drawn(substructure)}
+        given = {**passed, "similar": similar, "sort": order}
         with refusing():
             asked = QueryBody.model_validate_json(json.dumps({k: v for k, v in given.items() if v is not None}))
         found = self._query(asked, limit)
@@ -170,16 +176,18 @@ class Collection(ABC):
         name: str | None = None,
         min_similarity: float | None = None,
         filters: Sequence[Mapping[str, Any]] = (),
+        substructure: str | Mapping[str, str] | None = None,
         limit: int | None = None,
     ) -> Table:
         """The stored neighbours of one item, similarity descending, then id; at most `limit`, by default all.
 
-        With filters, as in `query`, those that pass. The item is told in one way: by id, structure or name. Raises
-        `NotFound`, and `InvalidInput` naming the ids where several items share a name.
+        With filters and substructure, as in `query`, those that pass. The item is told in one way: by id, structure or
+        name. Raises `NotFound`, and `InvalidInput` naming the ids where several items share a name.
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         with refusing():
-            passed = QueryBody.model_validate_json(json.dumps({"filters": [*filters]})).filters or []
+            said = {"filters": [*filters], "substructure": _drawn(substructure)}
+            passed = QueryBody.model_validate_json(json.dumps(said))
         return self._beside(self._neighbors(self._the_item(id, smiles, name), min_similarity, passed, limit))
 
     def clusters(
@@ -387,9 +395,8 @@ class Collection(ABC):
         """The id of the item that is asked about, in one way."""
 
     @abstractmethod
-    def _neighbors(
-        self, id: int, min_similarity: float | None, filters: Sequence[Filter], limit: int | None
-    ) -> Found: ...
+    def _neighbors(self, id: int, min_similarity: float | None, passed: QueryBody, limit: int | None) -> Found:
+        """Those that pass filters and have the substructure of a query."""
 
     @abstractmethod
     def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table: ...
@@ -439,6 +446,11 @@ class Collection(ABC):
         }
         rows = "".join(f"<tr><th>{name}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
         return f"<table><caption>{escape(self.name)}</caption>{rows}</table>"
+
+
+def _drawn(substructure: str | Mapping[str, str] | None) -> str | dict[str, str] | None:
+    """As JSON can hold it."""
+    return dict(substructure) if isinstance(substructure, Mapping) else substructure
 
 
 @contextmanager

@@ -13,7 +13,6 @@ from graphkin.client import Collection as Asked
 from graphkin.client import Graphkin
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
-from graphkin.protocol.filters import Filter
 from graphkin.protocol.replies import SimilarItem
 from graphkin.protocol.requests import CliffsQuery, ClusteredFields, PickBody, QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.values import PolicyName
@@ -127,9 +126,9 @@ class ServedCollection(Collection):
             return the_one([] if stored is None else [stored], self.name, smiles=smiles)
         return the_one([item.id for item in self._asked.items(name=name)], self.name, name=name)
 
-    def _neighbors(self, id: int, min_similarity: float | None, filters: Sequence[Filter], limit: int | None) -> Found:
-        said = [each.model_dump(exclude_none=True) for each in filters]
-        return _found(self._asked.neighbors(id, min_similarity=min_similarity, filters=said or None, limit=limit))
+    def _neighbors(self, id: int, min_similarity: float | None, passed: QueryBody, limit: int | None) -> Found:
+        said = passed.model_dump(exclude_none=True, include={"filters", "substructure"})
+        return _found(self._asked.neighbors(id, min_similarity=min_similarity, limit=limit, **said))
 
     def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:
         return self._asked.edges(min_similarity=min_similarity, start=start, stop=stop)

@@ -1,8 +1,8 @@
 """Collections of a store that is opened here: a folder or Neo4j, without a server of graphkin's."""
 
 import os
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 from weakref import finalize
 
@@ -13,19 +13,27 @@ from graphkin.answers import item_of, policy_of
 from graphkin.export import read_edges, read_items
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
-from graphkin.protocol.filters import Filter
-from graphkin.protocol.requests import CliffsQuery, ClusteredFields, PickBody, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.requests import (
+    CliffsQuery,
+    ClusteredFields,
+    PickBody,
+    QueryBody,
+    SearchBatchBody,
+    SearchBody,
+    Substructure,
+)
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.cliffs import Cliffs, cliffs
 from graphkin.similarity.clusters.kept import clusters, threshold_of
 from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.columns import numeric
+from graphkin.similarity.having import Having
 from graphkin.similarity.hits import Matches
-from graphkin.similarity.kind import Search
+from graphkin.similarity.kind import Search, Substructures
 from graphkin.similarity.kinds import kind_of, recipe_of
 from graphkin.similarity.picking import Picked, Picker
 from graphkin.similarity.queries import Queries, read_each, written_each
-from graphkin.similarity.query import read_asked
+from graphkin.similarity.query import read_asked, written_pattern
 from graphkin.similarity.selection import Listed, Near, Selected, Selections
 from graphkin.store.base import Generation, Store, require_stored_threshold
 from graphkin.store.records import Int32, Int64
@@ -81,7 +89,9 @@ class StoredCollection(Collection):
     def _search(self, asked: SearchBody) -> Found:
         query = read_asked(recipe_of(self._opened), asked)
         searched = self._index if asked.measure is None else self._index.measured(asked.measure)
-        hits = self._selections.hits(searched, query, asked.min_similarity, asked.limit, asked.filters or ())
+        filters = asked.filters or ()
+        having = self._having(asked.substructure, lambda: self._selections.selected(filters).ids)
+        hits = self._selections.hits(searched, query, asked.min_similarity, asked.limit, filters, having)
         return Found(hits.ids, hits.similarity)
 
     def _query(self, asked: QueryBody, limit: int | None) -> Selected:
@@ -91,7 +101,15 @@ class StoredCollection(Collection):
             near = Near(
                 lambda: self._index, query, asked.similar.min_similarity, asked.similar.measure, asked.similar.itself
             )
-        return self._selections.selected(asked.filters or (), asked.name, near, asked.sort).first(limit)
+        select = partial(self._selections.selected, asked.filters or (), asked.name, near)
+        return select(asked.sort, self._having(asked.substructure, lambda: select().ids)).first(limit)
+
+    def _having(self, asked: str | Substructure | None, among: Callable[[], Int32]) -> Having | None:
+        """Which of some items have a substructure."""
+        if asked is None:
+            return None
+        pattern = kind_of(self._opened).pattern(recipe_of(self._opened), *written_pattern(asked))
+        return self._selections.having(pattern).find(self._substructures, among(), os.cpu_count() or 1)
 
     def _search_batch(self, asked: SearchBatchBody) -> tuple[pa.Array, Matches]:
         given = read_each(self._opened, written_each(self._opened, asked.structures))
@@ -134,9 +152,11 @@ class StoredCollection(Collection):
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         return item_of(self._opened, id, smiles, name)
 
-    def _neighbors(self, id: int, min_similarity: float | None, filters: Sequence[Filter], limit: int | None) -> Found:
+    def _neighbors(self, id: int, min_similarity: float | None, passed: QueryBody, limit: int | None) -> Found:
         require_stored_threshold(self._opened, min_similarity)
-        found = self._selections.neighbors(id, min_similarity, limit=limit, filters=filters)
+        having = self._having(passed.substructure, lambda: self._opened.neighbors(id, min_similarity).ids)
+        filters = passed.filters or ()
+        found = self._selections.neighbors(id, min_similarity, limit=limit, filters=filters, having=having)
         return Found(found.ids, found.similarity)
 
     def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:
@@ -152,6 +172,10 @@ class StoredCollection(Collection):
     @cached_property
     def _index(self) -> Search:
         return kind_of(self._opened).search(self._opened)
+
+    @cached_property
+    def _substructures(self) -> Substructures:
+        return kind_of(self._opened).substructures(self._opened)
 
     @cached_property
     def _sampler(self) -> Sampler:

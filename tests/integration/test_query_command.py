@@ -55,6 +55,23 @@ def test_what_passes_is_written_in_order(
     assert len(expected) > 10
 
 
+@pytest.mark.parametrize(
+    ("option", "pattern"),
+    [("--substructure", Chem.MolFromSmarts("Cc1ccccc1")), ("--substructure-smiles", Chem.MolFromSmiles("Cc1ccccc1"))],
+)
+def test_what_has_a_substructure(
+    graphkin: Callable[..., Any], where: tuple[str, ...], frame: pd.DataFrame, option: str, pattern: Chem.Mol
+) -> None:
+    asked = ("--filter", "class=acid", option, "Cc1ccccc1", "--sort", "p>=q")
+    told = graphkin("query", *where, *asked, "--output", "found.csv").err
+    has = frame["smiles"].map(lambda smiles: Chem.MolFromSmiles(smiles).HasSubstructMatch(pattern))
+    expected = frame[has & (frame["class"] == "Acid")].sort_values("p>=q", kind="stable")
+    assert pd.read_csv("found.csv")["smiles"].tolist() == expected["smiles"].tolist()
+    assert told.endswith(f"{len(expected)} of 200 items pass\n")
+    assert told.startswith("match: 100 items ")
+    assert len(expected) > 10
+
+
 def test_an_sd_file_and_a_parquet_file_of_what_is_similar(
     graphkin: Callable[..., Any], where: tuple[str, ...], frame: pd.DataFrame
 ) -> None:

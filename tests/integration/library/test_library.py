@@ -270,6 +270,24 @@ def test_a_query_is_that_of_pandas(mine: Collection, frame: pd.DataFrame) -> Non
     assert len(mine.query()) == MOLECULES
 
 
+@pytest.mark.parametrize("drawn", ["Cc1ccccc1", {"smiles": "Cc1ccccc1"}], ids=str)
+def test_what_has_a_substructure(mine: Collection, drawn: Any) -> None:
+    pattern = Chem.MolFromSmarts(drawn) if isinstance(drawn, str) else Chem.MolFromSmiles(drawn["smiles"])
+
+    def having(found: Any) -> list[int]:
+        rows = zip(found["id"].to_pylist(), found["smiles"].to_pylist(), strict=True)
+        return [id for id, smiles in rows if Chem.MolFromSmiles(smiles).HasSubstructMatch(pattern)]
+
+    filters = [{"property": "activity", "max": 150}]
+    assert mine.query(substructure=drawn)["id"].to_pylist() == having(mine.items())
+    found = mine.search(smiles=ASPIRIN, filters=filters, substructure=drawn, limit=20)["id"].to_pylist()
+    assert found == having(mine.search(smiles=ASPIRIN, filters=filters, limit=1000))[:20]
+    hub = mine.edges()["source"].to_pylist()[0]
+    assert mine.neighbors(hub, substructure=drawn)["id"].to_pylist() == having(mine.neighbors(hub))
+    with pytest.raises(InvalidInput, match="not a pattern"):
+        mine.query(substructure="C(")
+
+
 def test_a_query_has_the_similarity_that_a_search_finds(mine: Collection) -> None:
     hits = mine.search(ASPIRIN, min_similarity=0.1, limit=1000).to_pandas()
     kept = hits[[each["activity"] < 200 for each in hits["properties"]]]
