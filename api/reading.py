@@ -31,7 +31,7 @@ from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.having import Having
 from graphkin.similarity.kind import Query
 from graphkin.similarity.query import written, written_pattern
-from graphkin.similarity.selection import Listed, Near, Neighboring, Selected, Source
+from graphkin.similarity.selection import Listed, Members, Near, Neighboring, Selected, Source
 from graphkin.store.base import Generation, require_stored_threshold
 from graphkin.store.records import Int32
 
@@ -123,7 +123,7 @@ class Reading:
 
     async def query(self, asked: QueryFields) -> Callable[[], Selected]:
         """What gives the items that a query finds, in a thread, and raises as `Selections.selected` does. Itself raises
-        as `structure`, `threshold` and `having` do."""
+        as `structure`, `threshold`, `clusters` and `having` do."""
         selections, source = self.opened.selections, await self._source(asked)
         choose = partial(selections.selected, asked.filters or (), asked.name, source)
         having = None
@@ -139,6 +139,10 @@ class Reading:
             return Near(self.opened.search, structure, near.min_similarity, near.measure, near.itself)
         if asked.neighbors_of is not None:
             return Neighboring(asked.neighbors_of.id, self.threshold(asked.neighbors_of.min_similarity))
+        if asked.cluster is not None:
+            clustered, id = await self.clusters(asked.cluster), asked.cluster.id
+            said = ["cluster", asked.cluster.method, clustered.threshold, id]
+            return Members(said, clustered.found.members(id - 1))
         return None if asked.ids is None else Listed(tuple(asked.ids))
 
     async def having(self, asked: str | Substructure, among: Callable[[], Int32]) -> Having:

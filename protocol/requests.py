@@ -449,20 +449,27 @@ class Neighboring(Body):
     min_similarity: StoredSimilarity | None = None
 
 
+class InCluster(Body, ClusteringFields):
+    """The members of one of those clusters."""
+
+    id: Annotated[int, Field(ge=1, le=MAX_ID, description="Its place, from 1.")]
+
+
 class QueryFields(Body):
     """What items pass, all of it, and their order.
 
     Of all items, or of one of: what is `similar` to a structure, what are `neighbors_of` an item, both the most similar
-    first; some `ids`, in the order given. Else by id.
+    first; the members of a `cluster`, its centre first; some `ids`, in the order given. Else by id.
     """
 
-    sources: ClassVar[tuple[str, ...]] = ("similar", "neighbors_of", "ids")
+    sources: ClassVar[tuple[str, ...]] = ("similar", "neighbors_of", "cluster", "ids")
 
     filters: Filters = None
     name: Annotated[str | None, Field(description="How one of its names begins, in any case.", examples=["1"])] = None
     substructure: Having = None
     similar: Annotated[Near | None, Field(examples=[None])] = None
     neighbors_of: Annotated[Neighboring | None, Field(examples=[None])] = None
+    cluster: Annotated[InCluster | None, Field(examples=[None])] = None
     ids: Annotated[list[Id] | None, Field(max_length=MAX_EXPORTED, fail_fast=True, examples=[None])] = None
     sort: Annotated[Sort | None, Field(examples=[None])] = None
 

@@ -106,6 +106,17 @@ class Neighboring:
 
 
 @dataclass(frozen=True)
+class Members:
+    """Those of a group of items, in its order; `said` tells it from other groups."""
+
+    said: list[Any]
+    ids: Int32
+
+    def items(self, generation: Generation) -> Selected:  # noqa: ARG002 - the group is of its items
+        return Selected(self.ids)
+
+
+@dataclass(frozen=True)
 class Listed:
     """Those with these ids, in this order, each once. Raises `NotFound` naming one that no item has."""
 

@@ -69,6 +69,24 @@ class Components:
 
 
 @kernel
+def outgrowing(source: Int32, target: Int32, items: int, most: int) -> tuple[int, int]:
+    """The first of the edges of a forest, most similar first, that makes a component of more items than `most`, their
+    number if none does; and how many the largest component of them all has."""
+    label = np.arange(items).astype(np.int32)
+    sizes = np.ones(items, np.int32)
+    first, largest = len(source), min(items, 1)
+    for edge in range(len(source)):
+        a, b = root(label, source[edge]), root(label, target[edge])
+        if a != b:
+            label[b] = a
+            sizes[a] += sizes[b]
+            largest = max(largest, sizes[a])
+            if sizes[a] > most and first == len(source):
+                first = edge
+    return first, largest
+
+
+@kernel
 def _join(
     source: Int32, target: Int32, similarity: Float32, threshold: np.float32, label: Int32, weakest: Float32
 ) -> Int32:

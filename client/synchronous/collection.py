@@ -146,6 +146,7 @@ class Collection:
         substructure: str | Mapping[str, str] | None = None,
         similar: Mapping[str, Any] | None = None,
         neighbors_of: Mapping[str, Any] | None = None,
+        cluster: Mapping[str, Any] | None = None,
         ids: Sequence[int] | None = None,
         sort: Mapping[str, Any] | None = None,
         columns: Sequence[str] | None = None,
@@ -159,12 +160,14 @@ class Collection:
         "c1ccncc1"}, also as `inchi` or `molblock`.
         They choose from all items, or from one of: what is similar to a structure as in a search, with
         `min_similarity` if that is wanted, and without the structure where `itself` is false; neighbors_of, such as
-        {"id": 5, "min_similarity": 0.5}; those with these ids, at most 10,000.
-        sort is such as {"by": "logP", "descending": True}, by default the most similar first, ids as they are given,
-        else by id. columns are the properties that items are shown with. Raises `InvalidInput` naming those that there
-        are for another.
+        {"id": 5, "min_similarity": 0.5}; the members of a cluster, such as {"method": "butina", "threshold": 0.7, "id":
+        1}; those with these ids, at most 10,000.
+        sort is such as {"by": "logP", "descending": True}, by default the most similar first, the centre of a cluster
+        first, ids as they are given, else by id. columns are the properties that items are shown with. Raises
+        `InvalidInput` naming those that there are for another.
         """
-        chosen = {"similar": similar, "neighbors_of": neighbors_of, "ids": None if ids is None else [*ids]}
+        named = None if ids is None else [*ids]
+        chosen = {"similar": similar, "neighbors_of": neighbors_of, "cluster": cluster, "ids": named}
         passed = {"filters": filters, "name": name, "substructure": substructure}
         said = {**passed, **chosen, "sort": sort, "columns": columns}
         pages = list[QueryPage]()

@@ -7,9 +7,7 @@ import numpy as np
 
 from graphkin.similarity.clusters.partition import Clusters
 from graphkin.store.base import Generation, require_stored_threshold, rounded
-from graphkin.store.components import Components, root
-from graphkin.store.kernels import kernel
-from graphkin.store.records import Int32
+from graphkin.store.components import Components, outgrowing
 
 _GRAIN = 100  # thresholds that are chosen here are hundredths
 
@@ -34,28 +32,10 @@ class Apart(NamedTuple):
 def apart(generation: Generation, most: int) -> Apart:
     """Where clusters of single linkage have at most so many items."""
     forest, stored = generation.forest(), generation.manifest.threshold
-    edge, largest = _outgrowing(forest.source, forest.target, generation.size, most)
+    edge, largest = outgrowing(forest.source, forest.target, generation.size, most)
     if edge == len(forest.source):
         return Apart(stored, largest)
     hundredths = math.floor(float(forest.similarity[edge]) * _GRAIN)
     while np.float32(hundredths / _GRAIN) <= forest.similarity[edge]:
         hundredths += 1
     return Apart(min(max(hundredths / _GRAIN, stored), 1.0), largest)
-
-
-@kernel
-def _outgrowing(source: Int32, target: Int32, items: int, most: int) -> tuple[int, int]:
-    """The first of the edges, most similar first, that makes a component of more items than `most`, their number if
-    none does; and how many the largest component of them all has."""
-    label = np.arange(items).astype(np.int32)
-    sizes = np.ones(items, np.int32)
-    first, largest = len(source), min(items, 1)
-    for edge in range(len(source)):
-        a, b = root(label, source[edge]), root(label, target[edge])
-        if a != b:
-            label[b] = a
-            sizes[a] += sizes[b]
-            largest = max(largest, sizes[a])
-            if sizes[a] > most and first == len(source):
-                first = edge
-    return first, largest

@@ -137,6 +137,30 @@ def test_pages_ranges_and_the_cluster_of_an_item(client: httpx.Client, items: pd
             assert answered(client, f"items/{id}/cluster", **query)["cluster"] == cluster
 
 
+def test_a_query_chooses_from_a_cluster(client: httpx.Client, items: pd.DataFrame) -> None:
+    members = [item["id"] for item in answered(client, "clusters/1", threshold=0.3, limit=1000)["items"]]
+    of: dict[str, Any] = {"cluster": {"method": "butina", "threshold": 0.3, "id": 1}}
+
+    def asked(path: str, **body: Any) -> httpx.Response:
+        reply = client.post(f"{URL}/{path}", json=body)
+        assert reply.status_code == 200, reply.text
+        return reply
+
+    assert [item["id"] for item in asked("items/query", **of).json()["items"]] == members
+    heavy = asked("items/query", **of, filters=[{"property": "molwt", "min": 150}], sort={"by": "molwt"}).json()
+    expected = items.loc[sorted(members)].query("molwt >= 150").sort_values("molwt", kind="stable").index.tolist()
+    assert [item["id"] for item in heavy["items"]] == expected
+    assert 1 < heavy["total"] == len(expected) < len(members)
+    written = asked("export", what="items", format="sdf", query=of).content
+    molecules = Chem.ForwardSDMolSupplier(io.BytesIO(written))
+    assert [Chem.MolToSmiles(each) for each in molecules] == items["smiles"][members].tolist()
+    assert set(asked("pick", count=3, **{"from": of}).json()["ids"]) < set(members)
+    beyond = client.post(f"{URL}/items/query", json={"cluster": {"threshold": 0.3, "id": 401}})
+    assert beyond.status_code == 404
+    both = client.post(f"{URL}/items/query", json={**of, "ids": [1]})
+    assert (both.status_code, "at most one of" in both.text) == (422, True)
+
+
 def test_other_kinds_have_clusters_but_no_scaffolds(client: httpx.Client) -> None:
     social = "/v1/collections/social/clusters"
     while (reply := client.get(social, params={"threshold": 0.9})).status_code == 503:

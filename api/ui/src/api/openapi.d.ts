@@ -1749,6 +1749,30 @@ export interface components {
             similarity: number;
         };
         /**
+         * InCluster
+         * @description The members of one of those clusters.
+         */
+        InCluster: {
+            /**
+             * Method
+             * @default butina
+             * @example single
+             * @enum {string}
+             */
+            method?: "butina" | "scaffold" | "single";
+            /**
+             * Threshold
+             * @description Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10.
+             * @default null
+             */
+            threshold?: number | null;
+            /**
+             * Id
+             * @description Its place, from 1.
+             */
+            id: number;
+        };
+        /**
          * Measure
          * @description tversky, of fingerprints: c / (alpha (a - c) + beta (b - c) + c), a bits being the query's, b the item's, and c
          *     common to both. counts, of molecules: min-max Tanimoto similarity of their Morgan environments, each as often as it
@@ -1942,6 +1966,11 @@ export interface components {
              */
             neighbors_of?: components["schemas"]["Neighboring"] | null;
             /**
+             * @default null
+             * @example null
+             */
+            cluster?: components["schemas"]["InCluster"] | null;
+            /**
              * Ids
              * @default null
              * @example null
@@ -1977,7 +2006,7 @@ export interface components {
          * @description What items pass, all of it, and their order.
          *
          *     Of all items, or of one of: what is `similar` to a structure, what are `neighbors_of` an item, both the most similar
-         *     first; some `ids`, in the order given. Else by id.
+         *     first; the members of a `cluster`, its centre first; some `ids`, in the order given. Else by id.
          */
         QueryFields: {
             /**
@@ -2011,6 +2040,11 @@ export interface components {
              * @example null
              */
             neighbors_of?: components["schemas"]["Neighboring"] | null;
+            /**
+             * @default null
+             * @example null
+             */
+            cluster?: components["schemas"]["InCluster"] | null;
             /**
              * Ids
              * @default null
