@@ -6,17 +6,20 @@ from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
 from itertools import chain, islice
+from math import ceil
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends
 from rdkit import rdBase
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import ContentStream, FileResponse, Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from graphkin.api.exports import File
+from graphkin.api.gate.access import KEY
 from graphkin.api.gate.cursor import Cursor, query_key
 from graphkin.api.gate.paths import CollectionName
 from graphkin.api.gate.reply import FOR_EVER, JSON, ROWS, SVG, document, entity_tag, negotiate
@@ -163,6 +166,11 @@ class Reading:
         found = await state_of(self._request)["clusterings"].get(self.opened, asked.method, threshold)
         return Clustered(asked, threshold, found)
 
+    def spend(self, rows: int) -> None:
+        """Count rows of the reply against the quota of the request's key."""
+        if not self._for_head:
+            state_of(self._request)["quotas"].spend(self._request.scope.get(KEY), rows)
+
     def json(self, fields: dict[str, Any], **ready: bytes) -> Response:
         """A JSON object with the generation, `fields`, and members that are JSON already."""
         return self.whole(document({"generation": self.generation.id, **fields}, **ready))
@@ -180,9 +188,9 @@ class Reading:
     def _held_open(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield from chunks
 
-    def file(self, file: File, headers: dict[str, str]) -> Response:
-        """A file, or what Range asks of it; 416 where it has no such part."""
-        return _Whole(file, headers={**self._headers, **headers}, media_type=self.media_type)
+    def file(self, file: File, headers: dict[str, str], rows: int) -> Response:
+        """A file with so many rows, or what Range asks of it; 416 where it has no such part."""
+        return _Whole(file, self, rows, headers={**self._headers, **headers}, media_type=self.media_type)
 
     async def relay(self, chunks: AsyncGenerator[bytes], headers: dict[str, str]) -> Response:
         """As `stream`, of what others make."""
@@ -202,9 +210,11 @@ class Clustered(NamedTuple):
 class _Whole(FileResponse):
     """A file, or the parts of it that are asked for."""
 
-    def __init__(self, file: File, **options: Any) -> None:
+    def __init__(self, file: File, reading: Reading, rows: int, **options: Any) -> None:
         super().__init__(file.path, **options)
         self._file = file
+        self._reading = reading
+        self._rows = rows
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def answering(message: Message) -> None:
@@ -214,6 +224,9 @@ class _Whole(FileResponse):
                     f"the file has {self._file.bytes} bytes, and none in this range",
                     {"Content-Range": f"bytes */{self._file.bytes}"},
                 )
+            if message["type"] == "http.response.start":
+                sent = int(Headers(raw=message["headers"])["content-length"])
+                self._reading.spend(ceil(self._rows * sent / max(1, self._file.bytes)))
             await send(message)
 
         await super().__call__(scope, receive, answering)

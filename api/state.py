@@ -9,6 +9,7 @@ from starlette.requests import Request
 from graphkin.api.drawing.artist import Artist
 from graphkin.api.exports import Exports
 from graphkin.api.gate.access import Admission
+from graphkin.api.gate.quotas import Quotas
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.damage import Scrub
 from graphkin.api.generations.library import Library
@@ -39,6 +40,7 @@ class State(TypedDict):
     exports: Exports
     clusterings: Clusterings
     queues: dict[str, Queue]
+    quotas: Quotas
     warmup: Warmup
     scrub: Scrub
     reports: Reports
@@ -55,6 +57,7 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
         open_store(settings.store) as store,
         closing(PositiveCache(folder, room, setting="GRAPHKIN_CACHE_BYTES")) as positives,
         closing(Library(store, settings.sampler)) as library,
+        closing(Quotas(settings.cache_dir / "quotas")) as quotas,
         closing(Clusterings()) as clusterings,
         closing(Scrub(library.in_use, settings.scrub_hours * 3600)) as scrub,
         closing(Nursery()) if shared is None else nullcontext(shared) as nursery,
@@ -80,6 +83,7 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
                     artist=Artist(drawers, comparers),
                     exports=exports,
                     clusterings=clusterings,
+                    quotas=quotas,
                     queues={name: Queue(name) for name in CLASSES},
                     warmup=Warmup(readers),
                     scrub=scrub,

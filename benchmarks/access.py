@@ -2,36 +2,46 @@
 
 import asyncio
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
 from graphkin.api.gate.access import Admission
-from graphkin.protocol.keys import made
+from graphkin.api.gate.quotas import Quotas
+from graphkin.protocol.keys import Quota, made
 from graphkin.store import open_store
 
 TIMES = 200_000  # so that the store is asked for its keys, too, once a second
 
 
-async def measured(count: int) -> None:
-    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store", create=True) as store:
+async def measured(count: int, quota: Quota, times: int) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_store(Path(folder) / "store", create=True) as store,
+        closing(Quotas(Path(folder) / "quotas")) as quotas,
+    ):
         keys = store.keys()
         secrets = []
         for number in range(count):
-            secret, key = made(f"key {number}", ["read"], ["one", "two"])
+            secret, key = made(f"key {number}", ["read"], ["one", "two"], quota=quota)
             secrets.append(secret)
             keys.add(key)
         admission = Admission(keys)
         await admission.admit(_request(secrets[0]), "read")
-        seconds = np.empty(TIMES)
-        for index in range(TIMES):
+        seconds = np.empty(times)
+        for index in range(times):
             scope = _request(secrets[index % count])
             begin = perf_counter()
-            await admission.admit(scope, "read")
+            found = await admission.admit(scope, "read")
+            assert found is not None
+            with quotas.admitted(scope, found, heavy=False):
+                pass
             seconds[index] = perf_counter() - begin
     median, high, most = np.percentile(seconds * 1e6, [50, 99.9, 100])
-    print(f"{count:5} keys: median {median:.1f} µs, 99.9 % {high:.1f} µs, longest {most:,.0f} µs of {TIMES:,}")
+    told = "with quotas" if quota.requests else "without"
+    print(f"{count:5} keys {told}: median {median:.1f} µs, 99.9 % {high:.1f} µs, longest {most:,.0f} µs of {times:,}")
 
 
 def _request(secret: str) -> dict[str, object]:
@@ -42,4 +52,5 @@ def _request(secret: str) -> dict[str, object]:
 
 if __name__ == "__main__":
     for count in (1, 1000):
-        asyncio.run(measured(count))
+        asyncio.run(measured(count, Quota(), TIMES))
+    asyncio.run(measured(1000, Quota(requests=10**6, rows=10**6), TIMES // 10))

@@ -57,8 +57,8 @@ def refusal_of(reply: httpx.Response) -> GraphkinError:
     context = {"given": said.get("given"), "expected": said.get("expected"), "hint": said.get("hint")}
     if not said:
         context["given"] = str(reply.request.url)
-    if kind is Unavailable:
-        return Unavailable(detail, retry_after=seconds_of(reply.headers.get("retry-after")), **context)
+    if issubclass(kind, Unavailable):
+        return kind(detail, retry_after=seconds_of(reply.headers.get("retry-after")), **context)
     return kind(detail, **context)
 
 

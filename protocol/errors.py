@@ -12,6 +12,7 @@
     ├── NotFound                      no such collection, generation or item   exit 3   HTTP 404
     │   └── Deleted                   it existed and was deleted               exit 3   HTTP 410
     ├── Unavailable                   not now; perhaps later                   exit 4   HTTP 503 + Retry-After
+    │   ├── TooManyRequests           over the quota of the key                exit 4   HTTP 429 + Retry-After
     │   └── StoreError                the store cannot do it                   exit 4   HTTP 503 + Retry-After
     │       ├── StoreBusy             another writer, or still building        exit 4   HTTP 503 + Retry-After
     │       └── StoreFormat           foreign or newer files                   exit 4   HTTP 503 + Retry-After
@@ -119,6 +120,10 @@ class Unavailable(GraphkinError):
     def __init__(self, detail: str, *, retry_after: float | None = None, **context: Any) -> None:
         super().__init__(detail, **context)
         self.retry_after = retry_after
+
+
+class TooManyRequests(Unavailable):
+    """The key that was given has used up its quota for now."""
 
 
 class StoreError(Unavailable):

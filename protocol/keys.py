@@ -17,8 +17,20 @@ _BEGINNING = "gk_"
 
 _BYTES = 32
 
+MAX_HEAVY = 64
+"""Heavy requests of a key at once, at most."""
+
 NAME = re.compile(r"^[^\x00-\x1f\x7f]{1,100}$")
 """Of a key."""
+
+
+class Quota(Frozen):
+    """How much a key may ask: requests and rows of replies a minute, and heavy requests (those that have a class of
+    work) at once; None: as much as there is room for."""
+
+    requests: Annotated[int, Field(ge=1)] | None = None
+    rows: Annotated[int, Field(ge=1)] | None = None
+    heavy: Annotated[int, Field(ge=1, le=MAX_HEAVY)] | None = None
 
 
 class Key(Frozen):
@@ -34,6 +46,7 @@ class Key(Frozen):
     created_at: AwareDatetime
     expires_at: AwareDatetime | None = None
     revoked_at: AwareDatetime | None = None
+    quota: Quota = Quota()
 
     def state(self, now: datetime) -> Literal["valid", "expired", "revoked"]:
         if self.revoked_at is not None:
@@ -49,13 +62,20 @@ class Key(Frozen):
         return not self.collections or collection in self.collections
 
 
+_NO_QUOTA = Quota()
+
+
 def digest_of(secret: str) -> str:
     """By which a key is known; of any text."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def made(
-    name: str, access: Sequence[Access], collections: Sequence[str] = (), lifetime: timedelta | None = None
+    name: str,
+    access: Sequence[Access],
+    collections: Sequence[str] = (),
+    lifetime: timedelta | None = None,
+    quota: Quota = _NO_QUOTA,
 ) -> tuple[str, Key]:
     """A new secret, which nobody can tell again, and its key. Raises `ValidationError` for a name or access that is
     none."""
@@ -68,5 +88,6 @@ def made(
         collections=tuple(dict.fromkeys(collections)),
         created_at=now,
         expires_at=None if lifetime is None else now + lifetime,
+        quota=quota,
     )
     return secret, key

@@ -15,6 +15,7 @@ from graphkin.protocol.errors import (
     NotFound,
     ServerFault,
     TooLarge,
+    TooManyRequests,
     Unauthorized,
     Unavailable,
     UnsupportedMediaType,
@@ -46,6 +47,7 @@ TABLE: dict[type[GraphkinError], ProblemType] = {
     TooLarge: ProblemType(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "Body too large"),
     UnsupportedMediaType: ProblemType(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Unsupported media type"),
     InvalidInput: ProblemType(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid value"),
+    TooManyRequests: ProblemType(HTTPStatus.TOO_MANY_REQUESTS, "Over the quota"),
     Unavailable: ProblemType(HTTPStatus.SERVICE_UNAVAILABLE, "Not available now"),
     Damaged: ProblemType(HTTPStatus.SERVICE_UNAVAILABLE, "Damaged"),
     ServerFault: ProblemType(HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error"),
@@ -55,7 +57,6 @@ TABLE: dict[type[GraphkinError], ProblemType] = {
 _BY_URN = {type.urn: error for error, type in TABLE.items()}
 _BY_STATUS = {
     **{int(type.status): error for error, type in TABLE.items() if error is not Damaged},
-    HTTPStatus.TOO_MANY_REQUESTS: Unavailable,
     HTTPStatus.BAD_GATEWAY: Unavailable,  # of what stands between, while the server restarts
     HTTPStatus.GATEWAY_TIMEOUT: Unavailable,
 }

@@ -104,7 +104,8 @@ def serve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
     @contextmanager
     def serving(store: str | Path, **given: Any) -> Iterator[str]:
-        settings = Settings(store=store, cache_dir=tmp_path_factory.mktemp("cache"), **{"port": 0, **given})
+        own = {"port": 0, "cache_dir": tmp_path_factory.mktemp("cache")}
+        settings = Settings(store=store, **{**own, **given})
         nursery = request.getfixturevalue("neo4j_nursery" if str(store).startswith("bolt") else "nursery")
         with ThreadPoolExecutor(1) as elsewhere:  # in the tests of the page, Playwright's loop runs in this thread
             server = elsewhere.submit(Server, settings, nursery).result()

@@ -40,17 +40,19 @@ class Admission:
         self._until = -inf
         self._look()
 
-    async def admit(self, scope: Scope, needs: Access) -> None:
-        """Raises `Unauthorized` and `Forbidden` unless a request's key is for that, in the collection that its path
-        names; what the store raises instead of telling its keys."""
+    async def admit(self, scope: Scope, needs: Access) -> Key | None:
+        """The key of a request, None where there are none. Raises `Unauthorized` and `Forbidden` unless it is for that,
+        in the collection that the path names; what the store raises instead of telling its keys."""
         if monotonic() >= self._until:
             await self._look_again()
         if self._trouble is not None:
             raise self._trouble
-        if self._guarded:
-            key = scope[KEY] = self._key(scope)
-            _require_valid(key)
-            _require_for(key, needs, scope.get("path_params", {}).get("c"))
+        if not self._guarded:
+            return None
+        key = scope[KEY] = self._key(scope)
+        _require_valid(key)
+        _require_for(key, needs, scope.get("path_params", {}).get("c"))
+        return key
 
     def _key(self, scope: Scope) -> Key:
         secret = _secret(scope)

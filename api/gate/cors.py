@@ -14,6 +14,8 @@ _TOLD = (
     "Content-Range",
     "ETag",
     "Graphkin-Generation",
+    "RateLimit",
+    "RateLimit-Policy",
     "Retry-After",
     "WWW-Authenticate",
     "X-Request-ID",

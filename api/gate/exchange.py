@@ -9,6 +9,7 @@ from typing import NamedTuple
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphkin.api.gate.access import KEY
+from graphkin.api.gate.quotas import TOLD
 from graphkin.api.gate.security import NO_SNIFF
 from graphkin.protocol.keys import Key
 
@@ -56,7 +57,7 @@ class Witness:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (_ID, id), NO_SNIFF]
+                message["headers"] = [*message["headers"], (_ID, id), NO_SNIFF, *scope.get(TOLD, ())]
             else:
                 size += len(message.get("body", b""))
             await send(message)

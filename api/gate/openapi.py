@@ -28,6 +28,7 @@ _REASONS = {
     415: "The body is not JSON.",
     416: "No part of the file lies in this Range.",
     422: "An invalid value, or one over its cap.",
+    429: "Over the quota of the key; see Retry-After.",
     500: "A bug; the log has its id.",
     503: "Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged.",
 }
@@ -89,7 +90,7 @@ def parameters(model: type[BaseModel], place: Literal["path", "query"]) -> list[
 def _secure(operation: dict[str, Any], needs: Access) -> None:
     """Say of an operation what keys are for that may ask it."""
     operation["security"] = [{_KEY: [needs]}, {}]  # nothing: of a server whose store has no key
-    operation["responses"].update({str(status): said for status, said in problems(401, 403).items()})
+    operation["responses"].update({str(status): said for status, said in problems(401, 403, 429).items()})
 
 
 def complete(app: FastAPI) -> None:

@@ -11,6 +11,7 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from graphkin.api.gate.access import Admission
+from graphkin.api.gate.quotas import Quotas
 from graphkin.protocol.values import Access
 
 
@@ -24,6 +25,9 @@ class Route(APIRoute):
     needs: ClassVar[Access | None] = "admin"
     """What a key must be for, where there are keys; None: nobody needs one. `needing` says it for a router."""
 
+    heavy: ClassVar[bool] = False
+    """Whether keys may be for so many of them at once."""
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         made = signature(self.endpoint)
         by_hand = [*made.parameters] == ["request"] and made.return_annotation is Response
@@ -33,10 +37,14 @@ class Route(APIRoute):
         return super().matches({**scope, "method": "GET"} if self._is_head(scope) else scope)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.needs is not None:
-            admission: Admission = scope["state"]["admission"]
-            await admission.admit(scope, self.needs)
-        await self.answer(scope, receive, send)
+        admission: Admission = scope["state"]["admission"]
+        key = None if self.needs is None else await admission.admit(scope, self.needs)
+        if key is None:
+            await self.answer(scope, receive, send)
+            return
+        quotas: Quotas = scope["state"]["quotas"]
+        with quotas.admitted(scope, key, heavy=self.heavy):
+            await self.answer(scope, receive, send)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """For whoever was let in."""

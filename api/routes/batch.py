@@ -50,6 +50,7 @@ async def search_batch(request: Request) -> Response:
     validated(GenerationQuery, dict(request.query_params), "query")
     read = await open_reading(request, path.c, ROWS)
     asked = await run_in_threadpool(parsed, SearchBatchBody, await received(request))
+    read.spend(len(asked.structures))
     searched = await run_in_threadpool(read.opened.search)
     written = await run_in_threadpool(written_each, read.generation, asked.structures)
     given = await state_of(request)["structures"].read_each(read.generation, written)

@@ -41,6 +41,7 @@ def positives_epoch(
     anchors = id_range(read.generation, query.start, query.stop)
     cache = state_of(request)["positives"]
     sets = cache.get(read.opened.sampler(), read.generation.id, size, policy, query.seed, e)
+    read.spend(len(anchors))
     blocks = positives_blocks(sets, anchors.start, anchors.stop)
     chunks = write(
         read.media_type,

@@ -1,5 +1,6 @@
 """GET export and POST export: a hierarchy, or a selection of it, in the formats other programs open."""
 
+from math import ceil
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -16,6 +17,7 @@ from graphkin.api.work.classes import Exporting
 from graphkin.api.work.reading import packed
 from graphkin.export import MEDIA_TYPES, media_type
 from graphkin.protocol.requests import ExportBody, ExportQuery, GenerationQuery
+from graphkin.store.base import Generation, id_range
 
 _OFFERED = tuple(sorted({type for formats in MEDIA_TYPES.values() for type in formats.values()}))
 
@@ -43,12 +45,14 @@ async def export(request: Request, c: CollectionName, query: Annotated[ExportQue
         "stop": query.stop,
         "min_similarity": read.threshold(query.min_similarity),
     }
+    rows = _rows(read.generation, query)
     exports, headers = state_of(request)["exports"], {"Accept-Ranges": "bytes", **_named(read, choice)}
     if "range" in request.headers:
-        return read.file(await exports.file(read.generation, **choice), headers)
+        return read.file(await exports.file(read.generation, **choice), headers, rows)
     made = exports.at_hand(read.generation, **choice)
     if made is not None:
-        return read.file(made, headers)
+        return read.file(made, headers, rows)
+    read.spend(rows)
     return await read.relay(exports.stream(read.generation, **choice), headers)
 
 
@@ -71,12 +75,14 @@ async def export_selection(
     """
     read = await open_reading(request, c, (media_type(body.what, body.format),))
     compared = None if body.query_smiles is None else packed(await read.structure(smiles=body.query_smiles))
+    ids = await _ids(read, body)
+    read.spend(len(ids))
     return await _streamed(
         request,
         read,
         what=body.what,
         format=body.format,
-        ids=await _ids(read, body),
+        ids=ids,
         min_similarity=read.threshold(body.min_similarity),
         compared_with=compared,
     )
@@ -89,6 +95,12 @@ async def _ids(read: Reading, body: ExportBody) -> list[int]:
         return named
     found = await run_in_threadpool(await read.query(query))
     return [*dict.fromkeys([*named, *found.ids.tolist()])]
+
+
+def _rows(generation: Generation, query: ExportQuery) -> int:
+    """How many an export has: of edges as many as such a range of ids has on the average."""
+    ids = len(id_range(generation, query.start, query.stop))
+    return ceil(generation.manifest.edges * ids / generation.size) if query.what in ("edges", "links") else ids
 
 
 async def _streamed(request: Request, read: Reading, **choice: Any) -> Response:

@@ -55,6 +55,7 @@ def _page(read: Reading, wanted: tuple[Field, str] | None, limit: int) -> Respon
     else:
         ids = _found(read.generation, *wanted, after=begin - 1, limit=limit + 1)
     page, rest = ids[:limit], ids[limit:]
+    read.spend(len(page))
     next_cursor = read.cursor_at(rest[0]) if rest else None
     return read.json({"next_cursor": next_cursor}, items=array(read.opened.item_texts(page)))
 

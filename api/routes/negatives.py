@@ -32,6 +32,7 @@ router = APIRouter(
 def negatives(read: RowsReading, query: Annotated[NegativesQuery, Query()]) -> Response:
     """Distinct within a batch, drawn with probability proportional to degree^0.75; items without neighbours never."""
     batches = _batches(read.opened.sampler(), query)
+    read.spend(query.batches)
     provenance = {"generation": read.generation.id, "seed": query.seed, "epoch": query.epoch}
     return read.stream(write(read.media_type, negatives_schema(query.count), batches, provenance))
 

@@ -65,6 +65,7 @@ def positives_batch(
     """The positives of many anchors, in the order asked for: the same draws as one by one."""
     policy = body.resolved()
     anchors = np.array(body.ids, dtype=np.int32)
+    read.spend(len(anchors))
     rows = positives_rows(read.opened.sampler().positives(anchors, policy, body.seed, body.epoch))
     chunks = write(
         read.media_type, rows.schema, [rows], positives_provenance(read.generation.id, policy, body.seed, body.epoch)

@@ -61,6 +61,7 @@ def _page(read: Reading, body: QueryBody, query: Callable[[], Selected]) -> Resp
     found = query()
     begin, total = read.position, len(found.ids)
     end = min(begin + body.limit, total)
+    read.spend(max(0, end - begin))
     texts = _texts(read, found.ids[begin:end].tolist(), shown)
     none = [b"null"] * len(texts)
     similarity = none if found.similarity is None else similarity_texts(found.similarity[begin:end])

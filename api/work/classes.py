@@ -180,6 +180,7 @@ async def as_work(scope: Scope, work: str) -> AsyncIterator[None]:
 class Queued(Route):
     """A route whose requests have a class of work; None: as long as nothing else is said, none."""
 
+    heavy = True
     work: ClassVar[str | None]
 
     def work_of(self, scope: Scope) -> str | None:  # noqa: ARG002 - of most routes every request is alike
@@ -197,6 +198,7 @@ class Queued(Route):
 
 
 class Looking(Queued):
+    heavy = False
     work = None
 
 

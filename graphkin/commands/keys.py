@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from graphkin.protocol.keys import Key
 
 _DAYS = 36_500
+_COUNT = click.IntRange(min=1)
 
 
 class _Scopes(click.ParamType[Any]):
@@ -64,6 +65,23 @@ def keys() -> None:
     metavar="DAYS",
     help="Days that it lasts.  [default: until it is revoked]",
 )
+@click.option(
+    "--requests-per-minute", "requests", type=_COUNT, metavar="N", help="Requests that it may make in a minute."
+)
+@click.option(
+    "--rows-per-minute",
+    "rows",
+    type=_COUNT,
+    metavar="N",
+    help="Rows of items, edges, positives, ... that it gets in a minute; a reply may take those of the next ones too.",
+)
+@click.option(
+    "--heavy-at-once",
+    "heavy",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Requests at once that search, sample, draw or export.",
+)
 @options.as_json
 def create(
     store_location: str,
@@ -72,20 +90,22 @@ def create(
     collections: tuple[str, ...],
     expires: int | None,
     as_json: bool,
+    **quota: int | None,
 ) -> None:
     """Make a key, and print it: this once, for the store keeps no more than its digest.
 
     Without --json standard output is the key alone: GRAPHKIN_API_KEY=$(graphkin keys create ...)
     """
     from graphkin.protocol.errors import require
-    from graphkin.protocol.keys import NAME, made
+    from graphkin.protocol.keys import NAME, Quota, made
     from graphkin.store import open_store
     from graphkin.store.base import require_collection_name
 
     require(NAME.fullmatch(name) is not None, "name of a key", name, "1 to 100 characters on one line")
     for each in collections:
         require_collection_name(each)
-    secret, key = made(name, access, collections, None if expires is None else timedelta(days=expires))
+    lifetime = None if expires is None else timedelta(days=expires)
+    secret, key = made(name, access, collections, lifetime, Quota(**quota))
     with open_store(store_location) as store:
         store.keys().add(key)
     if as_json:
@@ -135,4 +155,12 @@ def _said(key: "Key") -> str:
     ended = {"revoked": key.revoked_at, "expired": key.expires_at, "valid": key.expires_at}[state]
     word = "until" if state == "valid" else state
     until = "" if ended is None else f", {word} {ended:%Y-%m-%d %H:%M} UTC"
-    return f"{key.name!r}, for {', '.join(key.access)} of {', '.join(key.collections) or 'every collection'}{until}"
+    bounds = {
+        "requests a minute": key.quota.requests,
+        "rows a minute": key.quota.rows,
+        "heavy at once": key.quota.heavy,
+    }
+    most = "".join(f", {bound:,} {what}" for what, bound in bounds.items() if bound is not None)
+    return (
+        f"{key.name!r}, for {', '.join(key.access)} of {', '.join(key.collections) or 'every collection'}{until}{most}"
+    )

@@ -3,20 +3,22 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time
 
 import httpx
 import pytest
 from starlette.routing import Route as StarletteRoute
 
 from graphkin.api.app import create_app
+from graphkin.api.gate.quotas import Quotas
 from graphkin.api.gate.route import Route
 from graphkin.api.settings import Settings
 from graphkin.cli import run
-from graphkin.protocol.errors import StoreDamaged
-from graphkin.protocol.keys import made
+from graphkin.protocol.errors import StoreDamaged, TooManyRequests
+from graphkin.protocol.keys import Quota, made
 from graphkin.protocol.values import Access
 from graphkin.store import open_store
 
@@ -162,7 +164,7 @@ def test_the_document_says_so_too() -> None:
     assert secured == {operation: [{"key": [needed]}, {}] for operation, needed in NEEDED.items()}
     for operation in NEEDED:
         method, path = operation.split()
-        assert {"401", "403"} < document["paths"][path][method.lower()]["responses"].keys()
+        assert {"401", "403", "429"} < document["paths"][path][method.lower()]["responses"].keys()
 
 
 def test_nothing_is_read_without_a_key_that_is_for_it(guarded: httpx.Client, keys: Keys) -> None:
@@ -269,3 +271,61 @@ def test_browser_of_another_origin_may_send_a_key(folder: Path, keys: Keys, serv
         assert asked.status_code == 200
         refused = client.get("/v1/collections", headers={"Origin": origin})
         assert (refused.status_code, refused.headers["Access-Control-Allow-Origin"]) == (401, origin)
+
+
+def test_quotas_hold_over_two_servers(own_folder: Path, serve: Callable, tmp_path: Path) -> None:
+    secrets = {}
+    with open_store(own_folder) as store:
+        for name, quota in {
+            **{f"requests {number}": Quota(requests=7) for number in range(5)},
+            "rows": Quota(rows=1000),
+            "heavy": Quota(heavy=1),
+            "free": Quota(),
+        }.items():
+            secrets[name], key = made(name, ["admin"], quota=quota)
+            store.keys().add(key)
+    cache = tmp_path / "shared"
+    nci = "/v1/collections/nci"
+    with serve(own_folder, cache_dir=cache) as one, serve(own_folder, cache_dir=cache) as other:
+
+        def asked(name: str, url: str, which: httpx.Client = one) -> httpx.Response:
+            return which.get(url, headers=bearer(secrets[name]))
+
+        tries = (name for name in secrets if name.startswith("requests"))
+        while True:  # until one is over within a minute of the clock
+            minute, name = time() // 60, next(tries)
+            replies = [asked(name, f"{nci}/items/{number}", (one, other)[number % 2]) for number in range(9)]
+            if minute == time() // 60:
+                break
+        codes = [reply.status_code for reply in replies]
+        assert codes == [200] * 7 + [429] * 2
+        assert replies[0].headers["RateLimit-Policy"] == '"requests";q=7;w=60'
+        assert replies[-1].json()["type"] == "urn:graphkin:problem:over-the-quota"
+        assert 1 <= int(replies[-1].headers["Retry-After"]) <= 60
+        assert replies[-1].headers["RateLimit"].startswith('"requests";r=0;t=')
+        assert "RateLimit" not in asked("free", nci).headers
+
+        whole = asked("rows", f"{nci}/export?what=items&format=csv")
+        assert whole.text.count("\n") == 401
+        for url in ("/items?limit=300", "/positives/epochs/0?policy=first_order"):
+            while (reply := asked("rows", f"{nci}{url}", other)).status_code == 503:  # positives are being drawn
+                pass
+            assert reply.status_code == 200
+        refused = asked("rows", nci)
+        assert refused.status_code == 429
+        assert "1000 rows a minute" in refused.json()["expected"]
+
+        with open_store(own_folder) as store:
+            (heavy,) = [key for key in store.keys().all() if key.name == "heavy"]
+        search = f"{nci}/structure?smiles=C"
+        assert asked("heavy", search).status_code == 200
+        with ExitStack() as stack:
+            while True:  # the request that was answered may not have ended yet
+                with suppress(TooManyRequests):
+                    stack.enter_context(
+                        Quotas(cache / "quotas").admitted({}, heavy, heavy=True)
+                    )  # as in another process
+                    break
+            assert asked("heavy", search).status_code == 429
+            assert asked("heavy", f"{nci}/items/5").status_code == 200
+        assert asked("heavy", search, other).status_code == 200

@@ -42,6 +42,7 @@ def test_names_are_never_changed() -> None:
         "body-too-large": 413,
         "unsupported-media-type": 415,
         "invalid-value": 422,
+        "over-the-quota": 429,
         "internal-error": 500,
         "not-available-now": 503,
         "damaged": 503,

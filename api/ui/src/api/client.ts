@@ -1,3 +1,4 @@
+import { authorized, key } from "./key.svelte";
 import type { components } from "./openapi";
 import type {
   CollectionDetail,
@@ -56,6 +57,7 @@ export class Damaged extends Failure {
   }
 }
 
+const UNAUTHORIZED = 401;
 const DAMAGED = "urn:graphkin:problem:damaged";
 
 type Parameters = Record<string, string | number | null | undefined>;
@@ -76,8 +78,9 @@ function posted(body: unknown, signal?: AbortSignal): RequestInit {
 /** What `body` makes of the response, if it is what was asked for. */
 async function asked<Body>(path: string, options: RequestInit, body: (response: Response) => Promise<Body>): Promise<Body> {
   try {
-    const response = await fetch(path, options);
+    const response = await fetch(path, { ...options, headers: authorized(options.headers) });
     if (response.ok) return await body(response);
+    if (response.status === UNAUTHORIZED) key.needed = true;
     throw await refusal(response);
   } catch (error) {
     if (options.signal?.aborted || error instanceof Failure) throw error;

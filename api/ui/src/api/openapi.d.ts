@@ -2367,6 +2367,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -2483,6 +2492,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2643,6 +2661,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -2781,6 +2808,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -2892,6 +2928,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3017,6 +3062,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3162,6 +3216,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -3238,6 +3301,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3345,6 +3417,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3501,6 +3582,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -3621,6 +3711,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3786,6 +3885,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -3893,6 +4001,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4022,6 +4139,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -4127,6 +4253,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4248,6 +4383,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -4355,6 +4499,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4479,6 +4632,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4612,6 +4774,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -4735,6 +4906,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -4848,6 +5028,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4993,6 +5182,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -5112,6 +5310,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5241,6 +5448,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -5354,6 +5570,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5517,6 +5742,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -5661,6 +5895,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -5771,6 +6014,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -5871,6 +6123,15 @@ export interface operations {
             };
             /** @description An invalid value, or one over its cap. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5987,6 +6248,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A bug; the log has its id. */
             500: {
                 headers: {
@@ -6085,6 +6355,15 @@ export interface operations {
             };
             /** @description A key that is not for this, or for other collections. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,170 @@
+"""How much each key may ask: requests and rows a minute, heavy work at once. Processes with one folder count as one.
+
+What a reply takes beyond a minute's quota is taken from those of the next minutes: however large one is, over time no
+key has more.
+"""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import ceil
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from starlette.types import Scope
+
+from graphkin.protocol.errors import StoreError, TooManyRequests
+from graphkin.protocol.keys import Key
+
+TOLD = "graphkin.quotas"
+"""Of the scope: headers of a reply about the quotas of the request's key."""
+
+_WINDOW = 60  # seconds
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS used (key TEXT, what TEXT, minute INTEGER NOT NULL, amount INTEGER NOT NULL,
+                                 PRIMARY KEY (key, what)) WITHOUT ROWID
+"""
+
+
+class Quotas:
+    """What was used is in a small database in the folder, which may be deleted while no server runs; each heavy request
+    holds a lock there, which goes with its process. `now`: seconds since 1970.
+
+    Raises `StoreError` where the folder cannot be used.
+    """
+
+    def __init__(self, folder: Path, now: Callable[[], float] = time.time) -> None:
+        self._folder = folder
+        self._now = now
+        self._mutex = threading.Lock()
+        self._opened: sqlite3.Connection | None = None
+
+    @contextmanager
+    def admitted(self, scope: Scope, key: Key, *, heavy: bool) -> Iterator[None]:
+        """Count a request, and hold its place among the heavy ones while the block runs. Raises `TooManyRequests`."""
+        if key.quota.requests is not None or key.quota.rows is not None:
+            self._admit(scope, key)
+        if heavy and key.quota.heavy is not None:
+            with self._place(key.id, key.quota.heavy):
+                yield
+        else:
+            yield
+
+    def spend(self, key: Key | None, rows: int) -> None:
+        """Count rows of a reply."""
+        if key is not None and key.quota.rows is not None:
+            minute = int(self._now() // _WINDOW)
+            with self._counting() as counting:
+                used = _used(counting, key.id, "rows", key.quota.rows, minute)
+                _write(counting, key.id, "rows", minute, used + rows)
+
+    def close(self) -> None:
+        with self._mutex:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+
+    def _admit(self, scope: Scope, key: Key) -> None:
+        now = self._now()
+        minute, rest = int(now // _WINDOW), _WINDOW - now % _WINDOW
+        quotas = {what: quota for what in ("requests", "rows") if (quota := getattr(key.quota, what)) is not None}
+        with self._counting() as counting:
+            used = {what: _used(counting, key.id, what, quota, minute) for what, quota in quotas.items()}
+            over = {what: used[what] // quota for what, quota in quotas.items() if used[what] >= quota}
+            if not over and "requests" in quotas:
+                used["requests"] += 1
+                _write(counting, key.id, "requests", minute, used["requests"])
+        scope[TOLD] = _headers(quotas, used, rest)
+        if over:
+            what = max(over, key=lambda each: over[each])
+            raise TooManyRequests(
+                f"this key has had its {what} of this minute",
+                given=key.id,
+                expected=f"at most {quotas[what]} {what} a minute",
+                retry_after=rest + (over[what] - 1) * _WINDOW,
+            )
+
+    @contextmanager
+    def _place(self, id: str, most: int) -> Iterator[None]:
+        """One of so many, which other processes see taken."""
+        for number in range(most):
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                held = FileLock(self._folder / f"{id}-{number}", thread_local=False).acquire(blocking=False)
+            except Timeout:
+                continue
+            except OSError as error:
+                raise self._unusable(error) from error
+            with held:
+                yield
+            return
+        raise TooManyRequests(
+            "too much heavy work at once for this key", given=id, expected=f"at most {most} at once", retry_after=1
+        )
+
+    @contextmanager
+    def _counting(self) -> Iterator[sqlite3.Connection]:
+        with self._mutex:
+            try:
+                if self._opened is None:
+                    self._opened = self._open()
+                with self._opened as database:
+                    database.execute("BEGIN IMMEDIATE")
+                    yield database
+            except (OSError, sqlite3.Error) as error:
+                raise self._unusable(error) from error
+
+    def _open(self) -> sqlite3.Connection:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        file = self._folder / "used.sqlite"
+        try:
+            return _connected(file)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:  # damaged: what was used is forgotten
+            for left in self._folder.glob(f"{file.name}*"):
+                left.unlink(missing_ok=True)
+            return _connected(file)
+
+    def _unusable(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"quotas cannot be counted: {error}",
+            expected="a writable folder with free space",
+            hint="GRAPHKIN_CACHE_DIR says where it is",
+        )
+
+
+def _connected(file: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(file, timeout=5, isolation_level=None, check_same_thread=False)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = OFF")  # a power cut may take it
+        database.execute(_SCHEMA)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _used(counting: sqlite3.Connection, id: str, what: str, quota: int, minute: int) -> int:
+    """Of what was used, all that the minutes since have not made up for."""
+    found = counting.execute("SELECT minute, amount FROM used WHERE key = ? AND what = ?", (id, what)).fetchone()
+    if found is None:
+        return 0
+    if found[0] > minute:  # the clock was set back: time goes on from here
+        _write(counting, id, what, minute, found[1])
+    return max(0, found[1] - quota * max(0, minute - found[0]))
+
+
+def _write(counting: sqlite3.Connection, id: str, what: str, minute: int, amount: int) -> None:
+    counting.execute("INSERT OR REPLACE INTO used VALUES (?, ?, ?, ?)", (id, what, minute, amount))
+
+
+def _headers(quotas: dict[str, int], used: dict[str, int], rest: float) -> list[tuple[bytes, bytes]]:
+    """As draft-ietf-httpapi-ratelimit-headers-10 has them: quota and window, what is left and for how long."""
+    policy = ", ".join(f'"{what}";q={quota};w={_WINDOW}' for what, quota in quotas.items())
+    left = ", ".join(f'"{what}";r={max(0, quota - used[what])};t={ceil(rest)}' for what, quota in quotas.items())
+    return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", left.encode())]

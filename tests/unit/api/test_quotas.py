@@ -1,0 +1,112 @@
+"""Quotas beside a count by hand, on a clock of the test's own."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphkin.api.gate.quotas import TOLD, Quotas
+from graphkin.protocol.errors import TooManyRequests
+from graphkin.protocol.keys import Key, Quota, made
+
+BEGIN = 60 * 30_000_000.0  # a full minute
+
+
+class Clock:
+    seconds = BEGIN
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def two(tmp_path: Path, clock: Clock) -> Iterator[tuple[Quotas, Quotas]]:
+    """Those of two servers of one machine."""
+    with closing(Quotas(tmp_path / "q", clock)) as one, closing(Quotas(tmp_path / "q", clock)) as other:
+        yield one, other
+
+
+def key(**quota: int) -> Key:
+    return made("a", ["read"], quota=Quota(**quota))[1]
+
+
+def asked(quotas: Quotas, key: Key, heavy: bool = False) -> dict[bytes, bytes]:
+    scope: dict[str, Any] = {}
+    with quotas.admitted(scope, key, heavy=heavy):
+        return dict(scope.get(TOLD, ()))
+
+
+def refused(quotas: Quotas, key: Key) -> float | None:
+    with pytest.raises(TooManyRequests) as error:
+        asked(quotas, key)
+    return error.value.retry_after
+
+
+def test_requests_of_a_minute_are_counted_by_all_servers_together(two: tuple[Quotas, Quotas], clock: Clock) -> None:
+    mine, others = key(requests=5), key(requests=5)
+    for number in range(5):
+        clock.seconds = BEGIN + number
+        told = asked(two[number % 2], mine)
+        assert told == {
+            b"ratelimit-policy": b'"requests";q=5;w=60',
+            b"ratelimit": b'"requests";r=%d;t=%d' % (4 - number, 60 - number),
+        }
+    clock.seconds = BEGIN + 59.5
+    for _ in range(100):  # who goes on asking waits no longer for it
+        assert [refused(each, mine) for each in two] == [0.5, 0.5]
+    asked(two[0], others)
+    clock.seconds = BEGIN + 60
+    assert asked(two[0], mine)[b"ratelimit"] == b'"requests";r=4;t=60'
+
+
+def test_large_reply_takes_the_rows_of_the_next_minutes(two: tuple[Quotas, Quotas], clock: Clock) -> None:
+    mine = key(rows=100)
+    assert asked(two[0], mine)[b"ratelimit"] == b'"rows";r=100;t=60'
+    two[0].spend(mine, 99)
+    asked(two[1], mine)
+    two[1].spend(mine, 251)
+    assert refused(two[0], mine) == 60 * 3  # of 350 three minutes make up for 300
+    clock.seconds = BEGIN + 2 * 60 + 59
+    assert refused(two[0], mine) == 1
+    clock.seconds += 1
+    assert asked(two[0], mine)[b"ratelimit"] == b'"rows";r=50;t=60'
+    clock.seconds = BEGIN + 3600
+    assert asked(two[0], mine)[b"ratelimit"] == b'"rows";r=100;t=60'
+    two[0].spend(mine, 150)
+    clock.seconds = BEGIN - 3600  # set back by hand: nobody waits an hour for that
+    assert refused(two[1], mine) == 60
+    clock.seconds += 60
+    assert asked(two[0], mine)[b"ratelimit"] == b'"rows";r=50;t=60'
+
+
+def test_heavy_work_at_once_is_bounded_over_all_servers(two: tuple[Quotas, Quotas]) -> None:
+    mine, others = key(heavy=2), key(heavy=1)
+    with ExitStack() as stack:
+        for each in two:
+            stack.enter_context(each.admitted({}, mine, heavy=True))
+        for each in two:
+            with pytest.raises(TooManyRequests, match="heavy work"):
+                asked(each, mine, heavy=True)
+            assert asked(each, mine) == {}
+        asked(two[0], others, heavy=True)
+    asked(two[1], mine, heavy=True)
+
+
+def test_key_without_quotas_writes_nothing(two: tuple[Quotas, Quotas], tmp_path: Path) -> None:
+    assert asked(two[0], key(), heavy=True) == {}
+    two[0].spend(key(), 10**9)
+    two[0].spend(None, 10**9)
+    assert not (tmp_path / "q").exists()
+
+
+def test_damaged_count_begins_anew(tmp_path: Path, clock: Clock) -> None:
+    (tmp_path / "used.sqlite").write_bytes(b"no database" * 1000)
+    with closing(Quotas(tmp_path, clock)) as quotas:
+        assert asked(quotas, key(requests=1))[b"ratelimit"] == b'"requests";r=0;t=60'
