@@ -99,6 +99,12 @@ Having = Annotated[
 ]
 
 
+HavingInQuery = Annotated[
+    Annotated[Json[Substructure] | SmilesInQuery, Field(union_mode="left_to_right")] | None,
+    WithJsonSchema({"type": "string"}),
+]
+
+
 class NoQuery(Frozen):
     """No parameter at all."""
 
@@ -166,12 +172,11 @@ class NeighborsQuery(PageQuery):
         FiltersInQuery, Field(description="Filters that neighbours pass, as JSON, as the body of a query has them.")
     ] = None
     substructure: Annotated[
-        Annotated[Json[Substructure] | SmilesInQuery, Field(union_mode="left_to_right")] | None,
+        HavingInQuery,
         Field(
             description="What neighbours have in them: a SMARTS, in which a space reads as `+`, or a molecule as JSON, "
             "as the body of a query has it."
         ),
-        WithJsonSchema({"type": "string"}),
     ] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
 
@@ -187,6 +192,10 @@ class CliffsQuery(PageQuery):
     min_difference: Annotated[float, Field(ge=0, allow_inf_nan=False, description="Smallest difference.")] = 0.0
     filters: Annotated[
         FiltersInQuery, Field(description="Filters that both items pass, as JSON, as the body of a query has them.")
+    ] = None
+    substructure: Annotated[
+        HavingInQuery,
+        Field(description="What both have in them: a SMARTS, or a molecule as JSON, as in a query of neighbours."),
     ] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
 

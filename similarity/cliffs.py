@@ -8,7 +8,7 @@ from graphkin.protocol.errors import require
 from graphkin.protocol.values import By
 from graphkin.similarity.columns import numeric
 from graphkin.store.base import Generation, require_stored_threshold
-from graphkin.store.records import Float32, Float64, Int32, Int64, Mask
+from graphkin.store.records import Float32, Float64, Int32, Int64
 
 
 @dataclass(frozen=True)
@@ -40,20 +40,22 @@ def cliffs(
     min_similarity: float | None = None,
     min_difference: float = 0.0,
     limit: int = 1000,
-    among: Mask | None = None,
+    among: Int32 | None = None,
 ) -> Cliffs:
     """The `limit` steepest pairs of the stored hierarchy whose items both have the property and differ in it, by `by`,
     equals by their ids.
 
-    property is called as exports call it. among: (N,) which items the pairs are of, by default all. Raises
-    `InvalidInput` naming the properties for another or for one that is no number, for a similarity below the stored
-    threshold, and for a difference below 0.
+    property is called as exports call it. among: (n,) the ids of the items that the pairs are of, by default all.
+    Raises `InvalidInput` naming the properties for another or for one that is no number, for a similarity below the
+    stored threshold, and for a difference below 0.
     """
     require_stored_threshold(generation, min_similarity)
     require(min_difference >= 0, "min_difference", min_difference, "0 or more")
     values = numeric(generation, property)
     if among is not None:
-        values = np.where(among, values, np.nan)
+        chosen = np.full(len(values), np.nan)
+        chosen[among] = values[among]
+        values = chosen
     held = Cliffs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0), 0)
     for edges in generation.edges(min_similarity):
         difference = np.abs(values[edges.source] - values[edges.target])

@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from cachetools import LRUCache
@@ -15,7 +15,7 @@ from graphkin.similarity.cliffs import Cliffs, cliffs
 from graphkin.similarity.kind import Kind, Search
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.recipe import Recipe
-from graphkin.similarity.selection import Selections
+from graphkin.similarity.selection import Selected, Selections
 from graphkin.store.base import Generation, rounded
 from graphkin.store.components import Components
 from graphkin.store.sampling.base import Engine, Sampler
@@ -79,14 +79,14 @@ class Opened:
                 self._components[threshold] = found
         return found
 
-    def cliffs(self, query: CliffsQuery) -> Cliffs:
-        """All cliffs that pages lead to, whichever page is asked for; a few rankings are remembered. Raises as
-        `similarity.cliffs.cliffs` and `Selections.passing` do."""
+    def cliffs(self, query: CliffsQuery, chosen: Callable[[], Selected] | None) -> Cliffs:
+        """All cliffs that pages lead to, whichever page is asked for, among what is `chosen`, by default all items; a
+        few rankings are remembered. Raises as `similarity.cliffs.cliffs` does."""
         asked = query.model_dump_json(exclude={"generation", "cursor", "limit"})
         with self._lock:
             found = self._cliffs.get(asked)
         if found is None:
-            among = self.selections.passing(query.filters) if query.filters else None
+            among = None if chosen is None else chosen().ids
             thresholds = query.min_similarity, query.min_difference
             found = cliffs(self.generation, query.property, query.by, *thresholds, MAX_CLIFFS, among)
             with self._lock:

@@ -1,6 +1,7 @@
 """GET cliffs: similar items that differ much in a property."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from fastapi import APIRouter, Request
@@ -15,7 +16,8 @@ from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.work.classes import Querying
 from graphkin.protocol.replies import CliffsPage
-from graphkin.protocol.requests import CliffsQuery, CollectionPath
+from graphkin.protocol.requests import CliffsQuery, CollectionPath, QueryFields
+from graphkin.similarity.selection import Selected
 
 _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(CliffsQuery, "query")]
 
@@ -23,22 +25,25 @@ router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["hierarchy"],
     route_class=needing("read", Querying),
-    responses=problems(400, 404, 406, 410, 422, 500, 503),
+    responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 
 
 @router.get("/cliffs", response_model=CliffsPage, openapi_extra={"parameters": _PARAMETERS})
 async def cliffs(request: Request) -> Response:
-    """Pairs of the stored hierarchy whose items both have a property and differ in it, the steepest first, equals by
-    their ids."""
+    """Pairs of the stored hierarchy whose items both have a property and differ in it, pass filters and have a
+    substructure: the steepest first, equals by their ids."""
     path = validated(CollectionPath, request.path_params, "path")
     query = validated(CliffsQuery, dict(request.query_params), "query")
     read = await open_reading(request, path.c, (JSON,))
-    return await run_in_threadpool(_page, read, query)
+    chosen = None
+    if query.filters or query.substructure is not None:
+        chosen = await read.query(QueryFields(filters=query.filters, substructure=query.substructure))
+    return await run_in_threadpool(_page, read, query, chosen)
 
 
-def _page(read: Reading, query: CliffsQuery) -> Response:
-    found, begin = read.opened.cliffs(query), read.position
+def _page(read: Reading, query: CliffsQuery, chosen: Callable[[], Selected] | None) -> Response:
+    found, begin = read.opened.cliffs(query, chosen), read.position
     end = min(begin + query.limit, len(found.a))
     shown = found.part(begin, end)
     ids = np.unique(np.concatenate([shown.a, shown.b])).tolist()

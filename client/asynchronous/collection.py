@@ -273,18 +273,21 @@ class AsyncCollection:
         min_similarity: float | None = None,
         min_difference: float = 0.0,
         filters: Sequence[Mapping[str, Any]] | None = None,
+        substructure: str | Mapping[str, str] | None = None,
         limit: int | None = None,
     ) -> CliffsPage:
         """Pairs of stored neighbours that differ in a property, the steepest first, equals by their ids: the first
         `limit`, or as many as there are, at most 100,000, as one page; `total` counts all.
 
         Steep is the difference over 1 - similarity (`sali`), or the difference alone. property is one with numbers, as
-        exports call it; filters are as in `query`, and both items pass them. Raises `InvalidInput` naming the
+        exports call it; filters and substructure are as in `query`, of both items. Raises `InvalidInput` naming the
         properties for another.
         """
         query = {"property": property, "by": by, "min_similarity": min_similarity, "min_difference": min_difference}
-        said, pages = None if filters is None else json.dumps([*filters]), list[CliffsPage]()
-        async for page in self._reading.pages(CliffsPage, "cliffs", {**query, "filters": said}, limit):
+        passed = None if filters is None else json.dumps([*filters])
+        drawn = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
+        said, pages = {**query, "filters": passed, "substructure": drawn}, list[CliffsPage]()
+        async for page in self._reading.pages(CliffsPage, "cliffs", said, limit):
             pages.append(page)
         found = [pair for page in pages for pair in page.pairs][:limit]
         items = {item.id: item for page in pages for item in page.items}

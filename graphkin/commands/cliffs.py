@@ -47,11 +47,12 @@ def cliffs(
     from graphkin.export.cells import csv_lines
     from graphkin.output import whole_file
     from graphkin.similarity.cliffs import cliffs as find
-    from graphkin.similarity.filters import passing
+    from graphkin.similarity.selection import Selections
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
-        among = passing(opened, [filter_of(opened.manifest, each) for each in conditions]) if conditions else None
+        filters = [filter_of(opened.manifest, each) for each in conditions]
+        among = Selections(opened).selected(filters).ids if filters else None
         found = find(opened, name, by, min_similarity, min_difference, limit, among)
         structure = opened.manifest.structure
         table = cliffs_table(found, structure, name, partial(read_items, opened))

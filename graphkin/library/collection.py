@@ -235,20 +235,23 @@ class Collection(ABC):
         min_similarity: float | None = None,
         min_difference: float = 0.0,
         filters: Sequence[Mapping[str, Any]] = (),
+        substructure: str | Mapping[str, str] | None = None,
         limit: int = 1000,
     ) -> Table:
         """Pairs of stored neighbours that differ in a property, the steepest first, equals by their ids: at most
         `limit`, which is at most 100,000.
 
         Steep is the difference over 1 - similarity (`sali`), or the difference alone. property is one with numbers, as
-        `items` calls it; both items pass the filters, as in `query`. Columns: a, b int32; similarity float32;
-        difference, sali float64, infinite where the similarity is 1; and of both ends smiles (of graphs: structure),
-        names and the property, such as smiles_a and smiles_b. Raises `InvalidInput` naming the properties for another.
+        `items` calls it; filters and substructure are as in `query`, of both items. Columns: a, b int32; similarity
+        float32; difference, sali float64, infinite where the similarity is 1; and of both ends smiles (of graphs:
+        structure), names and the property, such as smiles_a and smiles_b. Raises `InvalidInput` naming the properties
+        for another.
         """
         require(0 < limit <= MAX_CLIFFS, "limit", limit, f"1 to {MAX_CLIFFS:,}")
         given = {"property": property, "by": by, "min_similarity": min_similarity, "min_difference": min_difference}
         with refusing():
-            asked = CliffsQuery.model_validate({**given, "filters": json.dumps([*filters])})
+            drawn = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
+            asked = CliffsQuery.model_validate({**given, "filters": json.dumps([*filters]), "substructure": drawn})
         found = self._cliffs(asked, limit)
         return Table(cliffs_table(found, self.manifest.structure, property, self._rows))
 

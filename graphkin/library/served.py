@@ -102,9 +102,8 @@ class ServedCollection(Collection):
         return np.array([item.id for item in self._asked.cluster(number, **said, limit=limit).items], np.int32)
 
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
-        said = asked.model_dump(exclude={"generation", "cursor", "limit", "filters"})
-        filters = [each.model_dump(exclude_none=True) for each in asked.filters or ()]
-        found = self._asked.cliffs(**said, filters=filters or None, limit=limit)
+        said = asked.model_dump(exclude_none=True, exclude={"generation", "cursor", "limit"})
+        found = self._asked.cliffs(**said, limit=limit)
         return Cliffs(
             np.array([pair.a for pair in found.pairs], np.int32),
             np.array([pair.b for pair in found.pairs], np.int32),

@@ -138,7 +138,7 @@ class StoredCollection(Collection):
         return clusters(self._opened, asked.method, threshold, os.cpu_count() or 1)
 
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
-        among = self._selections.passing(asked.filters) if asked.filters else None
+        among = self._query(QueryBody(filters=asked.filters, substructure=asked.substructure), None).ids
         thresholds = asked.min_similarity, asked.min_difference
         return cliffs(self._opened, asked.property, asked.by, *thresholds, limit, among)
 

@@ -8,6 +8,7 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
+from rdkit import Chem
 
 URL = "/v1/collections/nci"
 
@@ -74,6 +75,16 @@ def test_both_items_pass_the_filters(client: httpx.Client, items: pd.DataFrame, 
     found = answered(client, "molwt", filters=filters, min_similarity=0.5, min_difference=5, limit=1000)
     assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [*zip(expected["a"], expected["b"], strict=True)]
     assert found["total"] == len(expected) > 5
+
+
+def test_both_items_have_the_substructure(client: httpx.Client, items: pd.DataFrame, edges: pd.DataFrame) -> None:
+    nitro = Chem.MolFromSmarts("[N+](=O)[O-]")
+    kept = items[items["smiles"].map(lambda each: Chem.MolFromSmiles(each).HasSubstructMatch(nitro))]
+    expected = ranked(edges[edges["a"].isin(kept.index) & edges["b"].isin(kept.index)], items["molwt"], "sali")
+    for written in ("[N+](=O)[O-]", json.dumps({"smarts": "[N+](=O)[O-]"})):
+        found = answered(client, "molwt", substructure=written, limit=1000)
+        assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [*zip(expected["a"], expected["b"], strict=True)]
+    assert found["total"] == len(expected) > 3
 
 
 def test_a_cursor_is_of_its_query(client: httpx.Client) -> None:

@@ -440,8 +440,8 @@ export interface paths {
         };
         /**
          * Cliffs
-         * @description Pairs of the stored hierarchy whose items both have a property and differ in it, the steepest first, equals by
-         *     their ids.
+         * @description Pairs of the stored hierarchy whose items both have a property and differ in it, pass filters and have a
+         *     substructure: the steepest first, equals by their ids.
          */
         get: operations["cliffs"];
         put?: never;
@@ -4952,6 +4952,8 @@ export interface operations {
                 min_difference?: number;
                 /** @description Filters that both items pass, as JSON, as the body of a query has them. */
                 filters?: string;
+                /** @description What both have in them: a SMARTS, or a molecule as JSON, as in a query of neighbours. */
+                substructure?: string;
                 limit?: number;
             };
             header?: never;
@@ -5010,6 +5012,15 @@ export interface operations {
             };
             /** @description No media type in Accept is offered. */
             406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Right in itself, but not for this collection. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
