@@ -4,6 +4,7 @@ import asyncio
 import ctypes
 import signal
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,11 +31,12 @@ class Server:
 
     `nursery`: what its processes come from, if it shares that with other servers here.
 
-    Raises `InvalidInput` if it cannot listen there, and what opening the store, the caches and the log raises.
+    Raises `InvalidInput` if it cannot listen there, or so, and what opening the store, the caches and the log raises.
     """
 
     def __init__(self, settings: Settings, nursery: Nursery | None = None) -> None:
         _keep_little_memory()
+        _require_certificate(settings)
         asyncio.run(_try_out(settings))
         app = create_app(settings, nursery)
         self._socket = _listen(settings.host, settings.port)
@@ -45,10 +47,13 @@ class Server:
             server_header=False,
             ws="none",
             timeout_graceful_shutdown=_PATIENCE,
+            ssl_certfile=settings.tls_cert,
+            ssl_keyfile=settings.tls_key,
         )
         self._server = uvicorn.Server(config)
         host, port = self._socket.getsockname()[:2]
-        self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        scheme = "http" if settings.tls_cert is None else "https"
+        self.url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
     def run(self) -> None:
         """Serve until SIGINT or SIGTERM; then let replies end, for a while, and return."""
@@ -81,6 +86,21 @@ def _keep_little_memory() -> None:
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         for setting, value in _MALLOC.items():
             mallopt(setting, value)
+
+
+def _require_certificate(settings: Settings) -> None:
+    """Raises `InvalidInput` for files that are no certificate with its key."""
+    cert, key = settings.tls_cert, settings.tls_key
+    if cert is None and key is None:
+        return
+    expected = "a certificate in GRAPHKIN_TLS_CERT, and its key, without a password, in GRAPHKIN_TLS_KEY"
+    if cert is None:
+        raise InvalidInput("a private key without its certificate", given=str(key), expected=expected)
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")  # none: else it is asked for
+    except OSError as error:
+        given = str(cert) if key is None else f"{cert}, {key}"
+        raise InvalidInput(f"no certificate with its key: {error}", given=given, expected=expected) from error
 
 
 async def _try_out(settings: Settings) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import platformdirs
-from pydantic import DirectoryPath, Field, ValidationError, field_validator
+from pydantic import DirectoryPath, Field, FilePath, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from graphkin.protocol.errors import InvalidInput
@@ -28,6 +28,8 @@ class Settings(BaseSettings):
     access_log     file of one line of JSON for each request, `-` is standard output; none by default.
     telemetry      whether spans are sent by OpenTelemetry, where its own variables (OTEL_…) say.
     scrub_hours    after how long the files of a generation in use are checked again.
+    tls_cert       file of a certificate and its chain (PEM), for HTTPS; plain HTTP by default.
+    tls_key        file of its private key; by default it is in `tls_cert` too.
     reports        folder of reports to show, as `graphkin report` wrote them; none by default.
 
     Raises `InvalidInput` naming what is wrong.
@@ -47,6 +49,8 @@ class Settings(BaseSettings):
     access_log: Path | None = None
     telemetry: bool = False
     scrub_hours: Annotated[float, Field(gt=0)] = 24.0
+    tls_cert: FilePath | None = None
+    tls_key: FilePath | None = None
     reports: DirectoryPath | None = None
 
     def __init__(self, **given: Any) -> None:

@@ -1,10 +1,13 @@
 """`graphkin serve`: the REST API."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from graphkin import options
+
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.command()
@@ -24,7 +27,9 @@ from graphkin import options
     metavar="ORIGIN",
     help="Let pages of this origin, https://lab.example.org say, ask from a browser. May be repeated.",
 )
-def serve(store_location: str, host: str, port: int, reports: Path | None, cors_origins: tuple[str, ...]) -> None:
+@click.option("--tls-cert", type=_FILE, metavar="FILE", help="Serve HTTPS, with this certificate and its chain (PEM).")
+@click.option("--tls-key", type=_FILE, metavar="FILE", help="Its private key.  [default: in the file of --tls-cert]")
+def serve(store_location: str, host: str, port: int, **said: Any) -> None:
     """Serve the store over REST until ctrl-C. Documentation is at /docs.
 
     Further settings come from the environment: see docs/operating.md.
@@ -32,7 +37,6 @@ def serve(store_location: str, host: str, port: int, reports: Path | None, cors_
     from graphkin.api.serve import Server
     from graphkin.api.settings import Settings
 
-    said = {"reports": reports, "cors_origins": cors_origins}
     given = {name: value for name, value in said.items() if value}
     server = Server(Settings(store=store_location, host=host, port=port, **given))
     click.echo(f"serving {server.url} (documentation: {server.url}/docs); ctrl-C ends it")

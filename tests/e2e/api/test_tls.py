@@ -1,0 +1,85 @@
+"""HTTPS, asked by a client that believes one certificate alone."""
+
+import ssl
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from graphkin.api.serve import Server
+from graphkin.api.settings import Settings
+from graphkin.protocol.errors import InvalidInput
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A certificate of 127.0.0.1, its key, both in one file, the key with a password, and the key of another."""
+    folder = tmp_path_factory.mktemp("tls")
+    key, other = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "graphkin")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    ).public_bytes(serialization.Encoding.PEM)
+
+    def pem(key: ec.EllipticCurvePrivateKey, hidden: serialization.KeySerializationEncryption) -> bytes:
+        return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, hidden)
+
+    plain = serialization.NoEncryption()
+    contents = {
+        "cert": certificate,
+        "key": pem(key, plain),
+        "both": certificate + pem(key, plain),
+        "locked": pem(key, serialization.BestAvailableEncryption(b"secret")),
+        "other": pem(other, plain),
+    }
+    for each, content in contents.items():
+        (folder / each).write_bytes(content)
+    return {each: folder / each for each in contents}
+
+
+@pytest.mark.parametrize("given", [{"tls_cert": "cert", "tls_key": "key"}, {"tls_cert": "both"}])
+def test_https_is_served(store_folder: Path, tmp_path: Path, files: dict[str, Path], given: dict[str, str]) -> None:
+    named = {setting: files[name] for setting, name in given.items()}
+    with Server(Settings(store=store_folder, cache_dir=tmp_path, port=0, **named)).running() as url:
+        assert url.startswith("https://127.0.0.1:")
+        believing = ssl.create_default_context(cafile=files["cert"])
+        assert httpx.get(f"{url}/v1/collections/nci", verify=believing, timeout=60).status_code == 200
+        with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+            httpx.get(f"{url}/livez", timeout=60)
+        with pytest.raises(httpx.HTTPError):
+            httpx.get(f"http{url.removeprefix('https')}/livez", timeout=60)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"tls_key": "key"},
+        {"tls_cert": "cert"},
+        {"tls_cert": "cert", "tls_key": "other"},
+        {"tls_cert": "cert", "tls_key": "locked"},
+        {"tls_cert": "key", "tls_key": "key"},
+    ],
+)
+def test_what_is_no_certificate_with_its_key_is_said(
+    store_folder: Path, tmp_path: Path, files: dict[str, Path], given: dict[str, str]
+) -> None:
+    named = {setting: files[name] for setting, name in given.items()}
+    with pytest.raises(InvalidInput, match="certificate") as error:
+        Server(Settings(store=store_folder, cache_dir=tmp_path, port=0, **named))
+    assert "GRAPHKIN_TLS_CERT" in str(error.value.expected)
