@@ -1,4 +1,4 @@
-"""The tasks `read_pattern` and `match`: which items have a substructure that somebody looks for."""
+"""The tasks `read_pattern`, `describe` and `match`: which items have a substructure that somebody looks for."""
 
 import signal
 from base64 import b64decode
@@ -29,11 +29,16 @@ def unpacked(said: dict[str, str]) -> Pattern:
     return Pattern(said["writing"], said["text"], bytes.fromhex(said["screen"]))
 
 
+def describe(store: str, collection: str, generation: str, block: int) -> None:
+    """Describe a block of items, unless this machine has it."""
+    _substructures(store, collection, generation).prepare(block)
+
+
 def match(
     store: str, collection: str, generation: str, pattern: dict[str, str], block: int, ids: str, seconds: float
 ) -> Generator[bytes, None, None]:
     """Which of some items of a block, int32, have the pattern: a byte each. Before it a piece says that the block is
-    described, which may take its time. The rest ends this process after so many seconds of its own."""
+    open, which may take its time. The rest ends this process after so many seconds of its own."""
     substructures = _substructures(store, collection, generation)
     substructures.prepare(block)
     yield b""

@@ -3,10 +3,11 @@
 import asyncio
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, aclosing, contextmanager
-from weakref import WeakValueDictionary
+from contextlib import aclosing, contextmanager
+from typing import Any
 
 import numpy as np
+from cachetools import LRUCache
 
 from graphkin.api.work.matching import packed, unpacked
 from graphkin.api.work.pool import Ended, Failed, Pool
@@ -18,13 +19,14 @@ from graphkin.store.records import Int32, Mask
 
 _READING = 5.0  # seconds
 _SECONDS = 2.0  # of a processor, for one part of the items
+_DESCRIBED = 4096  # blocks of which it is remembered that this machine has them
 _PATIENCE = 10.0  # seconds, where others keep the processors busy
 
 
 class Substructures:
     """Has patterns read, and items of the store at `location` matched with them, in the processes of a pool.
 
-    A pattern on which RDKit takes longer than `seconds` for a few thousand items, or too much memory, or that crashes
+    A pattern on which RDKit takes longer than `seconds` for a thousand items, or too much memory, or that crashes
     it, costs its process and nothing else.
     """
 
@@ -33,7 +35,7 @@ class Substructures:
         self._location = location
         self._at_once = at_once
         self._seconds = seconds
-        self._turns: WeakValueDictionary[tuple[str, int], asyncio.Lock] = WeakValueDictionary()
+        self._describing: LRUCache[tuple[str, int], asyncio.Task[None]] = LRUCache(_DESCRIBED)
 
     async def read(self, generation: Generation, text: str, writing: str) -> Pattern:
         """Raises as `Kind.pattern` does, and `InvalidInput` for what takes too long or too much memory."""
@@ -61,26 +63,41 @@ class Substructures:
     ) -> None:
         """Of the blocks that nobody else has begun with, one after the other."""
         for block, parts in blocks:
+            await self._described(generation, block)
             for part in parts:
                 having.learn(part, await self._match(generation, having.pattern, block, part))
 
+    async def _described(self, generation: Generation, block: int) -> None:
+        """Have a block described, once, and to the end: who goes away meanwhile finds it when they come again."""
+        key = generation.id, block
+        describing = self._describing.get(key)
+        if describing is None or _failed(describing):
+            describing = self._describing[key] = asyncio.create_task(self._describe(generation, block))
+            describing.add_done_callback(_failed)  # there may be nobody else to look
+        await asyncio.shield(describing)
+
+    async def _describe(self, generation: Generation, block: int) -> None:
+        async with self._matchers.worker() as matcher:
+            async for _ in matcher.stream("describe", **self._of(generation, block)):
+                pass
+
     async def _match(self, generation: Generation, pattern: Pattern, block: int, ids: Int32) -> Mask:
-        given = {"collection": generation.collection, "generation": generation.id, "pattern": packed(pattern)}
-        asked = {"block": block, "ids": b64encode(ids.tobytes()).decode(), "seconds": self._seconds}
-        turn = self._turns.setdefault((generation.id, block), asyncio.Lock())
-        async with AsyncExitStack() as describing:
-            await describing.enter_async_context(turn)  # two would describe the same
-            async with (
-                self._matchers.worker() as matcher,
-                aclosing(matcher.stream("match", store=self._location, **given, **asked)) as pieces,
-            ):
-                await anext(pieces)
-                await describing.aclose()
-                with self._refusing(pattern.text):
-                    async with asyncio.timeout(_PATIENCE):
-                        found = np.frombuffer(await anext(pieces), np.bool_)
-                await anext(pieces, None)  # the end: it has answered
-                return found
+        asked = {"pattern": packed(pattern), "ids": b64encode(ids.tobytes()).decode(), "seconds": self._seconds}
+        async with (
+            self._matchers.worker() as matcher,
+            aclosing(matcher.stream("match", **self._of(generation, block), **asked)) as pieces,
+        ):
+            await anext(pieces)
+            with self._refusing(pattern.text):
+                async with asyncio.timeout(_PATIENCE):
+                    found = np.frombuffer(await anext(pieces), np.bool_)
+            await anext(pieces, None)  # the end: it has answered
+            return found
+
+    def _of(self, generation: Generation, block: int) -> dict[str, Any]:
+        """What tasks are told of what they read."""
+        named = {"collection": generation.collection, "generation": generation.id}
+        return {"store": self._location, **named, "block": block}
 
     @contextmanager
     def _refusing(self, text: str) -> Iterator[None]:
@@ -89,8 +106,12 @@ class Substructures:
             yield
         except (TimeoutError, Failed, Ended) as error:
             raise InvalidInput(
-                f"looking for this takes more than {self._seconds:g} s for a few thousand items, or too much memory, or"
+                f"looking for this takes more than {self._seconds:g} s for a thousand items, or too much memory, or"
                 " crashes RDKit",
                 given=text[:200],
                 hint="look for less: without what matches at many places, and without patterns in patterns",
             ) from error
+
+
+def _failed(task: asyncio.Task[None]) -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)

@@ -32,6 +32,7 @@ TASKS = {
     "shared_atoms": "graphkin.api.drawing.molecule",
     "export": "graphkin.api.work.exporting",
     "read_pattern": "graphkin.api.work.matching",
+    "describe": "graphkin.api.work.matching",
     "match": "graphkin.api.work.matching",
 }
 """The module of each task, whose function of that name does it."""
