@@ -45,7 +45,7 @@ _assignments = click.option(
     "assignments",
     multiple=True,
     metavar="NAME=VALUE",
-    help="One setting by name, over all others, such as score=kl or policy.k=8; may be repeated.",
+    help="One setting by name, over all others, such as score=softmax or policy.k=8; may be repeated.",
 )
 
 

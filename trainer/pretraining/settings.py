@@ -43,7 +43,7 @@ def assigned(text: str) -> Assignment:
     """What `name=value` says; a value that is no TOML is text. Raises `InvalidInput` without a name or `=`."""
     name, sign, value = text.partition("=")
     if not (name and sign):
-        raise InvalidInput("not an assignment", given=text, expected="name=value", hint="such as --set score=kl")
+        raise InvalidInput("not an assignment", given=text, expected="name=value", hint="such as --set score=softmax")
     try:
         return name.strip(), tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:

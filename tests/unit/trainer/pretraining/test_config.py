@@ -111,7 +111,7 @@ def test_masking_presets(preset: str) -> None:
     """Loss over all atoms in every AdaM preset; RdM is the same baseline in all (method.md D, I)."""
     masking = PretrainConfig.of("adam", preset).masking  # type: ignore[arg-type]
     expected = {
-        "default": Masking(),
+        "default": Masking(score="kl"),
         "paper": Masking(unit="per_graph", score="one_minus_ce"),
         "rc": Masking(freeze=False),
     }

@@ -86,7 +86,7 @@ def test_joint_training_adds_both_on_one_encoder(many: Assembler) -> None:
     contrast_only = objective(PretrainConfig.of("hgc-fo"))
     contrast_only.encoder.load_state_dict(joint.encoder.state_dict())
     torch.testing.assert_close(found["hgc"], losses(contrast_only, many, draw)["hgc"])
-    masked_only = objective(replace(PretrainConfig.of("adam"), masking=Masking(times=3)))
+    masked_only = objective(replace(PretrainConfig.of("adam"), masking=Masking(times=3, score="kl")))
     masked_only.load_state_dict(joint.state_dict())
     torch.testing.assert_close(
         found["masking"], losses(masked_only, many, Draw(ANCHORS, POSITIVES[:, :0], NONE))["loss"]

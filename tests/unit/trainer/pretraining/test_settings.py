@@ -21,7 +21,7 @@ def ordered(strategy: str, *texts: str, kind: str = "molecule") -> PretrainConfi
     [
         ("adam", "times=7", "masking.times", 7),
         ("adam", "ratio=0.25", "masking.ratio", 0.25),
-        ("adam", "score=kl", "masking.score", "kl"),
+        ("adam", "score=softmax", "masking.score", "softmax"),
         ("adam", 'score = "one_minus_ce"', "masking.score", "one_minus_ce"),
         ("adam", "unit=per_graph", "masking.unit", "per_graph"),
         ("rdm", "loss=all", "masking.loss", "all"),
