@@ -35,17 +35,25 @@ def describe(store: str, collection: str, generation: str, block: int) -> None:
 
 
 def match(
-    store: str, collection: str, generation: str, pattern: dict[str, str], block: int, ids: str, seconds: float
+    store: str,
+    collection: str,
+    generation: str,
+    pattern: dict[str, str],
+    block: int,
+    parts: list[str],
+    seconds: float,
 ) -> Generator[bytes, None, None]:
-    """Which of some items of a block, int32, have the pattern: a byte each. Before it a piece says that the block is
-    open, which may take its time. The rest ends this process after so many seconds of its own."""
+    """Which of some items of a block, int32 in parts, have the pattern: a piece for each part, of a byte each. Before
+    them a piece says that the block is open, which may take its time. A part ends this process after so many seconds of
+    its own."""
     substructures = _substructures(store, collection, generation)
     substructures.prepare(block)
     yield b""
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    has = substructures.having(unpacked(pattern), np.frombuffer(b64decode(ids), np.int32))
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    yield has.tobytes()
+    for part in parts:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        has = substructures.having(unpacked(pattern), np.frombuffer(b64decode(part), np.int32))
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        yield has.tobytes()
 
 
 @lru_cache(maxsize=2)

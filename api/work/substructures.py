@@ -15,7 +15,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.having import Having
 from graphkin.similarity.kind import Pattern
 from graphkin.store.base import Generation
-from graphkin.store.records import Int32, Mask
+from graphkin.store.records import Int32
 
 _READING = 5.0  # seconds
 _SECONDS = 2.0  # of a processor, for one part of the items
@@ -64,8 +64,7 @@ class Substructures:
         """Of the blocks that nobody else has begun with, one after the other."""
         for block, parts in blocks:
             await self._described(generation, block)
-            for part in parts:
-                having.learn(part, await self._match(generation, having.pattern, block, part))
+            await self._match(generation, having, block, parts)
 
     async def _described(self, generation: Generation, block: int) -> None:
         """Have a block described, once, and to the end: who goes away meanwhile finds it when they come again."""
@@ -81,18 +80,19 @@ class Substructures:
             async for _ in matcher.stream("describe", **self._of(generation, block)):
                 pass
 
-    async def _match(self, generation: Generation, pattern: Pattern, block: int, ids: Int32) -> Mask:
-        asked = {"pattern": packed(pattern), "ids": b64encode(ids.tobytes()).decode(), "seconds": self._seconds}
+    async def _match(self, generation: Generation, having: Having, block: int, parts: list[Int32]) -> None:
+        given = [b64encode(part.tobytes()).decode() for part in parts]
+        asked = {"pattern": packed(having.pattern), "parts": given, "seconds": self._seconds}
         async with (
             self._matchers.worker() as matcher,
             aclosing(matcher.stream("match", **self._of(generation, block), **asked)) as pieces,
         ):
             await anext(pieces)
-            with self._refusing(pattern.text):
-                async with asyncio.timeout(_PATIENCE):
-                    found = np.frombuffer(await anext(pieces), np.bool_)
+            for part in parts:
+                with self._refusing(having.pattern.text):
+                    async with asyncio.timeout(_PATIENCE):
+                        having.learn(part, np.frombuffer(await anext(pieces), np.bool_))
             await anext(pieces, None)  # the end: it has answered
-            return found
 
     def _of(self, generation: Generation, block: int) -> dict[str, Any]:
         """What tasks are told of what they read."""
