@@ -294,7 +294,7 @@ class DrawingQuery(GenerationQuery):
 
 
 class DepictionQuery(DrawingQuery):
-    """The size of a drawing in pixels, and what it is compared with: it lies as that does in its own picture."""
+    """The size of a drawing in pixels, and what it is compared with."""
 
     highlight: Annotated[Id | None, Field(description="Another item: what both share is highlighted.")] = None
     highlight_smiles: Annotated[
@@ -307,6 +307,9 @@ class DepictionQuery(DrawingQuery):
     mark: Annotated[
         Mark, Field(description="What is highlighted: what both share, what the other does not have, or nothing.")
     ] = "shared"
+    turned: Annotated[
+        bool, Field(description="Whether it lies as what it is compared with does, or as it does alone.")
+    ] = True
 
     @model_validator(mode="after")
     def _one_at_most(self) -> "DepictionQuery":

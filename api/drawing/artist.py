@@ -42,9 +42,11 @@ class Artist:
         height: int,
         like: str | None = None,
         mark: Mark = "nothing",
+        turned: bool = True,
     ) -> str:
-        """An SVG of `width` x `height` pixels: a molecule given as SMILES, or a graph given as JSON. A molecule may lie
-        as another does, and what it shares with that, or does not, be highlighted.
+        """An SVG of `width` x `height` pixels: a molecule given as SMILES, or a graph given as JSON. A molecule may be
+        compared with another: it lies as that does, if it is `turned`, and what it shares with it, or does not, may be
+        highlighted.
 
         What is shared is looked for during 2 s; the `desc` of the drawing says if that did not suffice.
         Raises `Conflict` for a kind without pictures and for what a graph would share, and `InvalidInput` if the
@@ -62,7 +64,7 @@ class Artist:
                 return await self._drawn("draw", self._patience, smiles=structure, title=title, note="", **size)
             pairs, note = await self._shared(structure, like)
             left = self._patience - _SHARED_SUBSTRUCTURE - _GRACE
-            compared = {"like": like, "pairs": pairs, "mark": mark}
+            compared = {"like": like if turned else None, "pairs": pairs, "mark": mark}
             return await self._drawn("draw", left, smiles=structure, title=title, note=note, **compared, **size)
         except TimeoutError as error:
             raise _refused(f"that takes more than {self._patience:g} s", structure) from error

@@ -31,8 +31,9 @@ async def depiction(
 ) -> Response:
     """A molecule, a small graph, or a summary of a large one, as SVG.
 
-    `highlight` and `highlight_smiles`, for molecules: it lies as that one does in its own picture, by the largest
-    substructure that both share, looked for during 2 s. `mark` says what of it is highlighted.
+    `highlight` and `highlight_smiles`, for molecules: it lies as that one does in its own picture, unless it is not to
+    be `turned`, by the largest substructure that both share, looked for during 2 s. `mark` says what of it is
+    highlighted.
     """
     manifest = read.generation.manifest
     ids = [id] if query.highlight is None else [id, query.highlight]
@@ -48,6 +49,7 @@ async def depiction(
         height=query.height,
         like=like,
         mark=query.mark,
+        turned=query.turned,
     )
     return read.whole(svg.encode("latin-1"))
 

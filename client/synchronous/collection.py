@@ -369,10 +369,11 @@ class Collection:
         highlight: int | None = None,
         highlight_smiles: str | None = None,
         mark: Mark = "shared",
+        turned: bool = True,
     ) -> bytes:
-        """An item drawn, as SVG; a molecule as another item or structure lies, and what both share, what the other
-        does not have, or nothing highlighted."""
-        compared = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark}
+        """An item drawn, as SVG; a molecule as another item or structure lies, unless it is not to be turned, and what
+        both share, what the other does not have, or nothing highlighted."""
+        compared = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
         return self._reading.content(f"items/{id}/depiction.svg", {"width": width, "height": height, **compared}, _SVG)
 
     def structure_depiction(

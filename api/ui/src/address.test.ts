@@ -8,14 +8,24 @@ const FULL: Address = {
   generation: "0".repeat(64),
   minSimilarity: 0.65,
   exact: true,
+  filters: [
+    { property: "log P", min: -1.5, max: null, contains: null },
+    { property: 'a "class", &', min: null, max: null, contains: "acid=%" },
+  ],
+  name: "asp",
+  substructure: { smarts: "[#6]=,:[N+;!H0]%" },
+  basket: "AAEC_-",
   view: "tiles",
   sort: "-property:log P",
   columns: ["log P", "a,b", "%"],
   pages: 3,
-  shared: false,
+  mark: "shared",
   expanded: ["CCO", "#7", "CCO"],
   cluster: "c1ccccc1",
   chosen: "[O-][n+]1ccccc1",
+  method: "scaffold",
+  property: "log P",
+  by: "difference",
   policy: "second_order",
   seed: 2 ** 40,
   colour: "log P",
@@ -26,6 +36,8 @@ const FULL: Address = {
 describe("the address", () => {
   it("says everything that it reads back", () => {
     expect(parse(format(FULL))).toEqual(FULL);
+    const drawn = { ...FULL, substructure: { smiles: "C1=CC=NC=C1" } };
+    expect(parse(format(drawn))).toEqual(drawn);
   });
 
   it("says nothing where nothing was chosen", () => {
@@ -36,13 +48,17 @@ describe("the address", () => {
   it("takes what was around a query along, but not to another one", () => {
     expect(changed(FULL, { colour: null })).toEqual({ ...FULL, colour: null });
     const nothing = { part: "find", pages: 1, expanded: [], cluster: null, chosen: null, seed: 0, from: null, to: null };
-    expect(changed(FULL, { q: "C" })).toEqual({ ...FULL, q: "C", ...nothing });
+    const unlimited = { minSimilarity: null, exact: false, filters: [], name: null, substructure: null, basket: null };
+    expect(changed(FULL, { q: "C" })).toEqual({ ...FULL, q: "C", ...nothing, ...unlimited });
+    expect(changed(FULL, { q: "C", minSimilarity: 0.5 }).minSimilarity).toBe(0.5);
   });
 
   it("begins another list at its first page", () => {
     const lists = [{ minSimilarity: 0.7 }, { exact: false }, { cluster: null }, { part: "find" }, { q: "C" }] as const;
     expect(lists.map((list) => changed(FULL, list).pages)).toEqual([1, 1, 1, 1, 1]);
-    expect(changed(FULL, { minSimilarity: 0.65, chosen: null, sort: null }).pages).toBe(3);
+    expect(changed(FULL, { sort: null }).pages).toBe(1);
+    expect(changed(FULL, { filters: [] }).pages).toBe(1);
+    expect(changed(FULL, { minSimilarity: 0.65, chosen: null, columns: null }).pages).toBe(3);
     expect(parse("?pages=1000000").pages).toBe(50);
   });
 
@@ -50,6 +66,7 @@ describe("the address", () => {
     const [before, next] = [parse(format(FULL)), parse(format({ ...FULL, columns: ["log P"] }))];
     expect(alike(next, before)).toEqual(next);
     expect(alike(next, before).expanded).toBe(before.expanded);
+    expect(alike(next, before).filters).toBe(before.filters);
   });
 
   it("tells no columns from the first few", () => {

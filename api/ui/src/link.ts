@@ -4,7 +4,7 @@ import { navigation } from "./navigation.svelte";
 /** For a link to another state of the page: a real one, which can be copied or opened in another tab. */
 export function to(change: Partial<Address>): { href: string; onclick: (event: MouseEvent) => void } {
   return {
-    href: format(changed(navigation.address, change)) || "/",
+    href: `/${format(changed(navigation.address, change))}`,
     onclick: (event) => {
       if (event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();

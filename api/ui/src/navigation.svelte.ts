@@ -1,30 +1,46 @@
-import { type Address, alike, changed, elsewhere, format, parse } from "./address";
+import { type Address, alike, changed, elsewhere, format, parse, relisted } from "./address";
 
 /** The address of the page. Going somewhere can be undone with the browser's back button. */
 class Navigation {
-  address: Address = $state.raw(parse(location.search));
+  address: Address = $state.raw(parse(location.search + location.hash));
 
   /** How far down one was where one came back to, until one moves: what was there is loaded bit by bit. */
   private depth: number | null = null;
+  /** What scrolls: a long list, where there is one, else the page. */
+  private box: Element = document.documentElement;
+  private readonly growth = new ResizeObserver(() => this.descend());
 
   constructor() {
     history.scrollRestoration = "manual";
     this.depth = depthOf(history.state);
     addEventListener("popstate", ({ state }) => {
-      this.address = alike(parse(location.search), this.address);
+      this.address = alike(parse(location.search + location.hash), this.address);
       this.depth = depthOf(state);
-      scrollTo(0, this.depth ?? 0);
+      scrollTo(0, 0);
+      this.box.scrollTop = this.depth ?? 0;
     });
-    addEventListener("scrollend", () => this.depth === null && history.replaceState({ depth: scrollY }, ""));
+    const rested = () => this.depth === null && history.replaceState({ depth: this.box.scrollTop }, "");
+    addEventListener("scrollend", rested, { capture: true });
     for (const gesture of ["pointerdown", "wheel", "keydown"])
       addEventListener(gesture, () => (this.depth = null), { passive: true, capture: true });
-    new ResizeObserver(() => this.descend()).observe(document.body);
+    this.growth.observe(document.body);
+  }
+
+  /** A list that scrolls by itself; what it gives lets go of it. */
+  scrolledBy(box: Element, content: Element): () => void {
+    this.box = box;
+    this.growth.observe(content);
+    return () => {
+      this.growth.unobserve(content);
+      if (this.box === box) this.box = document.documentElement;
+    };
   }
 
   go(change: Partial<Address>): void {
     const before = this.address;
     this.move(changed(before, change), "pushState");
     if (elsewhere(before, this.address)) scrollTo(0, 0);
+    if (relisted(before, this.address) && this.box !== document.documentElement) this.box.scrollTop = 0;
   }
 
   /** Say the same place better: nothing to go back to. */
@@ -35,12 +51,12 @@ class Navigation {
   private move(next: Address, how: "pushState" | "replaceState"): void {
     const text = format(next);
     if (text === format(this.address)) return;
-    history[how](history.state, "", text || location.pathname);
+    history[how](history.state, "", text.startsWith("?") ? text : location.pathname + text);
     this.address = next;
   }
 
   private descend(): void {
-    if (this.depth !== null) scrollTo(0, this.depth);
+    if (this.depth !== null) this.box.scrollTop = this.depth;
   }
 }
 

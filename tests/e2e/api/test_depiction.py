@@ -48,6 +48,22 @@ def test_what_two_items_share_is_highlighted(client: httpx.Client) -> None:
     assert drawing(reply).findtext(f"{SVG}desc", "").startswith(f"{atoms} atoms")
 
 
+def test_an_item_may_lie_as_alone_and_be_marked_all_the_same(client: httpx.Client) -> None:
+    items = client.get(URL, params={"limit": 1000}).json()["items"]
+    item = next(item for item in items if item["degree"])
+    near = client.get(f"{URL}/{item['id']}/neighbors").json()["neighbors"][0]["item"]
+    url = f"{URL}/{item['id']}/depiction.svg"
+
+    def paths(**params: str | int | bool) -> list[str | None]:
+        return [path.get("d") for path in drawing(client.get(url, params=params)).iter(f"{SVG}path")]
+
+    plain = client.get(url).text
+    assert paths(highlight=near["id"], mark="nothing", turned=False) == paths()
+    assert paths(highlight=near["id"], mark="nothing") != paths()
+    marked = client.get(url, params={"highlight": near["id"], "mark": "shared", "turned": False}).text
+    assert marked.count(HIGHLIGHT) > plain.count(HIGHLIGHT) == 0
+
+
 def test_a_hostile_name_stays_text(client: httpx.Client) -> None:
     url = "/v1/collections/hard/items"
     ethanol = client.get(url, params={"smiles": "OCC"}).json()["items"][0]

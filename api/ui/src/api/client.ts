@@ -1,6 +1,10 @@
+import type { Mark } from "../address";
 import { authorized, key } from "./key.svelte";
 import type { components } from "./openapi";
 import type {
+  CliffsPage,
+  Cluster,
+  ClustersPage,
   CollectionDetail,
   Collections,
   CollectionSummary,
@@ -9,16 +13,20 @@ import type {
   Hop,
   HopsReply,
   Item,
+  ItemClusterReply,
   ItemReply,
   ItemsPage,
   NeighborsPage,
   PathReply,
+  PickReply,
   PositivesReply,
   Problem,
+  QueryPage,
   RejectionsPage,
   ReportsReply,
   ReportSummary,
   SearchReply,
+  SearchRow,
   Step,
   StructureReply,
 } from "./replies";
@@ -113,6 +121,14 @@ export interface Size {
   height: number;
 }
 
+/** The structure that another lies like in its picture, and what is marked in that. */
+export interface Likeness {
+  smiles: string;
+  mark: Mark;
+  /** False for a picture that lies as it does alone, and is only marked. */
+  turned?: boolean;
+}
+
 /** Items, or the edges among them, in a format that other programs open. */
 export type Selection = components["schemas"]["ExportBody"];
 
@@ -147,8 +163,55 @@ export class Client {
     return this.get(`/items/${id}/neighbors`, parameters, signal);
   }
 
+  /** The items that pass, page by page. */
+  query(body: components["schemas"]["QueryBody"], signal?: AbortSignal): Promise<QueryPage> {
+    return answer(this.url("/items/query", {}), posted(body, signal));
+  }
+
+  /** These items, in any order. */
+  async itemsOf(ids: number[], signal?: AbortSignal): Promise<Item[]> {
+    const items: Item[] = [];
+    for (let cursor: string | null = null; items.length < ids.length; ) {
+      const page: QueryPage = await this.query({ ids, limit: 1000, cursor }, signal);
+      items.push(...page.items.map(({ similarity: _, ...item }) => item));
+      cursor = page.next_cursor;
+      if (cursor === null) break;
+    }
+    return items;
+  }
+
+  /** For each of many structures or names the item that it is, and the most similar one. */
+  searchBatch(structures: components["schemas"]["SearchBatchBody"]["structures"], signal?: AbortSignal): Promise<SearchRow[]> {
+    const { headers, ...options } = posted({ structures, limit: 1 }, signal);
+    const asking = { ...options, headers: { ...headers, Accept: "application/x-ndjson" } };
+    return asked(this.url("/search/batch", {}), asking, async (response) => {
+      const lines = (await response.text()).trimEnd().split("\n");
+      return lines.map((line) => JSON.parse(line) as SearchRow);
+    });
+  }
+
   search(body: components["schemas"]["SearchBody"], signal?: AbortSignal): Promise<SearchReply> {
     return answer(this.url("/search", {}), posted(body, signal));
+  }
+
+  /** Pairs of neighbours that differ much in a property, and their items. */
+  cliffs(parameters: Parameters, signal?: AbortSignal): Promise<CliffsPage> {
+    return this.get("/cliffs", parameters, signal);
+  }
+
+  /** All items in clusters, the largest first. */
+  clusters(parameters: Parameters, signal?: AbortSignal): Promise<ClustersPage> {
+    return this.get("/clusters", parameters, signal);
+  }
+
+  /** The cluster of an item. */
+  async clusterOf(id: number, parameters: Parameters, signal?: AbortSignal): Promise<Cluster> {
+    return (await this.get<ItemClusterReply>(`/items/${id}/cluster`, parameters, signal)).cluster;
+  }
+
+  /** A diverse part of everything, or of what is found. */
+  pick(body: components["schemas"]["PickBody"], signal?: AbortSignal): Promise<PickReply> {
+    return answer(this.url("/pick", {}), posted(body, signal));
   }
 
   /** Fewest edges between two items, then the largest minimum similarity; null if they are far apart. */
@@ -205,9 +268,11 @@ export class Client {
     return asked(this.url("/export", {}), posted(body, signal), (response) => response.blob());
   }
 
-  /** Where an item's picture is, with what it shares with a structure highlighted. */
-  depiction(item: { id: number }, size: Size, highlight: string | null = null): string {
-    return this.url(`/items/${item.id}/depiction.svg`, { ...size, highlight_smiles: highlight });
+  /** Where an item's picture is, as it lies alone or as another structure does, with what both share or not marked. */
+  depiction(item: { id: number }, size: Size, like: Likeness | null = null): string {
+    const turned = like?.turned === false ? "false" : null;
+    const compared = like && { highlight_smiles: like.smiles, mark: like.mark, turned };
+    return this.url(`/items/${item.id}/depiction.svg`, { ...size, ...compared });
   }
 
   /** Where a structure's picture is. */

@@ -486,8 +486,9 @@ export interface paths {
          * Depiction
          * @description A molecule, a small graph, or a summary of a large one, as SVG.
          *
-         *     `highlight` and `highlight_smiles`, for molecules: it lies as that one does in its own picture, by the largest
-         *     substructure that both share, looked for during 2 s. `mark` says what of it is highlighted.
+         *     `highlight` and `highlight_smiles`, for molecules: it lies as that one does in its own picture, unless it is not to
+         *     be `turned`, by the largest substructure that both share, looked for during 2 s. `mark` says what of it is
+         *     highlighted.
          */
         get: operations["depiction"];
         put?: never;
@@ -5235,6 +5236,8 @@ export interface operations {
                 highlight_smiles?: string | null;
                 /** @description What is highlighted: what both share, what the other does not have, or nothing. */
                 mark?: "shared" | "differences" | "nothing";
+                /** @description Whether it lies as what it is compared with does, or as it does alone. */
+                turned?: boolean;
             };
             header?: never;
             path: {

@@ -1,9 +1,13 @@
 // What the API replies, as far as the page reads it, by the names of its OpenAPI. `openapi.d.ts` is made by `make docs`.
 
-import type { components } from "./openapi";
+import type { components, operations } from "./openapi";
 
 type Schemas = components["schemas"];
 
+export type Cliff = Schemas["Cliff"];
+export type CliffsPage = Schemas["CliffsPage"];
+export type Cluster = Schemas["Cluster"];
+export type ClustersPage = Schemas["ClustersPage"];
 export type CollectionSummary = Schemas["CollectionSummary"];
 export type Collections = Schemas["Collections"];
 export type Component = Schemas["Component"];
@@ -14,19 +18,23 @@ export type Histogram = Schemas["Histogram"];
 export type Hop = Schemas["Hop"];
 export type HopsReply = Schemas["HopsReply"];
 export type Item = Schemas["Item"];
+export type ItemClusterReply = Schemas["ItemClusterReply"];
 export type ItemReply = Schemas["ItemReply"];
 export type ItemsPage = Schemas["ItemsPage"];
 export type Kind = CollectionSummary["kind"];
 export type NeighborsPage = Schemas["NeighborsPage"];
 export type PathReply = Schemas["PathReply"];
+export type PickReply = Schemas["PickReply"];
 export type Positive = Schemas["Positive"];
 export type PositivesReply = Schemas["PositivesReply"];
 export type Problem = Schemas["Problem"];
+export type QueryPage = Schemas["QueryPage"];
 export type Rejection = Schemas["Rejection"];
 export type RejectionsPage = Schemas["RejectionsPage"];
 export type ReportsReply = Schemas["ReportsReply"];
 export type ReportSummary = Schemas["ReportSummary"];
 export type SearchReply = Schemas["SearchReply"];
+export type SearchRow = operations["search_batch"]["responses"][200]["content"]["application/x-ndjson"];
 export type SimilarItem = Schemas["SimilarItem"];
 export type Step = Schemas["Step"];
 export type StructureReply = Schemas["StructureReply"];

@@ -34,7 +34,7 @@ const client = {
 const signal = new AbortController().signal;
 const stored = { as: "id" as const, smiles: "item 0", item: item(0) };
 const novel = { as: "structure" as const, smiles: "C", item: null };
-const question = { client, subject: stored, lowest: 0.4, expanded: [] as Item[], others: [] as Item[] };
+const question = { client, subject: stored, among: null, lowest: 0.4, expanded: [] as Item[], others: [] as Item[] };
 
 describe("a neighbourhood", () => {
   it("holds the query and its most similar neighbours, edges most similar first", async () => {
@@ -70,6 +70,12 @@ describe("a neighbourhood", () => {
   it("holds whoever else is wanted", async () => {
     const { nodes } = await around({ ...question, others: [item(2000)] }, signal);
     expect(nodes.map((node) => node.item?.id)).toContain(2000);
+  });
+
+  it("is of some items only, where these are named", async () => {
+    const among = [item(5), item(0), item(9)];
+    const { nodes } = await around({ ...question, subject: { ...stored, item: item(5) }, among }, signal);
+    expect(nodes.map((node) => node.item?.id)).toEqual([5, 0, 9]);
   });
 
   it("of a new structure is what a search finds, joined to it", async () => {

@@ -39,6 +39,8 @@ export interface Edges {
 export interface Question {
   client: Client;
   subject: Reading;
+  /** Only these, the subject first, and `others`; null is what lies around it. */
+  among: Item[] | null;
   /** The stored τ. */
   lowest: number;
   /** Whose neighbours are wanted besides the query's own; 100 more for each time that one is named. */
@@ -51,11 +53,12 @@ type Edge = [source: number, target: number, similarity: number];
 
 /** What lies around a query: the most similar of each item that is expanded. */
 export async function around(question: Question, signal: AbortSignal): Promise<Neighbourhood> {
-  const { client, subject, expanded, others } = question;
+  const { client, subject, among, expanded, others } = question;
   const hits = subject.item === null ? await search(question, signal) : [];
   const items = new Map<number, Item>();
   for (const { item } of hits) items.set(item.id, item);
-  const grown = Map.groupBy(subject.item === null ? expanded : [subject.item, ...expanded], ({ id }) => id);
+  for (const item of among ?? []) items.set(item.id, item);
+  const grown = Map.groupBy(subject.item === null || among !== null ? expanded : [subject.item, ...expanded], ({ id }) => id);
   for (const times of grown.values()) await grow(items, times[0]!, BATCH * times.length, client, signal);
   for (const item of others) items.set(item.id, item);
 

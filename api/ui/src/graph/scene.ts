@@ -11,6 +11,8 @@ export interface Wanted {
   client: Client;
   kind: Kind;
   subject: Reading;
+  /** Only these, the subject first; null is what lies around it. */
+  among: Item[] | null;
   /** The stored τ. */
   lowest: number;
   expanded: string[];
@@ -36,7 +38,7 @@ export interface Scene extends Neighbourhood {
 
 /** What was shown before keeps its place. */
 export async function scene(wanted: Wanted, before: Scene | null, signal: AbortSignal): Promise<Scene> {
-  const { client, kind, subject, lowest } = wanted;
+  const { client, kind, subject, among, lowest } = wanted;
   const finding = new Map(before?.nodes.map(({ item }) => [item && exactly(item), Promise.resolve(item)]));
   const find = (text: string): Promise<Item | null> => {
     const item = finding.get(text) ?? read(client, kind, text, signal).then(({ found }) => found[0]?.item ?? null);
@@ -48,7 +50,7 @@ export async function scene(wanted: Wanted, before: Scene | null, signal: AbortS
   const to = wanted.to === null ? null : await find(wanted.to);
   const route = from && to && (await path(client, from, to, wanted.least, signal));
   const others = [from, to, ...(route?.steps.map(({ item }) => item) ?? [])];
-  const found = await around({ client, subject, lowest, expanded: present(expanded), others: present(others) }, signal);
+  const found = await around({ client, subject, among, lowest, expanded: present(expanded), others: present(others) }, signal);
   return { ...found, route, points: await placed(found, before, signal) };
 }
 

@@ -1,18 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Item, SimilarItem } from "../api/replies";
-import { columnsOf, figures, type PropertyKinds, resorted, similarityText, sorted } from "./columns";
+import { columnsOf, figures, order, type PropertyKinds, resorted, similarityText, titles } from "./columns";
 
 const PROPERTIES: PropertyKinds = { logP: "number", note: "text", a: "number", b: "number", c: "number" };
 
-function hit(id: number, similarity: number, logP: number | null, name?: string): SimilarItem {
-  const names = name === undefined ? [] : [name];
-  const item: Item = { id, smiles: "C", names, inchikey: null, properties: { logP }, degree: id, dropped: null };
-  return { item, similarity };
-}
-
-const HITS = [hit(0, 0.9, 2, "compound 10"), hit(1, 0.8, null), hit(2, 0.7, -1.5, "compound 9")];
 const COLUMNS = columnsOf(PROPERTIES, null);
-const ids = (hits: SimilarItem[]) => hits.map(({ item }) => item.id);
 
 describe("columns", () => {
   it("are the first few properties, or those that were chosen and exist", () => {
@@ -22,13 +13,25 @@ describe("columns", () => {
     expect(titles([])).toEqual(["Similarity", "Name", "Neighbours"]);
   });
 
-  it("sort by number or by name, what is missing last either way", () => {
-    expect(ids(sorted(HITS, COLUMNS, null))).toEqual([0, 1, 2]);
-    expect(ids(sorted(HITS, COLUMNS, "similarity"))).toEqual([2, 1, 0]);
-    expect(ids(sorted(HITS, COLUMNS, "property:logP"))).toEqual([2, 0, 1]);
-    expect(ids(sorted(HITS, COLUMNS, "-property:logP"))).toEqual([0, 2, 1]);
-    expect(ids(sorted(HITS, COLUMNS, "name"))).toEqual([2, 0, 1]);
-    expect(ids(sorted(HITS, COLUMNS, "nonsense"))).toEqual([0, 1, 2]);
+  it("are what the API sorts by, in its own words", () => {
+    expect(order(COLUMNS, null)).toBeNull();
+    expect(order(COLUMNS, "-similarity")).toEqual({ by: "similarity", descending: true });
+    expect(order(COLUMNS, "name")).toEqual({ by: "names", descending: false });
+    expect(order(COLUMNS, "-neighbours")).toEqual({ by: "degree", descending: true });
+    expect(order(COLUMNS, "property:logP")).toEqual({ by: "logP", descending: false });
+    expect(order(COLUMNS, "property:c")).toBeNull(); // it is not shown
+    expect(order(columnsOf(PROPERTIES, null, false), "-similarity")).toBeNull();
+  });
+
+  it("are called as exports call them", () => {
+    const called = titles({ "property.names": "text", names: "text", "": "number", unnamed: "text", logP: "number" });
+    expect(Object.fromEntries(called)).toEqual({
+      "": "unnamed",
+      logP: "logP",
+      names: "property.names",
+      "property.names": "property.property.names",
+      unnamed: "property.unnamed",
+    });
   });
 
   it("turn round at each click", () => {

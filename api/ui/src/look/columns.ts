@@ -1,4 +1,4 @@
-import type { SimilarItem } from "../api/replies";
+import type { Compared } from "./pointed.svelte";
 
 export const FIRST = 4; // columns of properties, unless others are chosen
 
@@ -7,44 +7,71 @@ export interface Column {
   key: string;
   title: string;
   numeric: boolean;
-  value: (hit: SimilarItem) => unknown;
+  /** What the API calls it where it is sorted by it. */
+  by: string;
+  value: (hit: Compared) => unknown;
 }
 
-const SIMILARITY: Column = { key: "similarity", title: "Similarity", numeric: true, value: (hit) => hit.similarity };
-const NAME: Column = { key: "name", title: "Name", numeric: false, value: (hit) => hit.item.names[0] ?? null };
-const DEGREE: Column = { key: "neighbours", title: "Neighbours", numeric: true, value: (hit) => hit.item.degree };
+const SIMILARITY: Column = {
+  key: "similarity",
+  title: "Similarity",
+  numeric: true,
+  by: "similarity",
+  value: (hit) => hit.similarity,
+};
+const NAME: Column = {
+  key: "name",
+  title: "Name",
+  numeric: false,
+  by: "names",
+  value: (hit) => hit.item.names[0] ?? null,
+};
+const DEGREE: Column = {
+  key: "neighbours",
+  title: "Neighbours",
+  numeric: true,
+  by: "degree",
+  value: (hit) => hit.item.degree,
+};
 
 export type PropertyKinds = Record<string, "number" | "text">;
 
-/** Similarity, name and neighbours, then the chosen properties; by default the first few. */
-export function columnsOf(properties: PropertyKinds, chosen: string[] | null): Column[] {
+/** Similarity where items are compared, name and neighbours, then the chosen properties; by default the first few. */
+export function columnsOf(properties: PropertyKinds, chosen: string[] | null, compared = true): Column[] {
   const names = chosen ?? Object.keys(properties).slice(0, FIRST);
   const known = names.filter((name) => Object.hasOwn(properties, name));
+  const called = titles(properties);
   return [
-    SIMILARITY,
+    ...(compared ? [SIMILARITY] : []),
     NAME,
     DEGREE,
     ...known.map((name) => ({
       key: `property:${name}`,
       title: name,
       numeric: properties[name] === "number",
-      value: (hit: SimilarItem) => hit.item.properties[name] ?? null,
+      by: called.get(name) ?? name,
+      value: (hit: Compared) => hit.item.properties[name] ?? null,
     })),
   ];
 }
 
-/** How a table is sorted: `-KEY` is descending, null by similarity. */
-export function sorted(hits: SimilarItem[], columns: Column[], sort: string | null): SimilarItem[] {
+/** What exports and the API call each property: what is called as a column before it, or not at all, otherwise. */
+export function titles(properties: PropertyKinds): Map<string, string> {
+  const used = new Set(["id", "smiles", "structure", "inchikey", "names"]);
+  const called = new Map<string, string>();
+  for (const name of Object.keys(properties).sort()) {
+    let title = name || "unnamed";
+    while (used.has(title)) title = `property.${title}`;
+    used.add(title);
+    called.set(name, title);
+  }
+  return called;
+}
+
+/** What the API is asked to sort by: `-KEY` is descending; null for the list's own order. */
+export function order(columns: Column[], sort: string | null): { by: string; descending: boolean } | null {
   const column = columns.find(({ key }) => key === sort?.replace(/^-/, ""));
-  if (column === undefined) return hits;
-  const sign = sort?.startsWith("-") ? -1 : 1;
-  const missing = (value: unknown) => value === null || value === undefined;
-  return hits.toSorted((one, other) => {
-    const [a, b] = [column.value(one), column.value(other)];
-    if (missing(a) || missing(b)) return Number(missing(a)) - Number(missing(b)); // what is missing comes last, always
-    if (column.numeric) return sign * (Number(a) - Number(b));
-    return sign * String(a).localeCompare(String(b), "en", { numeric: true });
-  });
+  return column && sort ? { by: column.by, descending: sort.startsWith("-") } : null;
 }
 
 /** What a click on a column's title asks for: numbers largest first, texts from A; then the other way round. */
@@ -54,18 +81,23 @@ export function resorted(column: Column, sort: string | null): string | null {
   return next === "-similarity" ? null : next;
 }
 
-/** A column as text, its numbers with as many decimals as each other, so that they align. */
-export function figures(values: unknown[]): string[] {
+/** How to write the values of a column: its numbers with as many decimals as each other, so that they align. */
+export function figure(values: unknown[]): (value: unknown) => string {
   const numbers = values.filter((value) => typeof value === "number");
   const whole = numbers.every(Number.isInteger);
   const extreme = numbers.some((value) => value !== 0 && (Math.abs(value) < 0.001 || Math.abs(value) >= 1e6));
   const decimals = numbers.every((value) => Math.abs(value) <= 1) ? 3 : 2;
-  return values.map((value) => {
+  return (value) => {
     if (value === null || value === undefined) return "–";
     if (typeof value !== "number") return String(value);
     if (whole) return value.toLocaleString("en");
     return extreme ? value.toExponential(2) : value.toFixed(decimals);
-  });
+  };
+}
+
+/** All of them so written. */
+export function figures(values: unknown[]): string[] {
+  return values.map(figure(values));
 }
 
 /** Three decimals, rounded down: 1.000 is said of nothing but 1. */

@@ -79,20 +79,25 @@ export class Pointed {
 }
 
 /** Arrow keys, Home and End go from item to item of a list. */
-function step(event: KeyboardEvent): void {
+export function step(event: KeyboardEvent): void {
   const button = event.currentTarget as HTMLElement;
-  const all = [...(button.closest("ul, tbody")?.querySelectorAll<HTMLElement>("button.item") ?? [])];
-  const here = all.indexOf(button);
+  const all = [...(button.closest("ul")?.querySelectorAll<HTMLElement>(".item") ?? [])];
+  const place = stepped(event, all.indexOf(button), all.length);
+  if (place !== null) all[place]?.focus();
+}
+
+/** The place of a list, from `here`, that a key goes to, which is then used up; null for other keys. */
+export function stepped(event: KeyboardEvent, here: number, length: number): number | null {
   const places: Record<string, number> = {
     ArrowDown: here + 1,
     ArrowRight: here + 1,
     ArrowUp: here - 1,
     ArrowLeft: here - 1,
     Home: 0,
-    End: all.length - 1,
+    End: length - 1,
   };
   const place = places[event.key];
-  if (place === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
-  all[place]?.focus();
+  if (place === undefined || event.altKey || event.ctrlKey || event.metaKey) return null;
   event.preventDefault();
+  return Math.min(Math.max(place, 0), length - 1);
 }

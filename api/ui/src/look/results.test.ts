@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { START } from "../address";
 import type { Client } from "../api/client";
+import type { components } from "../api/openapi";
 import type { Item } from "../api/replies";
 import type { Reading } from "../find/reading";
 import { upTo } from "../paged";
-import { ask } from "./results";
+import { columnsOf, type PropertyKinds } from "./columns";
+import { around, ask, passing } from "./results";
+
+type Body = components["schemas"]["QueryBody"];
 
 const item = (id: number): Item => ({
   id,
@@ -16,62 +21,64 @@ const item = (id: number): Item => ({
 });
 const stored: Reading = { as: "structure", smiles: "item 0", item: item(0) };
 const novel: Reading = { as: "structure", smiles: "C", item: null };
+const graph: Reading = { as: "name", smiles: null, item: { ...item(3), smiles: null } };
 
-/** A hierarchy in which item 0 has so many neighbours, and a search that finds itself first. */
-class Hub {
-  constructor(readonly degree: number) {}
+/** So many items, page by page. */
+class Many {
+  constructor(readonly total: number) {}
 
-  async neighbors(_: number, { limit, cursor }: { limit: number; cursor: string | null }) {
+  async query({ limit = 100, cursor }: Body) {
     const begin = Number(cursor ?? 0);
-    const end = Math.min(begin + limit, this.degree);
-    const neighbors = Array.from({ length: end - begin }, (_, k) => ({ item: item(begin + k + 1), similarity: 0.5 }));
-    const next = end < this.degree ? String(end) : null;
-    return { generation: "", item: item(0), neighbors, total: this.degree, capped: true, next_cursor: next };
-  }
-
-  async search({ smiles, limit, min_similarity }: { smiles: string; limit: number; min_similarity: number | null }) {
-    const hits = Array.from({ length: Math.min(limit, this.degree) }, (_, id) => ({ item: item(id), similarity: 1 }));
-    const query = { smiles, id: smiles === "item 0" ? 0 : null };
-    return { generation: "", query, hits, total: min_similarity === null ? null : this.degree };
+    const end = Math.min(begin + limit, this.total);
+    const items = Array.from({ length: end - begin }, (_, k) => ({ ...item(begin + k), similarity: 0.5 }));
+    return { generation: "", items, total: this.total, next_cursor: end < this.total ? String(end) : null };
   }
 }
 
-const question = (degree: number, subject: Reading, exact = false, minSimilarity: number | null = null) => ({
-  client: new Hub(degree) as unknown as Client,
-  subject,
-  exact,
-  minSimilarity,
-});
+const of = (total: number) => new Many(total) as unknown as Client;
 const signal = new AbortController().signal;
 
 describe("results", () => {
-  it("of a stored item are its neighbours, page after page", async () => {
-    let found = await ask(question(250, stored), signal);
-    expect([found.hits.length, found.total, found.capped]).toEqual([100, 250, true]);
+  it("come page after page, few at first, with their total", async () => {
+    let found = await ask(of(2500), {}, signal);
+    expect([found.hits.length, found.total]).toEqual([100, 2500]);
     while (found.next) found = await found.next(signal);
-    expect(found.hits.map((hit) => hit.item.id)).toEqual(Array.from({ length: 250 }, (_, k) => k + 1));
+    expect(found.hits).toEqual(Array.from({ length: 2500 }, (_, id) => ({ item: item(id), similarity: 0.5 })));
   });
 
   it("come in as many pages as are asked for, or there are", async () => {
-    for (const [pages, hits] of [[2, 200], [3, 250], [9, 250]] as const)
-      expect((await upTo(pages, ask(question(250, stored), signal), signal)).hits.length).toBe(hits);
+    for (const [pages, hits] of [[1, 100], [2, 1100], [9, 1250]] as const)
+      expect((await upTo(pages, ask(of(1250), {}, signal), signal)).hits.length).toBe(hits);
+  });
+});
+
+describe("what is asked", () => {
+  it("of a stored item is its neighbours, or all but itself", () => {
+    expect(around(stored, false, 0.5)).toEqual({ neighbors_of: { id: 0, min_similarity: 0.5 } });
+    expect(around(stored, true, null)).toEqual({ similar: { smiles: "item 0", min_similarity: null, itself: false } });
+    expect(around(graph, true, null)).toEqual({ neighbors_of: { id: 3, min_similarity: null } });
   });
 
-  it("of a new structure are compared with all, as far as a search reaches", async () => {
-    let found = await ask(question(5000, novel), signal);
-    expect([found.hits.length, found.total]).toEqual([100, null]);
-    while (found.next) found = await found.next(signal);
-    expect(found.hits.length).toBe(1000);
+  it("of a new structure is what is similar among all", () => {
+    expect(around(novel, false, 0.4)).toEqual({ similar: { smiles: "C", min_similarity: 0.4, itself: false } });
   });
 
-  it("of a new structure are counted from a threshold on", async () => {
-    const found = await ask(question(50, novel, false, 0.4), signal);
-    expect([found.hits.length, found.total, found.least]).toEqual([50, 50, 0.4]);
-  });
-
-  it("leave the query itself out, and uncounted", async () => {
-    const found = await ask(question(50, stored, true, 0.4), signal);
-    expect([found.hits.length, found.total, found.next]).toEqual([49, 49, null]);
-    expect(found.hits.every((hit) => hit.item.id !== 0)).toBe(true);
+  it("is what passes the filter, in the order of a column", () => {
+    const properties: PropertyKinds = { id: "number", class: "text" };
+    const filters = [
+      { property: "id", min: 0, max: null, contains: null },
+      { property: "class", min: null, max: null, contains: "acid" },
+    ];
+    const address = { ...START, filters, name: "asp", sort: "-property:id" };
+    expect(passing({ ids: [1] }, address, properties, columnsOf(properties, null))).toEqual({
+      ids: [1],
+      filters: [
+        { property: "property.id", min: 0 },
+        { property: "class", contains: "acid" },
+      ],
+      name: "asp",
+      substructure: null,
+      sort: { by: "property.id", descending: true },
+    });
   });
 });

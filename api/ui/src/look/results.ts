@@ -1,72 +1,73 @@
+import type { Address } from "../address";
 import type { Client } from "../api/client";
-import type { SimilarItem } from "../api/replies";
+import type { components } from "../api/openapi";
+import type { QueryPage } from "../api/replies";
+import { asked as filtered } from "../filter/conditions";
 import type { Reading } from "../find/reading";
 import type { Paged } from "../paged";
+import { type Column, order, type PropertyKinds } from "./columns";
+import type { Compared } from "./pointed.svelte";
 
-const PAGE = 100;
-const MOST = 1000; // hits of one search
+/** What the API is asked for: which items, which of these pass, and in which order. */
+export type Asked = components["schemas"]["QueryFields"];
 
-/** What is similar to `subject`, at least `minSimilarity` if that is given. */
-export interface Question {
-  client: Client;
-  subject: Reading;
-  minSimilarity: number | null;
-  /** Compare with the whole collection instead of reading the hierarchy. */
-  exact: boolean;
-}
+const FIRST = 100; // is seen at once
+const FURTHER = 1000; // as many as one reply holds
 
-/** What was found so far, most similar first. */
+/** What was found so far, in order. */
 export interface Found extends Paged<Found> {
-  hits: SimilarItem[];
-  /** What was asked for at least; null for the most similar, however similar they are. */
-  least: number | null;
-  /** How many there are; null if nobody counted. */
-  total: number | null;
-  /** Whether the hierarchy left pairs of this item out. */
-  capped: boolean;
+  hits: Compared[];
+  /** How many there are. */
+  total: number;
 }
 
-/** The first page. A structure that is not stored is compared with the whole collection. */
-export function ask(question: Question, signal: AbortSignal): Promise<Found> {
-  return searches(question) ? search(question, PAGE, signal) : neighbours(question, [], null, signal);
+/** The first page. */
+export function ask(client: Client, asked: Asked, signal: AbortSignal): Promise<Found> {
+  return page(client, asked, [], null, signal);
 }
 
-/** Whether the whole collection is compared. */
-export function searches({ subject, exact }: Pick<Question, "subject" | "exact">): boolean {
-  return subject.smiles !== null && (exact || subject.item === null);
-}
-
-async function neighbours(
-  question: Question,
-  before: SimilarItem[],
+async function page(
+  client: Client,
+  asked: Asked,
+  before: Compared[],
   cursor: string | null,
   signal: AbortSignal,
 ): Promise<Found> {
-  const { client, subject, minSimilarity } = question;
-  if (subject.item === null) return { hits: [], least: minSimilarity, total: 0, capped: false, next: null };
-  const parameters = { min_similarity: minSimilarity, limit: PAGE, cursor };
-  const page = await client.neighbors(subject.item.id, parameters, signal);
-  const hits = [...before, ...page.neighbors];
-  const rest = page.next_cursor;
+  const reply = await client.query({ ...asked, limit: cursor === null ? FIRST : FURTHER, cursor }, signal);
+  const hits = [...before, ...reply.items.map(hit)];
+  const rest = reply.next_cursor;
   return {
     hits,
-    least: minSimilarity,
-    total: page.total,
-    capped: page.capped === true,
-    next: rest === null ? null : (later) => neighbours(question, hits, rest, later),
+    total: reply.total,
+    next: rest === null ? null : (later) => page(client, asked, hits, rest, later),
   };
 }
 
-async function search(question: Question, limit: number, signal: AbortSignal): Promise<Found> {
-  const { client, subject, minSimilarity } = question;
-  const body = { smiles: subject.smiles ?? "", min_similarity: minSimilarity, limit };
-  const { hits, total, query } = await client.search(body, signal);
-  const further = Math.min(limit * 3, MOST);
-  return {
-    hits: hits.filter((hit) => hit.item.id !== query.id), // the query itself is in view already
-    least: minSimilarity,
-    total: total === null || query.id === null ? total : total - 1,
-    capped: false,
-    next: hits.length === limit && limit < MOST ? (later) => search(question, further, later) : null,
-  };
+function hit({ similarity, ...item }: QueryPage["items"][number]): Compared {
+  return { item, similarity };
+}
+
+/** Whether a structure is compared with the whole collection, instead of reading the hierarchy. */
+export function searches(subject: Reading, exact: boolean): boolean {
+  return subject.smiles !== null && (exact || subject.item === null);
+}
+
+/** What there is to choose from around a subject: its neighbours, or all that it is compared with. */
+export function around(subject: Reading, exact: boolean, minSimilarity: number | null): Asked {
+  if (subject.smiles !== null && searches(subject, exact))
+    return { similar: { smiles: subject.smiles, min_similarity: minSimilarity, itself: false } };
+  if (subject.item === null) return { ids: [] };
+  return { neighbors_of: { id: subject.item.id, min_similarity: minSimilarity } };
+}
+
+/** Those of a source that pass what the address says, in its order. */
+export function passing(source: Asked, address: Address, properties: PropertyKinds, columns: Column[]): Asked {
+  const filters = filtered(address.filters, properties);
+  const { name, substructure } = address;
+  return { ...source, filters, name, substructure, sort: order(columns, address.sort) };
+}
+
+/** Whether something is asked of items. */
+export function limited({ filters, name, substructure }: Address): boolean {
+  return filters.length > 0 || name !== null || substructure !== null;
 }

@@ -3,7 +3,7 @@ const AHEAD = "200px";
 const told = new WeakMap<Element, (near: boolean) => void>();
 const observer = new IntersectionObserver(
   (entries) => entries.forEach(({ target, isIntersecting }) => told.get(target)?.(isIntersecting)),
-  { rootMargin: AHEAD },
+  { rootMargin: AHEAD, scrollMargin: AHEAD }, // of the page, and of what scrolls in it
 );
 
 /** Says when an element comes into view, or nearly, and when it leaves it. Gives what ends that. */

@@ -1,0 +1,205 @@
+"""Collect: a list is looked up; a basket is filled from anywhere, compared, drawn, sent and taken home."""
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+from rdkit import Chem
+
+Look = Callable[[Page, str], None]
+
+QUERY = "COc1cccc(NC(=O)c2ccc(S(=O)(=O)N3CCCC3)cc2)c1"
+NEW = "FCOc1cccc(NC(=O)c2ccc(S(=O)(=O)N3CCCC3)cc2)c1"
+URL = "/v1/collections/chembl"
+
+
+@pytest.fixture(scope="module")
+def items(api: httpx.Client) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = api.get(f"{URL}/items", params={"limit": 300}).json()["items"]
+    return found
+
+
+def test_a_list_is_looked_up(page: Page, api: httpx.Client, items: list[dict[str, Any]], look: Look) -> None:
+    stored = [item["smiles"] for item in items[:20]]
+    (nearest,) = api.post(f"{URL}/search", json={"smiles": NEW, "limit": 1}).json()["hits"]
+    listed = [f"{stored[0]} called so", *stored[1:], NEW, "c1ccc(", "no such name"]
+    page.goto("/?collection=chembl")
+    page.get_by_role("link", name="Look up a list").click()
+    page.get_by_label("Paste SMILES").fill("\n".join(listed))
+    page.get_by_role("button", name="Look up").click()
+    page.get_by_text("20 found, 1 not found, 2 unreadable").wait_for()
+    rows = page.get_by_role("region", name="What became of the list").locator("tbody tr")
+    expect(rows).to_have_count(len(listed))
+    expect(rows.nth(3)).to_contain_text("Found")
+    expect(rows.nth(3).get_by_role("link")).to_have_text(stored[3])
+    expect(rows.nth(20)).to_contain_text("Not found")
+    expect(rows.nth(20)).to_contain_text(nearest["item"]["smiles"])
+    expect(rows.nth(20)).to_contain_text(f"similarity {int(nearest['similarity'] * 1000) / 1000:.3f}")
+    expect(rows.nth(21)).to_contain_text(re.compile("Unreadable.*syntax error", re.DOTALL))
+    look(page, "list")
+    page.get_by_label("Show").select_option("unread")
+    expect(rows).to_have_count(2)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    with Path(download.value.path()).open() as file:
+        saved = [*csv.DictReader(file)]
+    assert [row["given"] for row in saved] == listed
+    assert [row["id"] for row in saved] == [
+        *(str(item["id"]) for item in items[:20]),
+        str(nearest["item"]["id"]),
+        "",
+        "",
+    ]
+    page.get_by_role("button", name="Put what is found into the basket").click()
+    page.get_by_role("button", name="and the nearest of the others").click()
+    expect(page.get_by_role("link", name="Basket (21)")).to_be_visible()
+
+
+@pytest.mark.parametrize("format", ["sdf", "csv"])
+def test_a_file_is_dropped(page: Page, items: list[dict[str, Any]], format: str, tmp_path: Path) -> None:
+    file = tmp_path / f"list.{format}"
+    if format == "sdf":
+        with Chem.SDWriter(str(file)) as writer:
+            for item in items[:5]:
+                writer.write(Chem.MolFromSmiles(item["smiles"]))
+    else:
+        file.write_text("name,smiles\n" + "".join(f"n,{item['smiles']}\n" for item in items[:5]))
+    page.goto("/?collection=chembl&part=list")
+    page.get_by_label("or a file").set_input_files(file)
+    page.get_by_text("5 found, 0 not found, 0 unreadable").wait_for()
+
+
+def test_names_are_looked_up_and_lines_pasted_into_the_box(page: Page, api: httpx.Client) -> None:
+    names = [item["names"][0] for item in api.get("/v1/collections/nci/items", params={"limit": 20}).json()["items"]]
+    page.goto("/?collection=nci")
+    box = page.locator("#box")
+    box.evaluate(
+        """(box, text) => {
+            const clipboardData = new DataTransfer();
+            clipboardData.setData("text", text);
+            box.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+        }""",
+        "\n".join(names),
+    )
+    page.get_by_text("20 found, 0 not found, 0 unreadable").wait_for()
+
+
+def test_a_basket_is_filled_compared_drawn_sent_and_taken_home(page: Page, api: httpx.Client, look: Look) -> None:
+    page.goto(f"/?collection=chembl&q={QUERY}&min_similarity=0.45")
+    ticks = page.locator("tbody input.tick")
+    ticks.nth(0).check()
+    ticks.nth(1).check()
+    page.get_by_text("Tiles").click()
+    page.locator("section li input.tick").nth(2).check()
+    expect(page.locator("section li input.tick").nth(0)).to_be_checked()
+    page.get_by_role("button", name=re.compile("Put all .* into the basket")).click()
+    (own,) = api.get(f"{URL}/items", params={"smiles": QUERY}).json()["items"]
+    near = api.get(f"{URL}/items/{own['id']}/neighbors", params={"min_similarity": 0.45, "limit": 1000}).json()
+    ids = [each["item"]["id"] for each in near["neighbors"]]
+    page.get_by_role("link", name=f"Basket ({len(ids)})").click()
+    page.reload()
+    page.get_by_role("status").filter(has_text=f"{len(ids)} items").wait_for()
+    look(page, "basket")
+    page.get_by_text("Compare", exact=True).click()
+    compared = page.get_by_role("region", name="Compared")
+    expect(compared.locator("thead img")).to_have_count(min(len(ids), 12))
+    look(page, "basket compared")
+    page.get_by_text("Graph", exact=True).click()
+    members = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
+    members.last.wait_for()
+    expect(members).to_have_count(len(ids))
+    edges = api.post(f"{URL}/export", json={"ids": ids, "what": "edges", "format": "csv"}).text.count("\n") - 1
+    page.get_by_text(re.compile(rf"{edges} edges?")).wait_for()
+    look(page, "basket graph")
+    page.get_by_text("Table", exact=True).click()
+    page.get_by_text("Download", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="SDF").click()
+    taken = [Chem.MolToSmiles(molecule) for molecule in Chem.SDMolSupplier(str(download.value.path()))]
+    assert taken == [each["item"]["smiles"] for each in near["neighbors"]]
+    page.keyboard.press("Escape")
+    address = page.get_by_role("link", name="Link", exact=True).get_attribute("href")
+    page.get_by_role("button", name="Empty").click()
+    expect(page.get_by_role("heading", name="The basket is empty")).to_be_visible()
+    look(page, "basket empty")
+    page.goto(address or "")
+    page.get_by_text("These came by a link.").wait_for()
+    expect(page.locator("tbody td.name")).to_have_count(len(ids))
+    page.get_by_role("button", name="Put them into the basket").click()
+    expect(page.get_by_role("link", name=f"Basket ({len(ids)})")).to_be_visible()
+
+
+def test_a_basket_holds_no_more_than_can_be_asked_about(page: Page, api: httpx.Client) -> None:
+    generation = api.get(URL).json()["generation"]
+    page.add_init_script(
+        f"localStorage.setItem('graphkin.basket.chembl', JSON.stringify({{generation: '{generation}', "
+        "ids: Array.from({length: 10000}, (_, k) => 100000 + k)}))"
+    )
+    page.goto(f"/?collection=chembl&q={QUERY}")
+    page.locator("tbody input.tick").first.click()
+    expect(page.get_by_role("alert")).to_have_text(re.compile("holds 10,000 items, and these would be 10,001"))
+
+
+def test_a_diverse_part_is_picked(page: Page, api: httpx.Client) -> None:
+    body = {"count": 7, "from": {"filters": [{"property": "rings", "min": 5}]}}
+    picked = api.post(f"{URL}/pick", json=body).json()["ids"]
+    page.goto("/?collection=chembl&part=items&filter=%5B%22rings%22,5,null%5D")
+    page.get_by_text(re.compile(r"^\d+ of 2,000 items$")).wait_for()
+    page.locator("summary", has_text="Pick").click()
+    page.get_by_label("How many").fill("7")
+    page.get_by_role("button", name="Pick").click()
+    page.get_by_text("7 were picked.").wait_for()
+    kept = page.evaluate("JSON.parse(localStorage.getItem('graphkin.basket.chembl')).ids")
+    assert kept == picked
+
+
+def test_cliffs_are_shown_side_by_side(page: Page, api: httpx.Client, look: Look) -> None:
+    asked: dict[str, Any] = {"property": "molwt", "by": "difference", "min_similarity": 0.5, "limit": 20}
+    expected = api.get(f"{URL}/cliffs", params=asked).json()
+    page.goto("/?collection=chembl&min_similarity=0.5")
+    page.get_by_role("link", name="Cliffs").click()
+    page.get_by_role("combobox", name="Property", exact=True).select_option("molwt")
+    page.get_by_role("combobox", name="By", exact=True).select_option("difference")
+    page.get_by_role("slider").fill("0.5")
+    page.get_by_text(f"{expected['total']:,} pairs of neighbours differ in molwt").wait_for()
+    items = {item["id"]: item["smiles"] for item in expected["items"]}
+    names = page.get_by_role("region", name="Cliffs").locator("figcaption a")
+    expect(names.nth(1)).to_have_text(items[expected["pairs"][0]["b"]])
+    shown = [items[pair[end]] for pair in expected["pairs"] for end in "ab"]
+    assert names.all_inner_texts() == shown
+    look(page, "cliffs")
+
+
+def test_clusters_are_opened(page: Page, api: httpx.Client, look: Look) -> None:
+    asked = {"method": "scaffold", "property": "molwt"}
+    while (reply := api.get(f"{URL}/clusters", params=asked)).status_code == 503:
+        page.wait_for_timeout(100)
+    scaffolds = reply.json()
+    largest = scaffolds["clusters"][0]
+    smiles = {item["id"]: item["smiles"] for item in scaffolds["items"]}
+    page.goto("/?collection=chembl")
+    page.get_by_role("link", name="Clusters", exact=True).click()
+    page.get_by_role("combobox", name="By", exact=True).select_option("scaffold")
+    page.get_by_role("combobox", name="Range of", exact=True).select_option("molwt")
+    page.get_by_text(f"{scaffolds['total']:,} clusters, the largest first").wait_for()
+    shown = page.get_by_role("region", name="Clusters").get_by_role("listitem")
+    expect(shown.first).to_contain_text(f"{largest['size']} items")
+    expect(shown.first).to_contain_text(f"molwt {largest['range']['min']:.2f} to {largest['range']['max']:.2f}")
+    look(page, "clusters")
+    shown.first.get_by_role("link").click()
+    members = api.get(f"{URL}/clusters/1", params={"method": "scaffold", "limit": 1000}).json()["items"]
+    page.get_by_text(f"{len(members)} members").wait_for()
+    names = page.locator("tbody td.name a")
+    assert names.all_inner_texts() == [item["smiles"] for item in members][: names.count()]
+    look(page, "cluster")
+    page.reload()
+    page.get_by_text(f"Cluster 1: {largest['size']} items").wait_for()
+    names.first.click()
+    page.get_by_role("link", name="Its cluster").click()
+    page.get_by_text(re.compile(r"Cluster \d+: \d+ items?")).wait_for()
+    assert smiles[largest["centre"]] in [item["smiles"] for item in members]
