@@ -36,6 +36,7 @@ class Admission:
         self._version = 0
         self._guarded = False
         self._trouble: StoreError | None = None
+        self._failed = 0  # times that it was asked in vain
         self._turn = asyncio.Lock()
         self._until = -inf
         self._look()
@@ -64,8 +65,9 @@ class Admission:
         return key
 
     async def _look_again(self) -> None:
+        failed = self._failed
         async with self._turn:
-            if monotonic() < self._until:
+            if monotonic() < self._until or self._failed != failed:  # nobody waits for a store that is away twice
                 return
             until = monotonic() + _BELIEVED
             try:
@@ -73,6 +75,7 @@ class Admission:
                 self._trouble = None
             except StoreError as error:
                 self._trouble = error
+                self._failed += 1
             self._until = until
 
     def _look(self) -> None:
