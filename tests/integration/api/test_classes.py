@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from graphkin.api.gate.access import Admission
 from graphkin.api.gate.errors import HANDLERS
 from graphkin.api.gate.guard import Guard
 from graphkin.api.gate.route import Route
@@ -32,6 +33,7 @@ from graphkin.api.work.classes import (
     Searching,
     as_work,
 )
+from graphkin.store.keys import NoKeys
 
 
 class Work:
@@ -73,7 +75,7 @@ class Work:
 def application(work: Work) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
-        yield {"queues": work.queues}
+        yield {"queues": work.queues, "admission": Admission(NoKeys())}
 
     queued = {kind.work: kind for kind in (Searching, Querying, Batching, Picking, Drawing, Feeding, Exporting)}
     routers = {name: APIRouter(route_class=kind) for name, kind in {"none": Route, **queued}.items()}
