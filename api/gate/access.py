@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from math import inf
 from time import monotonic
 
+import anyio
+import anyio.to_thread
 from starlette.types import Scope
 
 from graphkin.protocol.errors import Forbidden, StoreError, Unauthorized
@@ -38,6 +40,7 @@ class Admission:
         self._trouble: StoreError | None = None
         self._failed = 0  # times that it was asked in vain
         self._turn = asyncio.Lock()
+        self._own = anyio.CapacityLimiter(1)  # who asks never waits for what others read
         self._until = -inf
         self._look()
 
@@ -71,7 +74,7 @@ class Admission:
                 return
             until = monotonic() + _BELIEVED
             try:
-                await asyncio.to_thread(self._look)
+                await anyio.to_thread.run_sync(self._look, limiter=self._own)
                 self._trouble = None
             except StoreError as error:
                 self._trouble = error

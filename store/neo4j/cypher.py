@@ -59,7 +59,6 @@ SCHEMA = [
     f"CREATE CONSTRAINT {_OURS}_batch IF NOT EXISTS FOR (b:{Label.BATCH}) REQUIRE (b.graph, b.n) IS UNIQUE",
     f"CREATE CONSTRAINT {_OURS}_rejection IF NOT EXISTS FOR (r:{Label.REJECTION}) REQUIRE (r.graph, r.n) IS UNIQUE",
     f"CREATE INDEX {_OURS}_name IF NOT EXISTS FOR (n:{Label.NAME}) ON (n.graph, n.digest)",
-    f"CREATE CONSTRAINT {_OURS}_key IF NOT EXISTS FOR (k:{Label.KEY}) REQUIRE k.id IS UNIQUE",
 ]
 
 
@@ -100,6 +99,7 @@ RETURN g.manifest AS manifest, g.graph AS graph, g.deleted_at AS deleted_at, g.s
 
 # Keys of the API
 
+KEY_SCHEMA = f"CREATE CONSTRAINT {_OURS}_key IF NOT EXISTS FOR (k:{Label.KEY}) REQUIRE k.id IS UNIQUE"
 KEYS = f"MATCH (k:{Label.KEY}) RETURN k.id AS id, k.key AS key"
 KEYS_VERSION = f"MATCH (k:{Label.KEY}) RETURN count(*) + count(CASE WHEN k.revoked THEN 1 END) AS version"
 ADD_KEY = f"""

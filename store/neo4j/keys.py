@@ -21,6 +21,7 @@ class Neo4jKeys(Keys):
         return oldest_first([_read(row["id"], row["key"]) for row in self._connection.read(cypher.KEYS)])
 
     def add(self, key: Key) -> None:
+        self._connection.run(cypher.KEY_SCHEMA)
         (row,) = self._connection.run(cypher.ADD_KEY, **_written(key))
         if not row["ours"]:
             raise Conflict("there is such a key already", given=key.id)
