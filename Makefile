@@ -10,8 +10,7 @@ UI := api/ui
 NPM := PATH="$(abspath $(BIN)):$$PATH" $(abspath $(BIN))/npm --prefix $(UI)
 PYTEST := $(BIN)/pytest -W error
 export PYTHONDONTWRITEBYTECODE :=  # or every process would compile the tests and us anew
-# one more than the cores of CI: tests wait for servers, browsers and disks
-SIDE_BY_SIDE := --numprocesses 3 --dist loadscope --no-loadscope-reorder
+SIDE_BY_SIDE := --numprocesses 2 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo unit test test-page test-python kernels server page lint format bench soak results graph-results node-results evidence check-long docs screenshot clean

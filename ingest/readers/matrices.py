@@ -117,7 +117,10 @@ def _arrays(path: str, stream: IO[bytes]) -> dict[str, np.ndarray]:
         if "shape" in names:
             rows, columns = (int(size) for size in file["shape"])
             _require_square(path, rows, columns)
-        found: dict[str, np.ndarray] = {name: file[name] for name in _ARRAYS if name in names}
+        try:
+            found: dict[str, np.ndarray] = {name: file[name] for name in _ARRAYS if name in names}
+        except MemoryError as error:  # numpy makes room for what a header says before it reads
+            raise ValueError("its arrays are said to be larger than this machine's memory") from error
     if strange := [name for name, array in found.items() if not isinstance(array, np.ndarray)]:
         raise ValueError(f"{strange[0]} is no array")
     return found

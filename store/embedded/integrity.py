@@ -21,6 +21,7 @@ class CheckedFiles:
 
     A file is read once, by whoever needs it first (`require`); others that need it meanwhile wait. What was found
     damaged stays so. `damage` is what was found first, None as long as nothing was.
+    `bytes` is the size of all of them, also of those that were closed meanwhile.
     A file is called by its name, and where a generation is read from several fragments by its folder too: `called`.
     Raises `StoreDamaged` for a file that is missing or cannot be read.
     """
@@ -40,12 +41,8 @@ class CheckedFiles:
         self._problems: dict[str, str | None] = {}  # by file, of those that were read
         with ExitStack() as opened:
             self._files = {name: opened.enter_context(self._opened(name)) for name in self._paths}
+            self.bytes = sum(os.fstat(file.fileno()).st_size for file in self._files.values())
             self.close = opened.pop_all().close
-
-    @property
-    def bytes(self) -> int:
-        """Size of all of them."""
-        return sum(os.fstat(file.fileno()).st_size for file in self._files.values())
 
     def called(self, fragment: Fragment, name: str) -> str:
         """What a file of a fragment is called here."""

@@ -238,3 +238,10 @@ def test_a_generation_is_told_of_although_it_cannot_be_opened(store: Store, whol
     assert damage.problem == "it is missing"
     with open_store(whole.parents[2]) as again, pytest.raises(StoreError):
         again.open("c")
+
+
+def test_the_size_of_a_generation_is_told_after_it_was_closed(store: Store, whole: Path) -> None:
+    """By whoever counts what is open meanwhile."""
+    with store.open("c") as generation:
+        pass
+    assert generation.file_bytes == sum(path.stat().st_size for path in whole.iterdir())
