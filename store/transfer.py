@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from graphkin.protocol.errors import NotFound, StoreFormat
-from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.manifest import NEWEST_FORMAT, Manifest
 from graphkin.store.base import Collection, Draft, Generation, Store
 from graphkin.store.columns import item_schema
 
@@ -61,8 +61,9 @@ def _listed(store: Store, collection: str) -> Collection | None:
 
 
 def _holds(store: Store, source: Generation) -> bool:
+    """Whether what is published of the source is there: of one of an older format it is another generation."""
     found = _listed(store, source.collection)
-    return found is not None and source.id in found.generations
+    return found is not None and source.id in found.generations and source.manifest.format == NEWEST_FORMAT
 
 
 def _copy_items(source: Generation, draft: Draft, stage: Stage) -> None:

@@ -58,6 +58,20 @@ def test_the_same_one_stays_current(folder: Path, tmp_path: Path) -> None:
         assert store.collection("alcohols").generations == (copied,)
 
 
+def test_one_of_older_format_is_copied_whole_where_it_is_held_already(folder: Path, molecules: Any) -> None:
+    """Into the very store that holds it: what has its id today is another generation, and is not there."""
+    shutil.copytree(VERSIONS[0], folder)
+    with open_store(folder) as store:
+        older = store.manifest("alcohols")
+        molecules.publish(store, "alcohols")
+        with store.open("alcohols", older.generation) as source:
+            copied = copy_generation(source, store)
+            with store.open("alcohols", copied.generation) as copy:
+                assert copied.generation != older.generation
+                assert copy.graph().edges == source.graph().edges > 0
+                assert copy.check() == []
+
+
 def test_a_store_without_seals_keeps_its_generations(
     store: Store, folder: Path, publish: Any, unseal: Callable[[Path], None]
 ) -> None:
