@@ -15,15 +15,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 STORE, COLLECTION = "GRAPHKIN_STORE", "GRAPHKIN_COLLECTION"
 """Where commands find a store and a collection that their command line does not name."""
 
-store = click.option(
-    "--store",
-    "store_location",
-    metavar="STORE",
-    envvar=STORE,
-    show_envvar=True,
-    required=True,
-    help="Folder of the store, neo4j://HOST or bolt://HOST of a Neo4j server, or the URL of a lake.",
-)
+_STORE: dict[str, Any] = {
+    "metavar": "STORE",
+    "envvar": STORE,
+    "show_envvar": True,
+    "help": "Folder of the store, neo4j://HOST or bolt://HOST of a Neo4j server, or the URL of a lake.",
+}
+store = click.option("--store", "store_location", required=True, **_STORE)
+store_if_any = click.option("--store", "store_location", **_STORE)
 _NAMED: dict[str, Any] = {"metavar": "NAME", "envvar": COLLECTION, "show_envvar": True}
 collection = click.option("--collection", required=True, help="Collection.", **_NAMED)
 one_or_all = click.option("--collection", help="Collection.  [default: all]", **_NAMED)

@@ -8,14 +8,7 @@ from graphkin import options
 
 
 @click.command()
-@click.option(
-    "--store",
-    "store_location",
-    metavar="STORE",
-    envvar=options.STORE,
-    show_envvar=True,
-    help="Store to look at: a folder, neo4j://HOST or bolt://HOST, or the URL of a lake.",
-)
+@options.store_if_any
 @click.option("--server", "url", metavar="URL", help="Server to ask whether it is ready.")
 @options.as_json
 def doctor(store_location: str | None, url: str | None, as_json: bool) -> int:
