@@ -303,7 +303,14 @@ def _compares_nothing(request: Request) -> bool:
     return not COMPARED & request.query_params.keys()
 
 
+def _timed(_: Request) -> bool:
+    """Nor is what members of a cluster share, for the same reason."""
+    return False
+
+
 JsonReading = Annotated[Reading, Depends(_reading(JSON))]
+CoreReading = Annotated[Reading, Depends(_reading(JSON, settled=_timed))]
+CorePicture = Annotated[Reading, Depends(_reading(SVG, settled=_timed))]
 DrawReading = Annotated[Reading, Depends(_reading(JSON, settled=_replayed))]
 RowsReading = Annotated[Reading, Depends(_reading(*ROWS, settled=_replayed))]
 SvgReading = Annotated[Reading, Depends(_reading(SVG, settled=_compares_nothing))]

@@ -355,6 +355,21 @@ class ItemClusterReply(FromClustering):
     cluster: Cluster
 
 
+class CoreReply(FromGeneration):
+    """The largest substructure that members of a cluster share. `cluster`: its id, from 1, and `size`; `compared`: of
+    how many members, the centre and others evenly by their place. `smarts` finds it in each of them; `smiles` is cut
+    from the centre, with `*` where more hangs on it there; both null where they share nothing. `complete` false if the
+    time for it, 2 s, ran out: there may be a larger one."""
+
+    cluster: int
+    size: int
+    compared: int
+    smarts: str | None
+    smiles: str | None
+    atoms: int
+    complete: bool
+
+
 class PickReply(FromGeneration):
     """`ids` in the order in which they were picked; `nearest`: the similarity of each to the most similar one picked
     before it, 0 for the first. `size`: how many there were to pick from."""

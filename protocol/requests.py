@@ -277,6 +277,10 @@ class ItemClusterQuery(ClusteredFields, GenerationQuery):
     """Which cluster of an item."""
 
 
+class CoreQuery(ClusteringFields, GenerationQuery):
+    """What the members of a cluster have in common."""
+
+
 class PathQuery(GenerationQuery):
     """Two items, and how far apart they may be."""
 
@@ -291,6 +295,10 @@ class DrawingQuery(GenerationQuery):
 
     width: Annotated[int, Field(ge=50, le=1000)] = 250
     height: Annotated[int, Field(ge=50, le=1000)] = 250
+
+
+class CoreDepictionQuery(ClusteringFields, DrawingQuery):
+    """The same, and the size of its drawing."""
 
 
 class DepictionQuery(DrawingQuery):

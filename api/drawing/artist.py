@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -11,6 +11,7 @@ from cachetools import LRUCache
 from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.values import Kind, Mark
+from graphkin.similarity.clusters.core import NONE_IN_TIME, SECONDS, Core
 
 _MOLECULE, _DRAWN = "molecule", ("molecule", "graph", "node")  # kinds
 _PATIENCE = 4.0  # seconds
@@ -70,6 +71,26 @@ class Artist:
             raise _refused(f"that takes more than {self._patience:g} s", structure) from error
         except (Ended, Failed) as error:
             raise _refused(error.detail, structure) from error
+
+    async def core(self, molecules: Sequence[str]) -> Core:
+        """What they share, looked for during 2 s; where RDKit does not keep that limit, or breaks, nothing."""
+        asked = {"smiles": list(molecules), "seconds": SECONDS}
+        try:
+            said = await self._said(
+                self._comparers, "common_core", SECONDS + _GRACE, settled=lambda said: Core(*said).complete, **asked
+            )
+        except (TimeoutError, Ended, Failed):
+            return NONE_IN_TIME
+        return Core(*said)
+
+    async def draw_core(self, core: Core, title: str, width: int, height: int) -> str:
+        """An SVG of one that is there. Raises `InvalidInput` as `draw` does."""
+        assert core.smiles is not None
+        asked = {"smiles": core.smiles, "title": title, "note": "", "cut": True, "width": width, "height": height}
+        try:
+            return await self._drawn("draw", self._patience - SECONDS - _GRACE, **asked)
+        except (TimeoutError, Ended, Failed) as error:
+            raise _refused("RDKit breaks, or takes too long", core.smiles) from error
 
     async def _drawn(self, task: str, limit: float, **arguments: Any) -> str:
         svg: str = await self._said(self._drawers, task, limit, **arguments)

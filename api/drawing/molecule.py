@@ -1,4 +1,4 @@
-"""The tasks `draw` and `shared_atoms`: molecules as SVG, and what two of them share."""
+"""The tasks `draw`, `shared_atoms` and `common_core`: molecules as SVG, what two of them share, and what many do."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,6 +9,7 @@ from rdkit.Chem import rdDepictor, rdFMCS
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from graphkin.protocol.values import Mark
+from graphkin.similarity.clusters.core import Core, core
 
 _END_OF_HEADER = "<!-- END OF HEADER -->"
 _HIGHLIGHT = (0.6, 0.83, 0.93)
@@ -25,11 +26,13 @@ def draw(
     like: str | None = None,
     pairs: Sequence[tuple[int, int]] = (),
     mark: Mark = "nothing",
+    *,
+    cut: bool = False,
 ) -> str:
     """An SVG of `width` x `height` pixels.
 
     It lies as another molecule does in its own picture, `like`, with which it shares `pairs`: its atom, the other's;
-    `mark` says what of it is highlighted.
+    `mark` says what of it is highlighted. Where it is `cut` out of another, its `*` are where that goes on.
     `title` and `note` become its title and description: any text, what XML cannot hold is left out.
     """
     molecule = _molecule(smiles)
@@ -39,6 +42,7 @@ def draw(
     canvas = rdMolDraw2D.MolDraw2DSVG(width, height)
     canvas.drawOptions().setHighlightColour(_HIGHLIGHT)
     canvas.drawOptions().updateAtomPalette(_LEGIBLE)
+    canvas.drawOptions().dummiesAreAttachments = cut  # type: ignore[assignment]  # of its stub: it is a bool
     rdMolDraw2D.PrepareAndDrawMolecule(canvas, molecule, highlightAtoms=atoms, highlightBonds=bonds)
     canvas.FinishDrawing()
     header, _, drawing = canvas.GetDrawingText().partition(_END_OF_HEADER)
@@ -72,6 +76,11 @@ def shared_atoms(smiles: str, other: str, seconds: int) -> tuple[list[tuple[int,
     found = rdFMCS.FindMCS(pair, timeout=seconds, ringMatchesRingOnly=True, completeRingsOnly=True)
     atoms = (each.GetSubstructMatch(found.queryMol) if found.numAtoms else () for each in pair)
     return list(zip(*atoms, strict=True)), not found.canceled
+
+
+def common_core(smiles: Sequence[str], seconds: int) -> Core:
+    """As `similarity.clusters.core.core`."""
+    return core(smiles, seconds)
 
 
 def _molecule(smiles: str) -> Chem.Mol:

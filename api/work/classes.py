@@ -54,8 +54,8 @@ CLASSES = {
 }
 """search: a structure's, or the hierarchy as a graph; query: columns or edges of a whole collection; substructure: what
 any request has matched with a pattern; batch: a search for many structures; pick: a diverse subset; drawing: a picture;
-comparison: a picture of a molecule beside another; feed: positives of all anchors, negatives; export: a whole
-collection as a file; part: a part of such a file, which the first has made."""
+comparison: a picture of a molecule beside another, what the members of a cluster share; feed: positives of all anchors,
+negatives; export: a whole collection as a file; part: a part of such a file, which the first has made."""
 
 
 COMPARED = frozenset({"highlight", "highlight_smiles"})
@@ -223,6 +223,10 @@ class Drawing(Queued):
 
     def work_of(self, scope: Scope) -> str:
         return "comparison" if COMPARED & QueryParams(scope["query_string"]).keys() else self.work
+
+
+class Comparing(Queued):
+    work = "comparison"
 
 
 class Feeding(Queued):

@@ -30,6 +30,7 @@ TASKS = {
     "draw": "graphkin.api.drawing.molecule",
     "draw_graph": "graphkin.api.drawing.graph",
     "shared_atoms": "graphkin.api.drawing.molecule",
+    "common_core": "graphkin.api.drawing.molecule",
     "export": "graphkin.api.work.exporting",
     "read_pattern": "graphkin.api.work.matching",
     "describe": "graphkin.api.work.matching",

@@ -19,6 +19,7 @@ from graphkin.protocol.replies import (
     CollectionDetail,
     ComponentReply,
     ComponentsPage,
+    CoreReply,
     Hop,
     HopsReply,
     Item,
@@ -361,6 +362,23 @@ class AsyncCollection:
         """Which of `clusters` an item is in."""
         query = {"method": method, "threshold": threshold, "property": property}
         return await self._reading.ask(ItemClusterReply, f"items/{id}/cluster", query)
+
+    async def core(self, id: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> CoreReply:
+        """What the members of one of `clusters` have in common: of a hundred, where it has more."""
+        return await self._reading.ask(CoreReply, f"clusters/{id}/core", {"method": method, "threshold": threshold})
+
+    async def core_depiction(
+        self,
+        id: int,
+        *,
+        method: ClusterMethod = "butina",
+        threshold: float | None = None,
+        width: int = 250,
+        height: int = 250,
+    ) -> bytes:
+        """The same drawn, as SVG."""
+        query = {"method": method, "threshold": threshold, "width": width, "height": height}
+        return await self._reading.content(f"clusters/{id}/core.svg", query, _SVG)
 
     async def depiction(
         self,

@@ -21,6 +21,7 @@ from graphkin.protocol.replies import (
     CollectionDetail,
     ComponentReply,
     ComponentsPage,
+    CoreReply,
     Hop,
     HopsReply,
     Item,
@@ -359,6 +360,23 @@ class Collection:
         """Which of `clusters` an item is in."""
         query = {"method": method, "threshold": threshold, "property": property}
         return self._reading.ask(ItemClusterReply, f"items/{id}/cluster", query)
+
+    def core(self, id: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> CoreReply:
+        """What the members of one of `clusters` have in common: of a hundred, where it has more."""
+        return self._reading.ask(CoreReply, f"clusters/{id}/core", {"method": method, "threshold": threshold})
+
+    def core_depiction(
+        self,
+        id: int,
+        *,
+        method: ClusterMethod = "butina",
+        threshold: float | None = None,
+        width: int = 250,
+        height: int = 250,
+    ) -> bytes:
+        """The same drawn, as SVG."""
+        query = {"method": method, "threshold": threshold, "width": width, "height": height}
+        return self._reading.content(f"clusters/{id}/core.svg", query, _SVG)
 
     def depiction(
         self,

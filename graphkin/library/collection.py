@@ -16,9 +16,18 @@ from graphkin.batch import beside
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.protocol.manifest import Manifest
-from graphkin.protocol.requests import CliffsQuery, ClusteredFields, PickBody, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.requests import (
+    CliffsQuery,
+    ClusteredFields,
+    ClusteringFields,
+    PickBody,
+    QueryBody,
+    SearchBatchBody,
+    SearchBody,
+)
 from graphkin.protocol.values import MAX_CLIFFS, By, ClusterMethod, Picking, PolicyName
 from graphkin.similarity.cliffs import Cliffs
+from graphkin.similarity.clusters.core import Core
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.picking import Picked
 from graphkin.similarity.selection import Selected
@@ -227,6 +236,18 @@ class Collection(ABC):
             asked = ClusteredFields.model_validate({"method": method, "threshold": threshold})
         return Table(self._rows(self._cluster(number, asked, limit)))
 
+    def core(self, number: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> Core:
+        """The largest substructure that the members of one of `clusters` share, looked for during 2 s: of its centre
+        and 99 others, evenly by their place, where it has more.
+
+        smarts: as RDKit's HasSubstructMatch finds it in each of them; smiles: cut from the centre, with `*` where more
+        hangs on it there; both None where they share nothing. atoms: of it; complete: False if time ran out, so that
+        there may be a larger one. Raises as `cluster`, and `Conflict` for items that are no molecules.
+        """
+        with refusing():
+            asked = ClusteringFields.model_validate({"method": method, "threshold": threshold})
+        return self._core(number, asked)
+
     def cliffs(
         self,
         property: str,
@@ -385,6 +406,9 @@ class Collection(ABC):
 
     @abstractmethod
     def _cluster(self, number: int, asked: ClusteredFields, limit: int | None) -> Int32: ...
+
+    @abstractmethod
+    def _core(self, number: int, asked: ClusteringFields) -> Core: ...
 
     @abstractmethod
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:

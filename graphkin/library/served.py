@@ -14,9 +14,18 @@ from graphkin.client import Graphkin
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
 from graphkin.protocol.replies import SimilarItem
-from graphkin.protocol.requests import CliffsQuery, ClusteredFields, PickBody, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.requests import (
+    CliffsQuery,
+    ClusteredFields,
+    ClusteringFields,
+    PickBody,
+    QueryBody,
+    SearchBatchBody,
+    SearchBody,
+)
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.cliffs import Cliffs
+from graphkin.similarity.clusters.core import Core
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.picking import Picked
 from graphkin.similarity.query import the_one
@@ -100,6 +109,10 @@ class ServedCollection(Collection):
     def _cluster(self, number: int, asked: ClusteredFields, limit: int | None) -> Int32:
         said = asked.model_dump(exclude={"property"})
         return np.array([item.id for item in self._asked.cluster(number, **said, limit=limit).items], np.int32)
+
+    def _core(self, number: int, asked: ClusteringFields) -> Core:
+        found = self._asked.core(number, **asked.model_dump())
+        return Core(found.smarts, found.smiles, found.atoms, found.complete)
 
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
         said = asked.model_dump(exclude_none=True, exclude={"generation", "cursor", "limit"})

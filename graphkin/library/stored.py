@@ -16,6 +16,7 @@ from graphkin.library.table import Table
 from graphkin.protocol.requests import (
     CliffsQuery,
     ClusteredFields,
+    ClusteringFields,
     PickBody,
     QueryBody,
     SearchBatchBody,
@@ -24,6 +25,7 @@ from graphkin.protocol.requests import (
 )
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.cliffs import Cliffs, cliffs
+from graphkin.similarity.clusters.core import Core, compared, core
 from graphkin.similarity.clusters.kept import clusters, threshold_of
 from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.columns import numeric
@@ -133,7 +135,11 @@ class StoredCollection(Collection):
     def _cluster(self, number: int, asked: ClusteredFields, limit: int | None) -> Int32:
         return self._clustered(asked).members(number - 1)[:limit]
 
-    def _clustered(self, asked: ClusteredFields) -> Clusters:
+    def _core(self, number: int, asked: ClusteringFields) -> Core:
+        ids = compared(self._opened, self._clustered(asked), number - 1)
+        return core([*self._opened.structures(ids)])
+
+    def _clustered(self, asked: ClusteringFields) -> Clusters:
         threshold = threshold_of(self._opened, asked.method, asked.threshold)
         return clusters(self._opened, asked.method, threshold, os.cpu_count() or 1)
 

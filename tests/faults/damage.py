@@ -92,6 +92,7 @@ def requests():
             ("hops", None),
             ("clusters", {"property": "nodes" if name == "graphs" else "molwt"}),
             ("clusters/1", {"method": "single"}),
+            *([] if name == "graphs" else [("clusters/1/core", {"method": "single"})]),
             ("items/17/cluster", None),
             ("cliffs", {"property": "nodes" if name == "graphs" else "molwt"}),
             ("export", {"what": "items", "format": "csv"}),

@@ -1,4 +1,4 @@
-"""GET clusters, clusters/{id} and items/{id}/cluster beside RDKit, NetworkX and pandas."""
+"""GET clusters, clusters/{id}, its core and items/{id}/cluster beside RDKit, NetworkX and pandas."""
 
 import io
 import time
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rdkit import Chem, DataStructs
-from rdkit.Chem import rdFingerprintGenerator
+from rdkit.Chem import rdFingerprintGenerator, rdFMCS
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
 URL = "/v1/collections/nci"
@@ -161,12 +161,44 @@ def test_a_query_chooses_from_a_cluster(client: httpx.Client, items: pd.DataFram
     assert (both.status_code, "at most one of" in both.text) == (422, True)
 
 
+def test_a_core_is_in_all_members_and_is_as_large_as_rdkits(client: httpx.Client, items: pd.DataFrame) -> None:
+    asked = {"threshold": 0.6}
+    page = answered(client, "clusters", **asked)
+    looked = [cluster for cluster in page["clusters"] if cluster["size"] > 2][:5]
+    assert len(looked) == 5
+    for cluster in [*looked, page["clusters"][-1]]:
+        core = answered(client, f"clusters/{cluster['id']}/core", **asked)
+        members = answered(client, f"clusters/{cluster['id']}", limit=1000, **asked)["items"]
+        assert (core["cluster"], core["size"], core["compared"]) == (cluster["id"], cluster["size"], len(members))
+        assert core["complete"]
+        pattern = Chem.MolFromSmarts(core["smarts"])
+        molecules = [Chem.MolFromSmiles(item["smiles"]) for item in members]
+        assert all(each.HasSubstructMatch(pattern) for each in molecules)
+        assert pattern.GetNumAtoms() == core["atoms"]
+        cut = Chem.MolFromSmiles(core["smiles"])
+        assert sum(atom.GetAtomicNum() > 0 for atom in cut.GetAtoms()) == core["atoms"]
+        found = rdFMCS.FindMCS(molecules * 2, ringMatchesRingOnly=True, completeRingsOnly=True)
+        assert found.numAtoms == core["atoms"]
+        svg = answered_svg(client, f"clusters/{cluster['id']}/core.svg", width=180, height=120, **asked)
+        assert f"{core['atoms']} atoms in each of {len(members)} molecules" in svg
+        assert "180px" in svg
+    alone = items["smiles"][page["clusters"][-1]["centre"]]
+    assert core["atoms"] == Chem.MolFromSmiles(alone).GetNumAtoms()  # of one molecule it is this
+
+
+def answered_svg(client: httpx.Client, path: str, **query: Any) -> str:
+    reply = client.get(f"{URL}/{path}", params=query)
+    assert reply.status_code == 200, reply.text
+    return reply.text
+
+
 def test_other_kinds_have_clusters_but_no_scaffolds(client: httpx.Client) -> None:
     social = "/v1/collections/social/clusters"
     while (reply := client.get(social, params={"threshold": 0.9})).status_code == 503:
         time.sleep(0.05)
     assert sum(cluster["size"] for cluster in reply.json()["clusters"]) == 80
     assert client.get(social, params={"method": "scaffold"}).status_code == 409
+    assert client.get(f"{social}/1/core", params={"threshold": 0.9}).status_code == 409
 
 
 @pytest.mark.parametrize(
@@ -182,6 +214,8 @@ def test_other_kinds_have_clusters_but_no_scaffolds(client: httpx.Client) -> Non
         ("clusters", {"cursor": "x"}, 400, "cursor"),
         ("clusters/0", {"method": "single"}, 422, "greater"),
         ("clusters/401", {"method": "single"}, 404, "1 to"),
+        ("clusters/401/core", {"method": "single"}, 404, "1 to"),
+        ("clusters/1/core.svg", {"method": "single", "width": 10}, 422, "50"),
         ("items/400/cluster", {"method": "single"}, 404, "0 to 399"),
     ],
 )

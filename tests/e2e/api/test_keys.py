@@ -29,6 +29,8 @@ NEEDED: dict[str, Access] = {
     f"GET {C}/cliffs": "read",
     f"GET {C}/clusters": "read",
     f"GET {C}/clusters/{{id}}": "read",
+    f"GET {C}/clusters/{{id}}/core": "read",
+    f"GET {C}/clusters/{{id}}/core.svg": "read",
     f"GET {C}/components": "read",
     f"GET {C}/components/{{id}}": "read",
     f"GET {C}/export": "export",

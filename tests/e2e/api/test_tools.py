@@ -44,6 +44,8 @@ NAMES = {
     "get /v1/collections/{c}/clusters": "clusters",
     "get /v1/collections/{c}/clusters/{id}": "cluster",
     "get /v1/collections/{c}/items/{id}/cluster": "item_cluster",
+    "get /v1/collections/{c}/clusters/{id}/core": "core",
+    "get /v1/collections/{c}/clusters/{id}/core.svg": "core_depiction",
     "get /v1/collections/{c}/cliffs": "cliffs",
     "post /v1/collections/{c}/pick": "pick",
     "get /v1/collections/{c}/positives/epochs/{e}": "positives_epoch",

@@ -36,6 +36,8 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("get", f"{_C}/paths"): Collection.path,
     ("get", f"{_C}/clusters"): Collection.clusters,
     ("get", f"{_C}/clusters/{{id}}"): Collection.cluster,
+    ("get", f"{_C}/clusters/{{id}}/core"): Collection.core,
+    ("get", f"{_C}/clusters/{{id}}/core.svg"): Collection.core_depiction,
     ("get", f"{_C}/items/{{id}}/cluster"): Collection.item_cluster,
     ("get", f"{_C}/cliffs"): Collection.cliffs,
     ("get", f"{_C}/hops"): Collection.hops,

@@ -10,6 +10,7 @@ import type {
   CollectionSummary,
   ComponentReply,
   ComponentsPage,
+  CoreReply,
   Hop,
   HopsReply,
   Item,
@@ -202,6 +203,16 @@ export class Client {
   /** All items in clusters, the largest first. */
   clusters(parameters: Parameters, signal?: AbortSignal): Promise<ClustersPage> {
     return this.get("/clusters", parameters, signal);
+  }
+
+  /** What the members of a cluster share. */
+  core(cluster: number, parameters: Parameters, signal?: AbortSignal): Promise<CoreReply> {
+    return this.get(`/clusters/${cluster}/core`, parameters, signal);
+  }
+
+  /** Where its picture is. */
+  coreDepiction(cluster: number, parameters: Parameters, size: Size): string {
+    return this.url(`/clusters/${cluster}/core.svg`, { ...parameters, ...size });
   }
 
   /** The cluster of an item. */

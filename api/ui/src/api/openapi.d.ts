@@ -431,6 +431,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/clusters/{id}/core": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Core
+         * @description The largest substructure that the members of a cluster share, looked for during 2 s: of the centre and 99 others,
+         *     evenly by their place, where it has more.
+         */
+        get: operations["core"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{c}/clusters/{id}/core.svg": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Core Depiction
+         * @description The same as SVG, open where more hangs on it in the centre.
+         */
+        get: operations["core_depiction"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{c}/cliffs": {
         parameters: {
             query?: never;
@@ -930,6 +971,34 @@ export interface components {
              * @description Where the next page begins; null on the last.
              */
             next_cursor: string | null;
+        };
+        /**
+         * CoreReply
+         * @description The largest substructure that members of a cluster share. `cluster`: its id, from 1, and `size`; `compared`: of how
+         *     many members, the centre and others evenly by their place. `smarts` finds it in each of them; `smiles` is cut from the
+         *     centre, with `*` where more hangs on it there; both null where they share nothing. `complete` false if the time for
+         *     it, 2 s, ran out: there may be a larger one.
+         */
+        CoreReply: {
+            /**
+             * Generation
+             * @description Generation id.
+             */
+            generation: string;
+            /** Cluster */
+            cluster: number;
+            /** Size */
+            size: number;
+            /** Compared */
+            compared: number;
+            /** Smarts */
+            smarts: string | null;
+            /** Smiles */
+            smiles: string | null;
+            /** Atoms */
+            atoms: number;
+            /** Complete */
+            complete: boolean;
         };
         /**
          * Counts
@@ -4833,6 +4902,268 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ItemClusterReply"];
+                };
+            };
+            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No key, or one that is wrong, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key that is not for this, or for other collections. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such collection, item or generation. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Right in itself, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An invalid value, or one over its cap. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A bug; the log has its id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    core: {
+        parameters: {
+            query?: {
+                /** @description Generation id; by default the current one, or the cursor's. */
+                generation?: string | null;
+                method?: "butina" | "scaffold" | "single";
+                /** @description Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10. */
+                threshold?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description Cluster id: its place, from 1. */
+                id: number;
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CoreReply"];
+                };
+            };
+            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No key, or one that is wrong, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key that is not for this, or for other collections. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such collection, item or generation. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Right in itself, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An invalid value, or one over its cap. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over the quota of the key; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A bug; the log has its id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    core_depiction: {
+        parameters: {
+            query?: {
+                /** @description Generation id; by default the current one, or the cursor's. */
+                generation?: string | null;
+                width?: number;
+                height?: number;
+                method?: "butina" | "scaffold" | "single";
+                /** @description Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10. */
+                threshold?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description Cluster id: its place, from 1. */
+                id: number;
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful reply. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/svg+xml": string;
                 };
             };
             /** @description Malformed cursor or JSON, or a Host that is not served. */

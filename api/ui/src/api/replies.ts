@@ -13,6 +13,7 @@ export type Collections = Schemas["Collections"];
 export type Component = Schemas["Component"];
 export type ComponentReply = Schemas["ComponentReply"];
 export type ComponentsPage = Schemas["ComponentsPage"];
+export type CoreReply = Schemas["CoreReply"];
 export type Damage = Schemas["Damage"];
 export type Histogram = Schemas["Histogram"];
 export type Hop = Schemas["Hop"];
