@@ -14,7 +14,7 @@ from graphkin.ingest.older import OlderLists
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
 from graphkin.ingest.provenance import provenance_of
-from graphkin.ingest.reading import opened, parsed
+from graphkin.ingest.reading import chunks, opened, parsed, parser
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_kernels
 from graphkin.ingest.workspace import Workspace
@@ -59,13 +59,16 @@ def append(
         recipe = kind.recipe(base.manifest.recipe)
         require_changeable(base, kind, recipe)
         sources = [stack.enter_context(closing(source)) for source in opened(files, kind, recipe, options)]
-        with clock.stage("compile"), compiling(clock.progress):
-            compile_kernels(kind.specimen(recipe), recipe.top_k)
         workspace = Workspace(draft.workspace)
         workspace.prepare()
+        pool = stack.enter_context(parser(kind, recipe, options, workspace))
+        with clock.stage("compile"), compiling(clock.progress):
+            compile_kernels(kind.specimen(recipe), recipe.top_k)
+        pool.begin(chunks(sources))
         with clock.stage("older items", base.size, kind.plural):
             digests = kind.digests(base, recipe)
-        table = parsed(kind, sources, recipe, options, draft, workspace, clock, _older(base, kind, digests))
+            older, graph, dropped = kind.descriptors_of(base, recipe, digests), base.graph(), dropped_of(base)
+        table = parsed(kind, sources, recipe, options, draft, pool, clock, _older(base, kind, digests))
         with clock.stage("items"):
             newer, items = table.finish(partial(kind.descriptors, recipe=recipe))
             if not len(newer) and not table.added_names.num_rows:
@@ -73,10 +76,8 @@ def append(
                 return Appended(base.manifest, 0, 0)
             write_items(items, newer.words, draft)
             draft.append_names(table.added_names)
-            descriptors = kind.descriptors_of(base, recipe, digests).followed_by(newer)
-        lists = OlderLists(
-            base.graph(), dropped_of(base), descriptors.tie, recipe.top_k, descriptors.similarities, options.workers
-        )
+            descriptors = older.followed_by(newer)
+        lists = OlderLists(graph, dropped, descriptors.tie, recipe.top_k, descriptors.similarities, options.workers)
         with clock.stage("join", len(descriptors), kind.plural) as advance:
             made_from = (recipe.model_dump_json().encode(), base.id.encode(), *newer.content)
             collected = collector(descriptors.tie, recipe.top_k, workspace, *made_from, older=lists)

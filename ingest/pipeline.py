@@ -9,7 +9,7 @@ from graphkin.ingest.items import Older
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
 from graphkin.ingest.provenance import provenance_of
-from graphkin.ingest.reading import opened, parsed, unnamed
+from graphkin.ingest.reading import chunks, opened, parsed, parser, unnamed
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_kernels
 from graphkin.ingest.workspace import Workspace
@@ -43,11 +43,13 @@ def ingest(
     with ExitStack() as stack:
         sources = [stack.enter_context(closing(source)) for source in opened(files, kind, recipe, options)]
         draft = stack.enter_context(store.draft(collection, kind.name))
-        with clock.stage("compile"), compiling(clock.progress):
-            compile_kernels(kind.specimen(recipe), recipe.top_k)
         workspace = Workspace(draft.workspace)
         workspace.prepare()
-        table = parsed(kind, sources, recipe, options, draft, workspace, clock, Older.none(kind.computed))
+        pool = stack.enter_context(parser(kind, recipe, options, workspace))
+        with clock.stage("compile"), compiling(clock.progress):
+            compile_kernels(kind.specimen(recipe), recipe.top_k)
+        pool.begin(chunks(sources))
+        table = parsed(kind, sources, recipe, options, draft, pool, clock, Older.none(kind.computed))
         with clock.stage("items"):
             descriptors, items = table.finish(partial(kind.descriptors, recipe=recipe))
             write_items(items, descriptors.words, draft)

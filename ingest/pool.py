@@ -18,7 +18,7 @@ from mmap import mmap
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from threading import Thread
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 import pyarrow as pa
 
@@ -58,7 +58,11 @@ class _Processes(ProcessPoolExecutor):
 
 
 class ParserPool:
-    """Worker processes that parse chunks; results come in the order of the chunks, whatever the number of workers."""
+    """Worker processes that parse chunks; results come in the order of the chunks, whatever the number of workers.
+
+    They start when the pool is entered, and parse from `begin` on, while whoever has entered it does other things; they
+    end when all is parsed, or the pool is left.
+    """
 
     def __init__(
         self,
@@ -74,8 +78,53 @@ class ParserPool:
         self._workers = workers
         self._workspace = workspace
         self._patience = patience
+        self._again: deque[Chunk] = deque()
+        self._tasks: deque[_Task] = deque()
+        self._numbers = count()
 
-    def _executor(self, workers: int) -> ProcessPoolExecutor:
+    def __enter__(self) -> Self:
+        self._thread = ThreadPoolExecutor(1)
+        self._executor = self._thread.submit(self._started, self._workers)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        self._thread.shutdown()
+        if self._executor.exception() is None:
+            self._executor.result().shutdown(cancel_futures=True)
+        _Mark.collect(self._workspace)
+
+    def begin(self, chunks: Iterable[Chunk]) -> None:
+        """Let the workers have the first of these chunks; they get the others as results are taken."""
+        self._unread = iter(chunks)
+        self._fill()
+
+    def parsed(self, reviewed: Callable[[Chunk, Parsed], Parsed] = lambda _, parsed: parsed) -> Iterator[Parsed]:
+        """What `reviewed` makes of each of the chunks, in their order. A record that a worker dies of, or needs more
+        than `patience` seconds for, is rejected; it costs its own time twice, and no other record."""
+        while self._tasks:
+            try:
+                piece = self._tasks[0].future.result()
+            except BrokenProcessPool:
+                self._executor.result().shutdown()
+                self._again.extendleft(reversed(self._settled()))
+                self._executor = self._thread.submit(self._started, self._workers)
+            else:
+                yield reviewed(self._tasks.popleft().chunk, Parsed.read(piece))
+            self._fill()
+        self._close()
+
+    def _fill(self) -> None:
+        executor = self._executor.result()
+        while len(self._tasks) < self._workers * (1 + _AHEAD):
+            chunk = self._again.popleft() if self._again else next(self._unread, None)
+            if chunk is None:
+                return
+            self._tasks.append(_submitted(executor, next(self._numbers), chunk))
+
+    def _started(self, workers: int) -> ProcessPoolExecutor:
         context = get_context("forkserver")
         context.set_forkserver_preload([__name__, self._describer.__module__, *self._describer.preload])
         given = (self._describer, self._made_with, self._workspace, self._patience)
@@ -89,42 +138,11 @@ class ParserPool:
             ) from error
         return executor
 
-    def parse(
-        self, chunks: Iterable[Chunk], reviewed: Callable[[Chunk, Parsed], Parsed] = lambda _, parsed: parsed
-    ) -> Iterator[Parsed]:
-        """Parse every chunk, and give what `reviewed` makes of each, in their order. A record that a worker dies of, or
-        needs more than `patience` seconds for, is rejected; it costs its own time twice, and no other record."""
-        unread = iter(chunks)
-        again: deque[Chunk] = deque()
-        tasks: deque[_Task] = deque()
-        numbers = count()
-        executor = self._executor(self._workers)
-        try:
-            while True:
-                while len(tasks) < self._workers * (1 + _AHEAD):
-                    chunk = again.popleft() if again else next(unread, None)
-                    if chunk is None:
-                        break
-                    tasks.append(_submitted(executor, next(numbers), chunk))
-                if not tasks:
-                    return
-                try:
-                    piece = tasks[0].future.result()
-                except BrokenProcessPool:
-                    executor.shutdown()
-                    again.extendleft(reversed(self._settled(tasks)))
-                    tasks.clear()
-                    executor = self._executor(self._workers)
-                    continue
-                yield reviewed(tasks.popleft().chunk, Parsed.read(piece))
-        finally:
-            executor.shutdown(cancel_futures=True)
-            _Mark.collect(self._workspace)
-
-    def _settled(self, tasks: Iterable["_Task"]) -> list[Chunk]:
+    def _settled(self) -> list[Chunk]:
         """The chunks to parse again after workers died, with a piece for each record that one was at. What else was
         finished has its piece already."""
-        first, *_ = tasks
+        first, *_ = tasks = list(self._tasks)
+        self._tasks.clear()
         at = _Mark.collect(self._workspace) or {first.number: 0}  # none was at a record: still, settle one
         chunks: list[Chunk] = []
         for task in tasks:
@@ -139,7 +157,7 @@ class ParserPool:
     def _settle(self, record: Chunk) -> None:
         """Parse one record in a process of its own; if that dies too, its piece is a rejection."""
         begin = time.monotonic()
-        with self._executor(1) as executor:
+        with self._started(1) as executor:
             try:
                 executor.submit(_parse_in_worker, 0, record).result()
             except BrokenProcessPool:

@@ -61,27 +61,38 @@ def beside(files: Sequence[str], given: Sequence[str], what: str) -> Iterator[tu
     return zip(files, others, strict=True)
 
 
+def parser(kind: Kind[Recipe], recipe: Recipe, options: IngestOptions, workspace: Workspace) -> ParserPool:
+    """The worker processes."""
+    return ParserPool(kind.describer, recipe, options.max_size or kind.max_size, options.workers, workspace)
+
+
+def chunks(sources: Sequence[Source]) -> Iterator[Chunk]:
+    """The records of all sources."""
+    for source in sources:
+        for records in source:
+            yield Chunk(source.name, source.writing, records)
+
+
 def parsed(
     kind: Kind[Recipe],
-    sources: list[Source],
+    sources: Sequence[Source],
     recipe: Recipe,
     options: IngestOptions,
     draft: Draft,
-    workspace: Workspace,
+    pool: ParserPool,
     clock: Clock,
     older: Older,
 ) -> ItemTable:
-    """The items of all sources; what is rejected is the draft's. Raises `InvalidInput` for too many rejections."""
+    """The items of all sources, whose chunks the pool has begun with; what is rejected is the draft's. Raises
+    `InvalidInput` for too many rejections."""
     table = ItemTable(older)
-    max_size = options.max_size or kind.max_size
-    pool = ParserPool(kind.describer, recipe, max_size, options.workers, workspace)
     column = kind.agreeing(recipe)
     review = {} if column is None else {"reviewed": Agreement(column, older.described()).reviewed}
     total = sum(source.bytes_total or 0 for source in sources) or None
     rejected: list[pa.RecordBatch] = []
     with clock.stage("parse", total, "B") as advance:
         done = 0
-        for parsed in pool.parse(_chunks(sources), **review):
+        for parsed in pool.parsed(**review):
             table.add(parsed)
             if parsed.rejections.num_rows:
                 rejected.append(parsed.rejections)
@@ -91,12 +102,6 @@ def parsed(
             done = reached
     require_items(table.read, table.rejected, lambda: rejected, options)
     return table
-
-
-def _chunks(sources: list[Source]) -> Iterator[Chunk]:
-    for source in sources:
-        for records in source:
-            yield Chunk(source.name, source.writing, records)
 
 
 def require_items(

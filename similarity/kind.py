@@ -18,7 +18,7 @@ from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import AnyRecipe
 from graphkin.similarity.threads import in_order
 from graphkin.store.base import Generation, rounded
-from graphkin.store.identity import content_digest
+from graphkin.store.identity import content_digests
 from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64, Links, Mask, UInt64
 
 BLOCK = 16_384
@@ -206,7 +206,7 @@ class Kind(ABC, Generic[AnyRecipe]):
     def digests(self, generation: Generation, recipe: AnyRecipe) -> bytes:
         """Of the items of a published generation, one after the other, as their describer gave them: by default of what
         each item is."""
-        return b"".join(content_digest(text, recipe.tie_seed) for text in generation.structures())
+        return content_digests(generation.structures(), recipe.tie_seed)
 
     @abstractmethod
     def specimen(self, recipe: AnyRecipe) -> Descriptors:

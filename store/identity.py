@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,18 @@ BLOCK = 4096
 
 def content_digest(content: str, seed: int) -> bytes:
     """A seeded 128-bit hash of an item: its identity while duplicates collapse, its rank among equals."""
-    return hashlib.blake2b(content.encode(), digest_size=16, salt=seed.to_bytes(16, "little")).digest()
+    return content_digests([content], seed)
+
+
+def content_digests(contents: Iterable[str], seed: int) -> bytes:
+    """Those of many, one after the other."""
+    seeded = hashlib.blake2b(digest_size=16, salt=seed.to_bytes(16, "little"))
+    digests = []
+    for content in contents:
+        own = seeded.copy()
+        own.update(content.encode())
+        digests.append(own.digest())
+    return b"".join(digests)
 
 
 def tie_of(digests: bytes | NDArray[Any]) -> UInt64:

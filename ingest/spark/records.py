@@ -79,8 +79,12 @@ def _parsed(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
     """In this process; where one was lost with the task, maybe by a record, in others, which reject such a record."""
     describer, max_size = job.kind.describer, job.options.max_size or job.kind.max_size
     if job.again:
-        with TemporaryDirectory() as folder:
-            return list(ParserPool(describer, job.recipe, max_size, 1, Workspace(Path(folder))).parse(chunks))
+        with (
+            TemporaryDirectory() as folder,
+            ParserPool(describer, job.recipe, max_size, 1, Workspace(Path(folder))) as pool,
+        ):
+            pool.begin(chunks)
+            return list(pool.parsed())
     parser, timer = ChunkParser(describer(job.recipe, max_size)), Timer()
     try:
         return [parser.parse(chunk, lambda _: timer.next()) for chunk in chunks]

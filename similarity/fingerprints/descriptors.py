@@ -13,6 +13,7 @@ from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.similarity.planes import BitPlanes
 from graphkin.similarity.tanimoto import exact_pairs, newer_pairs, tanimoto
+from graphkin.similarity.window import Similarity
 from graphkin.store.records import Float64, Int32, UInt64
 
 
@@ -46,7 +47,11 @@ class BitsDescriptors(Descriptors):
         return newer_pairs(self.bits, self.recipe.threshold, older, begin, threads, advance)
 
     def similarities(self, left: Int32, right: Int32) -> Float64:
-        return tanimoto(self.bits)(left, right)
+        return self._tanimoto(left, right)
+
+    @cached_property
+    def _tanimoto(self) -> Similarity:
+        return tanimoto(self.bits)
 
     def followed_by(self, newer: Self) -> Self:
         bits, tie = np.concatenate([self.bits, newer.bits]), np.concatenate([self.tie, newer.tie])

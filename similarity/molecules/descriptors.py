@@ -14,7 +14,7 @@ from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.planes import BitPlanes
 from graphkin.similarity.tanimoto import exact_pairs, newer_pairs, tanimoto
-from graphkin.similarity.window import Window
+from graphkin.similarity.window import Similarity, Window
 from graphkin.store.records import Float64, Int32, UInt64
 
 _WEIGHT, _RINGS, _ATOMS = 0.10, 1, 7
@@ -59,7 +59,11 @@ class MoleculeDescriptors(Descriptors):
         return newer_pairs(self.bits, self.recipe.threshold, older, begin, threads, advance)
 
     def similarities(self, left: Int32, right: Int32) -> Float64:
-        return tanimoto(self.bits)(left, right)
+        return self._tanimoto(left, right)
+
+    @cached_property
+    def _tanimoto(self) -> Similarity:
+        return tanimoto(self.bits)
 
     def followed_by(self, newer: Self) -> Self:
         return replace(

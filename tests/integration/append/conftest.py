@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -27,8 +27,16 @@ class Here:
     def __init__(self, describer: Any, recipe: Recipe, max_size: int, *_: object) -> None:
         self._parser = ChunkParser(describer(recipe, max_size))
 
-    def parse(self, chunks: Iterable[Chunk]) -> Iterator[Parsed]:
-        return map(self._parser.parse, chunks)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def begin(self, chunks: Iterable[Chunk]) -> None:
+        self._chunks = chunks
+
+    def parsed(self) -> Iterator[Parsed]:
+        return map(self._parser.parse, self._chunks)
 
 
 @pytest.fixture(scope="module")

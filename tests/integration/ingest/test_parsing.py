@@ -1,6 +1,6 @@
 """Chunks to molecules in workers, which may die."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import StoreError
 from graphkin.similarity.molecules.describer import MoleculeDescriber
-from graphkin.similarity.molecules.recipe import resolve
+from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve
 
 RECIPE = resolve(tie_seed=3)
 CRASH = "".join(f"[{isotope}CH2]" for isotope in range(1, 40_001))
@@ -23,6 +23,14 @@ def workspace(tmp_path: Path) -> Workspace:
     prepared = Workspace(tmp_path / "work")
     prepared.prepare()
     return prepared
+
+
+def _parsed(
+    chunks: Iterable[Chunk], workspace: Workspace, recipe: MoleculeRecipe, max_atoms: int, workers: int
+) -> list[Parsed]:
+    with ParserPool(MoleculeDescriber, recipe, max_atoms, workers, workspace) as pool:
+        pool.begin(chunks)
+        return list(pool.parsed())
 
 
 def _rows(parsed: list[Parsed]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -42,19 +50,19 @@ def test_any_number_of_workers_gives_the_same_in_order(
     sizes = [1, 200, 3, 50, 0, 7, 60, 11]
     starts = [sum(sizes[:n]) for n in range(len(sizes))]
     chunks = [whole.slice(start, size) for start, size in zip(starts, sizes, strict=True)]
-    found = list(ParserPool(MoleculeDescriber, RECIPE, 1000, workers, workspace).parse(iter(chunks)))
+    found = _parsed(iter(chunks), workspace, RECIPE, 1000, workers)
     alone = [ChunkParser(MoleculeDescriber(RECIPE, 1000)).parse(each) for each in chunks]
     assert found == alone
 
 
 def test_nothing_to_parse(workspace: Workspace) -> None:
-    assert list(ParserPool(MoleculeDescriber, RECIPE, 1000, 2, workspace).parse([])) == []
+    assert _parsed([], workspace, RECIPE, 1000, 2) == []
 
 
 def test_a_worker_that_dies_costs_the_record_that_killed_it(chunk: Callable[..., Chunk], workspace: Workspace) -> None:
     """Before and after it, in its chunk and in others, every record is parsed, in order and once."""
     texts = [["C", "CC", CRASH, "CCC", "nonsense"], ["N"], [CRASH], ["O", "CO"], ["F"]]
-    found = list(ParserPool(MoleculeDescriber, RECIPE, 100_000, 2, workspace).parse(chunk(each) for each in texts))
+    found = _parsed(map(chunk, texts), workspace, RECIPE, 100_000, 2)
     molecules, rejections = _rows(found)
     assert [row["smiles"] for row in molecules] == ["C", "CC", "CCC", "N", "O", "CO", "F"]
     died = "the parser process died on this record"
@@ -70,22 +78,21 @@ def test_what_was_parsed_is_found_again_and_what_is_half_is_not(
 ) -> None:
     """The pieces are exchanged between two runs, so that it shows where the second takes its molecules from."""
     chunks = [chunk(["C", "nonsense"]), chunk(["N"]), chunk(["O"])]
-    first = list(ParserPool(MoleculeDescriber, RECIPE, 1000, 2, workspace).parse(chunks))
+    first = _parsed(chunks, workspace, RECIPE, 1000, 2)
     pieces = {Parsed.read(path).items["smiles"][0].as_py(): path for path in workspace.folder.iterdir()}
     assert sorted(pieces) == ["C", "N", "O"]
     content = {smiles: path.read_bytes() for smiles, path in pieces.items()}
     pieces["C"].write_bytes(content["N"])
     for length in (0, 1, len(content["O"]) // 2, len(content["O"]) - 300):
         pieces["O"].write_bytes(content["O"][:length])
-        again = list(ParserPool(MoleculeDescriber, RECIPE, 1000, 2, workspace).parse(chunks))
+        again = _parsed(chunks, workspace, RECIPE, 1000, 2)
         assert again == [first[1], first[1], first[2]]
     for recipe, max_atoms in ((resolve(tie_seed=4), 1000), (RECIPE, 999), (resolve(tie_seed=3, inchikey=True), 1000)):
-        assert next(ParserPool(MoleculeDescriber, recipe, max_atoms, 1, workspace).parse(chunks)).items[
-            "smiles"
-        ].to_pylist() == ["C"]
+        one, *_ = _parsed(chunks, workspace, recipe, max_atoms, 1)
+        assert one.items["smiles"].to_pylist() == ["C"]
 
 
 def test_a_full_disk_is_said(chunk: Callable[..., Chunk], workspace: Workspace) -> None:
     workspace.folder.rmdir()
     with pytest.raises(StoreError, match="cannot write the store"):
-        list(ParserPool(MoleculeDescriber, RECIPE, 1000, 1, workspace).parse([chunk(["C"])]))
+        _parsed([chunk(["C"])], workspace, RECIPE, 1000, 1)

@@ -4,14 +4,15 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from graphkin.ingest.parsing import Chunk, ChunkParser
+from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import StoreError
@@ -70,10 +71,16 @@ RAISED = {
 
 
 @pytest.fixture
-def pool(tmp_path: Path) -> ParserPool:
+def pool(tmp_path: Path) -> Iterator[ParserPool]:
     workspace = Workspace(tmp_path / "work")
     workspace.prepare()
-    return ParserPool(Fragile, resolve(), 1000, 2, workspace, PATIENCE)
+    with ParserPool(Fragile, resolve(), 1000, 2, workspace, PATIENCE) as pool:
+        yield pool
+
+
+def _parsed(pool: ParserPool, chunks: Iterable[Chunk]) -> list[Parsed]:
+    pool.begin(chunks)
+    return list(pool.parsed())
 
 
 def _outcome(given: Any) -> tuple[list[str], list[tuple[str, str]]]:
@@ -96,7 +103,7 @@ def test_records_that_are_stuck_or_kill_are_rejected_and_no_other(
     chunk: Callable[..., Chunk], pool: ParserPool, tmp_path: Path
 ) -> None:
     texts = [["a", "stuck", "b", "dies", "c"], ["dies"], ["d", "key"], [], ["e", "stuck"], ["exits", "f"], ["g"]]
-    items, rejections = _outcome(pool.parse(map(chunk, texts)))
+    items, rejections = _outcome(_parsed(pool, map(chunk, texts)))
     assert items == ["a", "b", "c", "d", "e", "f", "g"]
     assert rejections == [
         ("stuck", STUCK),
@@ -110,7 +117,7 @@ def test_records_that_are_stuck_or_kill_are_rejected_and_no_other(
 
 
 def test_time_is_of_one_record_not_of_many(chunk: Callable[..., Chunk], pool: ParserPool) -> None:
-    items, rejections = _outcome(pool.parse([chunk(["slow"] * 10)]))
+    items, rejections = _outcome(_parsed(pool, [chunk(["slow"] * 10)]))
     assert (len(items), rejections) == (10, [])
 
 
@@ -120,11 +127,24 @@ def test_a_stuck_record_costs_its_time_twice_not_once_for_each_half_of_its_chunk
     """By halving, a record among 1,000 would be waited for eleven times."""
     texts = [f"t{n}" for n in range(1000)]
     texts[617] = "stuck"
-    parsed = list(pool.parse([chunk(texts)]))
+    parsed = _parsed(pool, [chunk(texts)])
     assert [(each.items.num_rows, each.rejections.num_rows) for each in parsed] == [(617, 0), (0, 1), (382, 0)]
 
 
 def test_a_mark_that_cannot_be_written_is_said(chunk: Callable[..., Chunk], pool: ParserPool, tmp_path: Path) -> None:
     (tmp_path / "work").rmdir()
     with pytest.raises(StoreError, match="cannot write the store"):
-        list(pool.parse([chunk(["a"])]))
+        _parsed(pool, [chunk(["a"])])
+
+
+def test_a_pool_that_is_left_before_it_is_done_ends_its_processes(chunk: Callable[..., Chunk], tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "work")
+    workspace.prepare()
+    with ParserPool(Fragile, resolve(), 1000, 2, workspace, PATIENCE) as pool:
+        pool.begin(chunk(["slow", str(number)]) for number in range(100))
+        assert next(pool.parsed()).items["text"].to_pylist() == ["slow", "0"]
+    assert not active_children()
+    assert not list(workspace.folder.glob("*.partial"))
+    with ParserPool(Fragile, resolve(), 1000, 2, workspace, PATIENCE):
+        pass
+    assert not active_children()
