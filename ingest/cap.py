@@ -11,8 +11,10 @@ from graphkin.similarity.join import Pairs
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Float32, Float64, Graph, Int32, Int64, UInt64
 
-UInt32: TypeAlias = NDArray[np.uint32]
+Places: TypeAlias = NDArray[np.uint32] | UInt64
 Bool: TypeAlias = NDArray[np.bool_]
+
+_SHORT = 1 << 32  # pairs whose places 32 bits can say
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,8 @@ class Cap:
         """Raise every item's bar to its K-th pair, and drop what passes at neither end."""
         pairs = Pairs.concatenate(self._held)
         self._held.clear()
-        _raise_bars(pairs.left, pairs.right, pairs.similarity, self._tie, self._top_k, *self._bar)
+        empty: Places = np.empty(0, np.uint32) if len(pairs) <= _SHORT else np.empty(0, np.uint64)
+        _raise_bars(pairs.left, pairs.right, pairs.similarity, self._tie, self._top_k, empty, *self._bar)
         self._held = [self._passing(pairs)]
 
     def _passing(self, pairs: Pairs) -> Pairs:
@@ -179,10 +182,12 @@ def _kept_by(
 
 @kernel
 def _raise_bars(
-    left: Int32, right: Int32, similarity: Float64, tie: UInt64, top_k: int, bar_similarity: Float64, bar_mixed: UInt64
-) -> None:
-    """Raise the bar of each item with top_k pairs or more to the last of its top_k, unless it is there already."""
-    starts, own = _of_full_items(left, right, len(tie), top_k)
+    left: Int32, right: Int32, similarity: Float64, tie: UInt64, top_k: int, empty: Places, bar_similarity: Float64,
+    bar_mixed: UInt64,
+) -> None:  # fmt: skip
+    """Raise the bar of each item with top_k pairs or more to the last of its top_k, unless it is there already.
+    empty: of the type that says the place of a pair."""
+    starts, own = _of_full_items(left, right, len(tie), top_k, empty)
     most = 0
     for item in range(len(tie)):
         most = max(most, starts[item + 1] - starts[item])
@@ -250,14 +255,14 @@ def _ranked(values: Float32 | Float64 | UInt64, count: int, rank: int) -> float 
 
 
 @kernel
-def _of_full_items(left: Int32, right: Int32, items: int, top_k: int) -> tuple[Int64, UInt32]:
+def _of_full_items(left: Int32, right: Int32, items: int, top_k: int, empty: Places) -> tuple[Int64, Places]:
     """The pairs of each item that has top_k or more, in order: item i has own[starts[i] : starts[i + 1]]."""
     counts = np.zeros(items, np.int64)
     _count_ends(left, right, counts)
     starts = np.zeros(items + 1, np.int64)
     for item in range(items):
         starts[item + 1] = starts[item] + (counts[item] if counts[item] >= top_k else 0)
-    own = np.empty(starts[-1], np.uint32)
+    own = np.empty(starts[-1], empty.dtype)
     free = starts[:-1].copy()
     for pair in range(len(left)):
         for end in (left[pair], right[pair]):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graphkin.ingest.base import require_numbered
 from graphkin.ingest.parsing import Parsed
 from graphkin.similarity.columns import fixed_width
 from graphkin.store.base import Generation
@@ -164,11 +165,12 @@ class ItemTable:
 
     def finish(self, describe: Callable[[pa.Table], Described]) -> tuple[Described, Iterator[pa.RecordBatch]]:
         """What is made of the distinct items as they were parsed, and their item table in batches. At least one must
-        have been kept."""
+        have been kept. Raises `InvalidInput` for more items than there are ids."""
         items = pa.Table.from_batches(self._batches)
         self._batches = []
         before = len(self.older)
         item_of, first = collapse(items["digest"], self.older.digests)
+        require_numbered(len(first))
         names = names_of(items["name"], item_of, len(first))
         self._add_names(names.slice(0, before))
         names = names.slice(before)

@@ -27,6 +27,8 @@ MAX_SEED = 2**53 - 1
 """Seeds and epochs run from 0 to here: every integer that JSON numbers carry exactly."""
 
 MAX_ID = 2**31 - 1
+"""Ids have 32 bits in files, arrays and replies."""
+
 MAX_BODY = 2 * 2**20
 """Bytes of a request's body."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from graphkin.ingest.base import require_numbered
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress
 from graphkin.ingest.provenance import counted, provenance, versions
@@ -75,6 +76,7 @@ def ingest(
         clock.progress.note(unnamed(properties))
     starts = np.cumsum([0, *(each["kept"] for each in kept)])
     size = int(starts[-1])
+    require_numbered(size)
     rendered = engine.run("render", partial(items.render, starts, properties), -(-size // sizes.rows))
     said += rendered
     shards = -(-size // sizes.owners)

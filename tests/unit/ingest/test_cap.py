@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from graphkin.ingest import cap as cap_module
 from graphkin.ingest.cap import Cap, Kept
 from graphkin.similarity.join import Pairs, similar_pairs
 
@@ -55,6 +56,17 @@ def _reference(weighted: Weighted, tie: list[int], top_k: int) -> Weighted:
         own.sort(key=lambda pair: (-weighted[pair], _mixed(tie[pair[0]], tie[pair[1]])))
         kept |= {pair: weighted[pair] for pair in own[:top_k]}
     return kept
+
+
+@pytest.mark.parametrize("short", [1 << 32, 0])
+def test_more_pairs_than_32_bits_can_place(short: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cap_module, "_SHORT", short)
+    draw = Random(1)
+    drawn = {ends: draw.choice(LEVELS) for ends in combinations(range(ITEMS), 2)}
+    tie = [draw.getrandbits(64) for _ in range(ITEMS)]
+    kept, _ = _cap(drawn, tie, 3)
+    assert 0 < len(kept) < len(drawn)
+    assert kept == _reference(drawn, tie, 3)
 
 
 @given(weighted, ties, st.integers(1, 5))

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from rdkit import Chem
 from rdkit.Chem import Descriptors
 
+from graphkin.ingest import base
 from graphkin.ingest.items import ItemTable, Older, Properties
 from graphkin.ingest.parsing import Chunk, ChunkParser
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve
@@ -53,6 +55,16 @@ def _finish(
 def _own(row: dict[str, Any]) -> dict[str, Any]:
     """The properties that came with the source."""
     return {key: value for key, value in row["properties"].items() if key not in ("molwt", "rings", "heavy_atoms")}
+
+
+def test_more_items_than_ids_are_refused(
+    parser: ChunkParser, chunk: Callable[..., Chunk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records that are the same item have one id."""
+    monkeypatch.setattr(base, "MAX_ID", 1)
+    _finish(parser, chunk(["CCO", "C", "OCC"]))
+    with pytest.raises(InvalidInput, match="cannot have so many items"):
+        _finish(parser, chunk(["CCO", "C", "N"]))
 
 
 def test_duplicates_collapse_into_the_first(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
