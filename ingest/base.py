@@ -1,22 +1,10 @@
-"""What a generation can be, and the published one that another is made of."""
+"""The published generation that another is made of."""
 
-from graphkin.protocol.errors import Conflict, InvalidInput
-from graphkin.protocol.values import MAX_ID
+from graphkin.protocol.errors import Conflict
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Generation, require_independent
 from graphkin.store.records import Int32
-
-
-def require_numbered(items: int) -> None:
-    """Raises `InvalidInput` for more items than there are ids."""
-    if items > MAX_ID + 1:
-        raise InvalidInput(
-            "a collection cannot have so many items",
-            given=f"{items:,} that differ",
-            expected=f"at most {MAX_ID + 1:,}, as many as there are ids",
-            hint="ingest them as several collections",
-        )
 
 
 def require_changeable(base: Generation, kind: Kind[Recipe], recipe: Recipe) -> None:

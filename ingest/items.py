@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphkin.ingest.base import require_numbered
 from graphkin.ingest.parsing import Parsed
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.values import MAX_ID
 from graphkin.similarity.columns import fixed_width
 from graphkin.store.base import Generation
 from graphkin.store.columns import ITEM_SCHEMA, texts, titles
@@ -195,6 +196,17 @@ class ItemTable:
         texts = together.values.filter(pa.array(place >= np.repeat(before, lengths)))
         added = pa.ListArray.from_arrays(pa.array(offsets), texts)
         self.added_names = pa.record_batch([ids[more], added], schema=ADDED_NAMES)
+
+
+def require_numbered(items: int) -> None:
+    """Raises `InvalidInput` for more items than there are ids."""
+    if items > MAX_ID + 1:
+        raise InvalidInput(
+            "a collection cannot have so many items",
+            given=f"{items:,} that differ",
+            expected=f"at most {MAX_ID + 1:,}, as many as there are ids",
+            hint="ingest them as several collections",
+        )
 
 
 def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:

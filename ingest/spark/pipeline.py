@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from graphkin.ingest.base import require_numbered
+from graphkin.ingest.items import require_numbered
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress
 from graphkin.ingest.provenance import counted, provenance, versions

@@ -13,7 +13,7 @@ import pyspark
 import pytest
 
 import graphkin as package
-from graphkin.ingest import base
+from graphkin.ingest import items
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.pipeline import ingest as ingest_here
 from graphkin.ingest.spark.job import Sizes
@@ -262,7 +262,7 @@ def test_too_many_rejections_publish_nothing_and_are_listed(
 def test_more_items_than_ids_are_refused_before_any_is_compared(
     context: "SparkContext", mixed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(base, "MAX_ID", 99)
+    monkeypatch.setattr(items, "MAX_ID", 99)
     with pytest.raises(InvalidInput, match="cannot have so many items"):
         ingest(context, str(tmp_path / "lake"), "c", mixed, resolve(), OPTIONS)
     assert {path.name for path in (tmp_path / "lake").iterdir()} <= {"_work", "rejections"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rdkit import Chem
 from rdkit.Chem import Descriptors
 
-from graphkin.ingest import base
+from graphkin.ingest import items as items_module
 from graphkin.ingest.items import ItemTable, Older, Properties
 from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.protocol.errors import InvalidInput
@@ -61,7 +61,7 @@ def test_more_items_than_ids_are_refused(
     parser: ChunkParser, chunk: Callable[..., Chunk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Records that are the same item have one id."""
-    monkeypatch.setattr(base, "MAX_ID", 1)
+    monkeypatch.setattr(items_module, "MAX_ID", 1)
     _finish(parser, chunk(["CCO", "C", "OCC"]))
     with pytest.raises(InvalidInput, match="cannot have so many items"):
         _finish(parser, chunk(["CCO", "C", "N"]))
