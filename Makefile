@@ -3,14 +3,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # pip is three times slower, and knows mirrors that uv was not told of
-INSTALL = $(BIN)/uv pip install --python $(BIN)/python --compile-bytecode -c constraints.txt $(1) \
+INSTALL = $(BIN)/uv pip install --python $(BIN)/python -c constraints.txt $(1) \
 	|| $(PIP) $(1)
 
 UI := api/ui
 NPM := PATH="$(abspath $(BIN)):$$PATH" $(abspath $(BIN))/npm --prefix $(UI)
 PYTEST := $(BIN)/pytest -W error
 export PYTHONDONTWRITEBYTECODE :=  # or every process would compile the tests and us anew
-SIDE_BY_SIDE := --numprocesses 2 --dist loadscope --no-loadscope-reorder
+SIDE_BY_SIDE := --numprocesses 3 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo unit test test-page test-python kernels server page lint format bench soak results graph-results node-results evidence check-long docs screenshot clean
@@ -26,10 +26,9 @@ unit: $(VENV)/.dev ## the tests of tests/unit alone: what to run while you edit
 	$(PYTEST) --numprocesses 2 --dist worksteal --hypothesis-profile quick -p no:schemathesis \
 		-o tmp_path_retention_policy=failed tests/unit
 
-test: test-page kernels ## every test that CI runs
-	$(MAKE) test-python
+test: test-page test-python ## every test that CI runs
 
-test-python: $(VENV)/.dev ## all of them but for the page's own
+test-python: page kernels $(UI)/node_modules/.package-lock.json ## all of them but for the page's own
 	$(PYTEST) $(SIDE_BY_SIDE)
 
 test-page: page $(UI)/node_modules/.package-lock.json ## types and units of the page; its stories are in tests/e2e/page
@@ -51,6 +50,7 @@ $(UI)/node_modules/.package-lock.json: $(UI)/package-lock.json | $(VENV)/.dev
 check-long: $(VENV)/.dev ## longer checks, most of them on the data in ../shared
 	$(PYTEST) --timeout 1200 tests/long
 	$(PYTEST) --timeout 1200 -m long
+	GRAPHKIN_FUZZ=all $(PYTEST) --timeout 1200 tests/fuzz
 
 bench: $(VENV)/.dev ## every figure of the README
 	$(BIN)/python -m benchmarks.ingest

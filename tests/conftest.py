@@ -42,10 +42,12 @@ settings.load_profile("graphkin")
 
 
 class ByFolder(LoadScopeScheduling):
-    """Tests of one folder share a worker, and so what they have made for all of them; those of Neo4j share a server."""
+    """Tests of one folder share a worker, and so what they have made for all of them; those of Neo4j share a server,
+    but for the faults, which are mostly waited for."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "neo4j" if "neo4j" in nodeid else nodeid.partition("::")[0].rpartition("/")[0]
+        folder = nodeid.partition("::")[0].rpartition("/")[0]
+        return "neo4j" if "neo4j" in nodeid and not folder.startswith("tests/faults") else folder
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFolder | None:

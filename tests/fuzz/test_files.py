@@ -105,7 +105,7 @@ def test_file(ingester: Ingester, case: File, tmp_path: Path) -> None:
         ("gzip/cut-3", 2),
         ("zip/slip", 2),
         ("graphml/billion-laughs", 2),
-        ("bomb/graph_labels-64-MB", 2),
+        pytest.param("bomb/graph_labels-64-MB", 2, marks=pytest.mark.long),
     ],
 )
 def test_the_command_line_says_the_same(

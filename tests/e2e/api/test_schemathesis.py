@@ -8,7 +8,7 @@ import pytest
 LEFT_OUT = "/(epochs|export)"  # the stream that is rightly 503 while it is drawn, and exports
 
 
-@pytest.mark.parametrize("examples", [8, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("examples", [4, pytest.param(200, marks=pytest.mark.long)])
 def test_no_request_that_schemathesis_makes_up_finds_a_fault(
     client: httpx.Client, tmp_path: Path, examples: int
 ) -> None:
