@@ -974,10 +974,10 @@ export interface components {
         };
         /**
          * CoreReply
-         * @description The largest substructure that members of a cluster share. `cluster`: its id, from 1, and `size`; `compared`: of how
-         *     many members, the centre and others evenly by their place. `smarts` finds it in each of them; `smiles` is cut from the
-         *     centre, with `*` where more hangs on it there; both null where they share nothing. `complete` false if the time for
-         *     it, 2 s, ran out: there may be a larger one.
+         * @description The largest substructure that members of a cluster share. `cluster`: its id, from 1, and `size`; `compared`: of
+         *     how many members, the centre and others evenly by their place. `smarts` finds it in each of them; `smiles` is cut
+         *     from the centre, with `*` where more hangs on it there; both null where they share nothing. `complete` false if the
+         *     time for it, 2 s, ran out: there may be a larger one.
          */
         CoreReply: {
             /**
