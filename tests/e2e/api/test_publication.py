@@ -23,7 +23,7 @@ def place(request: pytest.FixtureRequest) -> str:
     return loaded()
 
 
-@pytest.fixture(params=["embedded", "neo4j"])
+@pytest.fixture(params=["embedded", pytest.param("neo4j", marks=pytest.mark.long)])
 def empty_place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """One that holds nothing."""
     if request.param == "embedded":

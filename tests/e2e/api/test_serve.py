@@ -76,7 +76,7 @@ def test_its_workers_end_with_the_server(store_folder: Path, tmp_path: Path, num
     assert not alive
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_a_signal_ends_the_server_when_its_replies_have_ended(
     store_folder: Path, tmp_path: Path, number: signal.Signals
 ) -> None:

@@ -26,7 +26,7 @@ def slow_pulses(client: httpx.Client) -> float:
 
 
 @pytest.mark.parametrize("place", ["search", "structure", "items", "structure.svg", "highlight", "export"])
-@pytest.mark.parametrize("atoms", [200, 998])
+@pytest.mark.parametrize("atoms", [pytest.param(200, marks=pytest.mark.long), 998])
 def test_fused_rings_hold_up_nobody(client: httpx.Client, place: str, atoms: int) -> None:
     tails = ("C" * (len(place) + 20 * again) for again in range(TRIES))  # what was read once is remembered
     assert any(not held_up(client, place, atoms, fused(atoms) + tail) for tail in tails)

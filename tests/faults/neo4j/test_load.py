@@ -103,7 +103,7 @@ def files(tmp_path_factory, nci_file):
     return folder
 
 
-@pytest.mark.parametrize("lost", ["request", "reply"])
+@pytest.mark.parametrize("lost", [pytest.param("request", marks=pytest.mark.long), "reply"])
 def test_connections_are_cut_at_every_commit(lost, scenario, server, serve, proxy):
     """Whether a transaction took place or not is not known to the command, which does everything once.
 
@@ -138,7 +138,7 @@ def test_connections_are_cut_at_any_message(loading, source, proxy, read_back):
     assert loading.leaves_nothing_else()
 
 
-@pytest.mark.parametrize("lost", ["request", "reply"])
+@pytest.mark.parametrize("lost", [pytest.param("request", marks=pytest.mark.long), "reply"])
 def test_what_was_published_stays_though_nobody_heard_of_it(lost, loading, proxy, monkeypatch, capfd):
     """The command gives up at once, and must not take back what it cannot know to be published."""
     loading.reset()

@@ -253,7 +253,7 @@ def test_every_row_is_reported_done_once(rows: int) -> None:
     assert sum(done) == rows
 
 
-@pytest.mark.parametrize("size", [1, 37, 512, 10_000])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.long), 37, 512, 10_000])
 def test_pairs_of_blocks_are_those_of_all(words: np.ndarray, exact: np.ndarray, size: int) -> None:
     """Blocks of so many items that follow each other by popcount, each compared with itself and with those after it."""
     threshold = 0.4

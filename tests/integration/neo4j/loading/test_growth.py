@@ -61,7 +61,9 @@ def assert_alike(stores: Sequence[Store]) -> None:
         assert here.check() == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.long] * (kind != "molecules")) for kind in KINDS]
+)
 def test_generations_are_those_of_a_folder(
     stores: tuple[Store, Store], kind: str, tmp_path: Path, nci_file: Path
 ) -> None:

@@ -114,7 +114,10 @@ def test_a_teams_own_constraints_do_not_refuse_what_is_loaded(
 
 @pytest.mark.parametrize(
     "constraint",
-    ["FOR (n:GraphkinMolecule) REQUIRE n.smiles IS UNIQUE", "FOR ()-[r:SPANS]-() REQUIRE r.similarity IS UNIQUE"],
+    [
+        "FOR (n:GraphkinMolecule) REQUIRE n.smiles IS UNIQUE",
+        pytest.param("FOR ()-[r:SPANS]-() REQUIRE r.similarity IS UNIQUE", marks=pytest.mark.long),
+    ],
 )
 def test_a_constraint_on_our_own_labels_and_types_is_told(
     ask: Callable[..., Any], bare_server: Any, molecules: Any, constraint: str
