@@ -1,18 +1,23 @@
-"""What an append costs beside an ingest of everything, and a removal of the same; and what reading the generation of an
-append costs beside a compact one.
+"""What an append costs beside an ingest of everything, and a removal of the same; and what reading a generation that
+has grown by many appends costs beside a compact one.
 
-    python -m benchmarks.append [--molecules 249456] [--new 1000] [--workers 2]
+    python -m benchmarks.append [--molecules 249456] [--new 1000] [--appends 50] [--rounds 3] [--workers 2]
 
-The same molecules are ingested at once, from which the new ones are removed, and once without these, to which they are
-appended. Reading is measured in processor time, the best of three.
+Ingests and appends take turns, in this process and as commands, so that what else the machine does costs both. Reading
+is measured in processor time, in turns too.
 """
 
 import argparse
 import os
+import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -27,24 +32,93 @@ from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
 
 _ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
-_ANCHORS = np.arange(20_000, dtype=np.int32)
+_ANCHORS = 20_000
+
+Milliseconds = dict[str, float]
 
 
-def written(folder: Path, count: int, new: int) -> tuple[str, Path, Path]:
-    """Molecules as two files: the older ones, and every so many-th as a new one."""
+def written(folder: Path, count: int, new: int, appends: int) -> tuple[str, Path, Path, list[Path]]:
+    """Molecules as two files, the older ones and every so many-th as a new one; and the new ones in several files."""
     source, lines = molecules(count)
     step = len(lines) // new
-    files = folder / "older.smi", folder / "newer.smi"
     chosen = set(range(step - 1, step * new, step))
-    for file, is_new in zip(files, (False, True), strict=True):
+    older, newer = folder / "older.smi", folder / "newer.smi"
+    for file, is_new in ((older, False), (newer, True)):
         file.write_text("".join(line for place, line in enumerate(lines) if (place in chosen) is is_new))
-    return f"{len(lines):,} of {source}", *files
+    parts = [folder / f"newer-{number}.smi" for number in range(appends)]
+    for part, own in zip(parts, np.array_split(newer.read_text().splitlines(keepends=True), appends), strict=True):
+        part.write_text("".join(own))
+    return f"{len(lines):,} of {source}", older, newer, parts
 
 
 def seconds(work: Callable[[], object]) -> float:
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
+
+
+def size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+Run = Callable[[Path, list[str]], object]
+
+
+def commands(workers: int) -> tuple[Run, Run]:
+    """An ingest and an append of files, each a process of its own."""
+
+    def run(folder: Path, *words: str) -> None:
+        where = "--store", str(folder), "--collection", "c", "--workers", str(workers)
+        subprocess.run([sys.executable, "-m", "graphkin", *words, *where], check=True, capture_output=True)
+
+    return lambda folder, files: run(folder, "ingest", "molecules", *files), lambda folder, files: run(
+        folder, "append", *files
+    )
+
+
+def calls(options: IngestOptions) -> tuple[Run, Run]:
+    """The same in this process."""
+
+    def build(folder: Path, files: list[str]) -> None:
+        with open_store(folder, create=True) as store:
+            ingest(store, "c", files, resolve(), options)
+
+    def grow(folder: Path, files: list[str]) -> None:
+        with open_store(folder) as store:
+            append(store, "c", files, options)
+
+    return build, grow
+
+
+def in_turns(folder: Path, older: str, newer: str, rounds: int, options: IngestOptions) -> None:
+    """Ingest both files, and append one to a copy of the other's generation, again and again. What comes of it last is
+    left in `once` and `grown` of the folder."""
+    before, once, grown = folder / "before", folder / "once", folder / "grown"
+    ways = {"in process": calls(options), "as commands": commands(options.workers)}
+    ways["in process"][0](before, [older])
+    taken: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
+    for _ in range(rounds):
+        for way, (build, grow) in ways.items():
+            shutil.rmtree(once, ignore_errors=True)
+            shutil.rmtree(grown, ignore_errors=True)
+            shutil.copytree(before, grown)
+            taken[way].append((seconds(partial(build, once, [older, newer])), seconds(partial(grow, grown, [newer]))))
+            with open_store(once) as one, open_store(grown) as other:
+                if one.collection("c").current != other.collection("c").current:
+                    raise SystemExit("the two generations differ")
+    for way, pairs in taken.items():
+        whole, added = (median(column) for column in zip(*pairs, strict=True))
+        each = ", ".join(f"1/{first / second:.1f}" for first, second in pairs)
+        print(f"  {way:<12} ingest {whole:6.2f} s, append {added:5.2f} s: 1/{whole / added:.1f} ({each})")
+    of_one, of_more = size(once), size(grown) - size(before)
+    print(f"  on the disk  {of_one / 1e6:.1f} MB, and {of_more / 1e6:.1f} MB more: {of_more / of_one:.1%}")
+
+
+def removal(store: Store, folder: Path, newer: Path, workers: int) -> None:
+    """Remove again what was ingested last."""
+    listed = folder / "listed.txt"
+    listed.write_text("".join(f"{line.split()[0]}\n" for line in newer.read_text().splitlines()))
+    print(f"  remove {seconds(lambda: remove(store, 'c', str(listed), 'smiles', workers)):.2f} s")
 
 
 def processor_milliseconds(work: Callable[[], object], times: int = 1) -> float:
@@ -54,67 +128,65 @@ def processor_milliseconds(work: Callable[[], object], times: int = 1) -> float:
     return (time.process_time() - begin) / times * 1000
 
 
-def reading(generation: Generation) -> dict[str, float]:
-    """Milliseconds of first uses, then of uses."""
-    kind, recipe = kind_of(generation), resolve()
-    first = {
-        "first neighbours": processor_milliseconds(lambda: generation.neighbors(17)),
-        "first item": processor_milliseconds(lambda: generation.items([17])),
-        "first search": processor_milliseconds(lambda: kind.search(generation)),
+def first_uses(store: Store) -> Milliseconds:
+    """Of each first use after opening."""
+    with store.open("c") as generation:
+        return {
+            "first neighbours": processor_milliseconds(lambda: generation.neighbors(17)),
+            "first item": processor_milliseconds(lambda: generation.items([17])),
+            "first search": processor_milliseconds(lambda: kind_of(generation).search(generation)),
+        }
+
+
+def uses(generation: Generation) -> Callable[[], Milliseconds]:
+    """Of what is done again and again."""
+    search, sampler = kind_of(generation).search(generation), generation.sampler(threads=1)
+    query, policy = kind_of(generation).read(resolve(), _ASPIRIN, "smiles"), Policy.of("random_walk")
+    anchors = np.arange(min(_ANCHORS, generation.size), dtype=np.int32)
+    works: dict[str, tuple[Callable[[], object], int]] = {
+        "neighbours": (lambda: generation.neighbors(17, limit=50), 5000),
+        "items": (lambda: generation.items([17, 1700]), 2000),
+        "search": (lambda: search.search(query, None, 10), 100),
+        f"positives of {len(anchors):,}": (lambda: sampler.positives(anchors, policy, 1, 1), 10),
     }
-    search, sampler = kind.search(generation), generation.sampler(threads=1)
-    query, policy = kind.read(recipe, _ASPIRIN, "smiles"), Policy.of("random_walk")
-    uses: dict[str, tuple[Callable[[], object], int]] = {
-        "neighbours": (lambda: generation.neighbors(17, limit=50), 2000),
-        "search": (lambda: search.search(query, None, 10), 50),
-        "positives of 20,000": (lambda: sampler.positives(_ANCHORS[: generation.size], policy, 1, 1), 5),
-    }
-    for work, _ in uses.values():
+    for work, _ in works.values():
         work()
-    then = {name: min(processor_milliseconds(*use) for _ in range(3)) for name, use in uses.items()}
-    return {**first, **then}
+    return lambda: {name: processor_milliseconds(*use) for name, use in works.items()}
 
 
-def size(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-
-
-def measure(store: Store, folder: Path, count: int, new: int, options: IngestOptions) -> None:
-    label, older, newer = written(folder, count, new)
-    ingest(store, "grown", [str(older)], resolve(), options)
-    at_once = seconds(lambda: ingest(store, "at-once", [str(older), str(newer)], resolve(), options))
-    appended = seconds(lambda: append(store, "grown", [str(newer)], options))
-    first = store.collection("grown").generations[0]
-    ingest(store, "smaller", [str(older), str(newer)], resolve(), options)
-    listed = folder / "listed.txt"
-    listed.write_text("".join(f"{line.split()[0]}\n" for line in newer.read_text().splitlines()))
-    removed = seconds(lambda: remove(store, "smaller", str(listed), "smiles", options.workers))
-    if store.collection("smaller").current != first:
-        raise SystemExit("what is left is not what there was")
-    if store.collection("grown").current != store.collection("at-once").current:
-        raise SystemExit("the two generations differ")
-    *_, fragment = store.manifest("grown").fragments
-    added, whole = (size(folder / "store" / "collections" / place) for place in (f"grown/{fragment.folder}", "at-once"))
-    print(f"{label}, {new:,} of them appended, {options.workers} workers, {os.getloadavg()[0]:.1f} processes beside")
-    print(f"  ingest at once {at_once:8.1f} s  {whole / 1e6:8.1f} MB")
-    print(
-        f"  append         {appended:8.1f} s  {added / 1e6:8.1f} MB   1/{at_once / appended:.0f}, {added / whole:.1%}"
-    )
-    print(f"  remove         {removed:8.1f} s                1/{at_once / removed:.1f}")
-    with store.open("grown") as grown, store.open("at-once") as once:
-        of_grown, of_one = reading(grown), reading(once)
-    for name, taken in of_grown.items():
-        print(f"  {name:<20} {taken:9.3f} ms, in one fragment {of_one[name]:9.3f} ms")
+def beside(grown: Callable[[], Milliseconds], compact: Callable[[], Milliseconds], turns: int) -> None:
+    """Print the best of either, which take turns."""
+    taken = [(grown(), compact()) for _ in range(turns)]
+    for name in taken[0][0]:
+        of_grown, of_compact = (min(each[side][name] for each in taken) for side in (0, 1))
+        print(f"  {name:<20} {of_grown:9.3f} ms, compact {of_compact:9.3f} ms: {of_grown / of_compact - 1:+.0%}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--molecules", type=int, default=249_456)
     parser.add_argument("--new", type=int, default=1000)
+    parser.add_argument("--appends", type=int, default=50)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store", create=True) as store:
-        measure(store, Path(folder), given.molecules, given.new, IngestOptions(workers=given.workers))
+    options = IngestOptions(workers=given.workers)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        label, older, newer, parts = written(folder, given.molecules, given.new, given.appends)
+        print(f"{label}, {given.new:,} of them new, {given.workers} workers, {os.getloadavg()[0]:.1f} processes beside")
+        in_turns(folder, str(older), str(newer), given.rounds, options)
+        with open_store(folder / "before") as often, open_store(folder / "once") as once:
+            every = [seconds(partial(append, often, "c", [str(part)], options)) for part in parts]
+            if often.collection("c").current != once.collection("c").current:
+                raise SystemExit(f"{len(parts)} appends give another generation")
+            print(
+                f"  {len(parts)} appends of these, the median {median(every):.2f} s, the last {every[-1]:.2f} s; then"
+            )
+            beside(partial(first_uses, often), partial(first_uses, once), 3)
+            with often.open("c") as grown, once.open("c") as compact:
+                beside(uses(grown), uses(compact), 9)
+            removal(once, folder, newer, given.workers)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The `graphkin` command: finds the subcommand, and turns errors into messages and exit codes."""
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -47,6 +48,9 @@ _EXTRAS = {
 }
 """Which extra brings a package."""
 
+_OBJECTS = 10_000
+"""Made before garbage is looked for among them; by default 700, which is felt while libraries are imported."""
+
 _EPILOG = """\b
 Exit codes:
   0    done
@@ -79,7 +83,10 @@ def graphkin() -> None:
 
 def main() -> None:
     """The console script."""
-    sys.exit(run(sys.argv[1:]))
+    gc.set_threshold(_OBJECTS)
+    code = run(sys.argv[1:])
+    gc.freeze()  # or what all libraries hold would be looked through once more, for a process that ends
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:

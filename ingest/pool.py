@@ -22,6 +22,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 import pyarrow as pa
 
+from graphkin.ingest import forking
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import StoreError
@@ -126,7 +127,7 @@ class ParserPool:
 
     def _started(self, workers: int) -> ProcessPoolExecutor:
         context = get_context("forkserver")
-        context.set_forkserver_preload([__name__, self._describer.__module__, *self._describer.preload])
+        forking.begin(self._describer.__module__, *self._describer.preload)
         given = (self._describer, self._made_with, self._workspace, self._patience)
         executor = _Processes(workers, context, initializer=_start_worker, initargs=given)
         try:

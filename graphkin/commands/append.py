@@ -44,6 +44,9 @@ def append(
     Collections by the window rule, and of nodes, do not grow. In Neo4j generations share nothing: the new one is
     written there as a whole, beside the one before.
     """
+    from graphkin.ingest import forking
+
+    forking.begin(forking.MOLECULES)  # which imports meanwhile
     from graphkin.ingest.append import append as run
     from graphkin.ingest.options import IngestOptions
     from graphkin.output import published
