@@ -12,6 +12,7 @@ from graphkin.api.gate.access import Admission
 from graphkin.api.gate.quotas import Quotas
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.damage import Scrub
+from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.library import Library
 from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings
@@ -39,6 +40,7 @@ class State(TypedDict):
     artist: Artist
     exports: Exports
     clusterings: Clusterings
+    layouts: Layouts
     queues: dict[str, Queue]
     quotas: Quotas
     warmup: Warmup
@@ -59,6 +61,7 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
         closing(Library(store, settings.sampler)) as library,
         closing(Quotas(settings.cache_dir / "quotas")) as quotas,
         closing(Clusterings()) as clusterings,
+        closing(Layouts()) as layouts,
         closing(Scrub(library.in_use, settings.scrub_hours * 3600)) as scrub,
         closing(Nursery()) if shared is None else nullcontext(shared) as nursery,
     ):
@@ -83,6 +86,7 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
                     artist=Artist(drawers, comparers),
                     exports=exports,
                     clusterings=clusterings,
+                    layouts=layouts,
                     quotas=quotas,
                     queues={name: Queue(name) for name in CLASSES},
                     warmup=Warmup(readers),

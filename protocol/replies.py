@@ -220,6 +220,17 @@ class PositivesRow(Frozen):
     visits: list[int]
 
 
+class MapRow(Frozen):
+    """`x` and `y` from 0 to 1, y downwards. `value` of the property, null where there is none, or none was named;
+    `cluster` its id, from 1, null unless a method was named."""
+
+    id: int
+    x: float
+    y: float
+    value: float | None
+    cluster: int | None
+
+
 class NegativesRow(Frozen):
     batch: int
     ids: list[int]

@@ -281,6 +281,20 @@ class CoreQuery(ClusteringFields, GenerationQuery):
     """What the members of a cluster have in common."""
 
 
+class MapQuery(GenerationQuery):
+    """What is told of each item on a map: the value of a property, its cluster."""
+
+    property: Annotated[str | None, Field(description="One with numbers, as exports call it.")] = None
+    method: Annotated[ClusterMethod | None, Field(description="Of which clusters.")] = None
+    threshold: Annotated[StoredSimilarity | None, Field(description="As of clusters.")] = None
+
+    @model_validator(mode="after")
+    def _of_clusters(self) -> Self:
+        if self.threshold is not None and self.method in (None, "scaffold"):
+            raise ValueError("a threshold is of clusters by butina or single")
+        return self
+
+
 class PathQuery(GenerationQuery):
     """Two items, and how far apart they may be."""
 

@@ -38,6 +38,9 @@ MAX_PAGE = 1000
 MAX_CLIFFS = 100_000
 """Pairs that pages of cliffs lead to, the steepest."""
 
+MAX_MAPPED = 500_000
+"""Items of a collection of which a server has a map."""
+
 MAX_PICKED = 10_000
 """Items that one request picks."""
 

@@ -470,6 +470,17 @@ class Collection:
             lambda: {**query, "first": first + rows.taken, "batches": min(most, len(rows.missing))},
         )
 
+    def map(
+        self, *, property: str | None = None, method: ClusterMethod | None = None, threshold: float | None = None
+    ) -> pa.Table:
+        """Where items lie on a map of the whole: id int32; x, y float32, from 0 to 1, y downwards; value float64, of a
+        property; cluster int32, of clusters by a method. Waits while it is computed.
+
+        Raises `Conflict` for a collection of more than 500,000 items.
+        """
+        query = {"property": property, "method": method, "threshold": threshold}
+        return self._reading.table("map", query)
+
     def table(self, columns: Sequence[str] | None = None, *, start: int = 0, stop: int | None = None) -> pa.Table:
         """Some columns, and `id`, by default all, of items `start` to `stop` - 1, by default of all, in id order.
 

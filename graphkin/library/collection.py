@@ -20,6 +20,7 @@ from graphkin.protocol.requests import (
     CliffsQuery,
     ClusteredFields,
     ClusteringFields,
+    MapQuery,
     PickBody,
     QueryBody,
     SearchBatchBody,
@@ -248,6 +249,24 @@ class Collection(ABC):
             asked = ClusteringFields.model_validate({"method": method, "threshold": threshold})
         return self._core(number, asked)
 
+    def map(
+        self,
+        *,
+        property: str | None = None,
+        method: ClusterMethod | None = None,
+        threshold: float | None = None,
+    ) -> Table:
+        """Where each item lies on a map of the whole, in id order: the spanning forest of the hierarchy laid out, and
+        below it what is alone. It is computed once on a machine, of a quarter of a million items in half a minute.
+
+        Columns: id int32; x, y float32, from 0 to 1, y downwards; value float64, of a property with numbers; cluster
+        int32, from 1, of `clusters` by a method. Raises as `clusters`; of a server `Conflict` for a collection of more
+        than 500,000 items.
+        """
+        with refusing():
+            asked = MapQuery(property=property, method=method, threshold=threshold)
+        return Table(self._map(asked))
+
     def cliffs(
         self,
         property: str,
@@ -409,6 +428,9 @@ class Collection(ABC):
 
     @abstractmethod
     def _core(self, number: int, asked: ClusteringFields) -> Core: ...
+
+    @abstractmethod
+    def _map(self, asked: MapQuery) -> pa.Table: ...
 
     @abstractmethod
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:

@@ -18,6 +18,7 @@ from graphkin.protocol.requests import (
     CliffsQuery,
     ClusteredFields,
     ClusteringFields,
+    MapQuery,
     PickBody,
     QueryBody,
     SearchBatchBody,
@@ -113,6 +114,9 @@ class ServedCollection(Collection):
     def _core(self, number: int, asked: ClusteringFields) -> Core:
         found = self._asked.core(number, **asked.model_dump())
         return Core(found.smarts, found.smiles, found.atoms, found.complete)
+
+    def _map(self, asked: MapQuery) -> pa.Table:
+        return self._asked.map(**asked.model_dump(exclude={"generation"})).replace_schema_metadata()
 
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
         said = asked.model_dump(exclude_none=True, exclude={"generation", "cursor", "limit"})

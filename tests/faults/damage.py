@@ -94,6 +94,7 @@ def requests():
             ("clusters/1", {"method": "single"}),
             *([] if name == "graphs" else [("clusters/1/core", {"method": "single"})]),
             ("items/17/cluster", None),
+            ("map", {"property": "nodes" if name == "graphs" else "molwt"}),
             ("cliffs", {"property": "nodes" if name == "graphs" else "molwt"}),
             ("export", {"what": "items", "format": "csv"}),
             ("export", {"what": "edges", "format": "arrow"}),

@@ -28,6 +28,7 @@ NEEDED: dict[str, Access] = {
     f"GET {C}": "read",
     f"GET {C}/cliffs": "read",
     f"GET {C}/clusters": "read",
+    f"GET {C}/map": "read",
     f"GET {C}/clusters/{{id}}": "read",
     f"GET {C}/clusters/{{id}}/core": "read",
     f"GET {C}/clusters/{{id}}/core.svg": "read",

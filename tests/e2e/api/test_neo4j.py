@@ -123,6 +123,10 @@ OPERATIONS: dict[str, list[Request]] = {
         *each(f"{SOCIAL}/clusters", {"property": "nodes"}),
     ],
     "GET /v1/collections/{c}/clusters/{id}": each(f"{NCI}/clusters/2", {"threshold": 0.3}, {"method": "scaffold"}),
+    "GET /v1/collections/{c}/map": [
+        *each(f"{NCI}/map", {}, {"property": "molwt"}, {"method": "butina", "threshold": 0.3}),
+        Request(f"{SOCIAL}/map"),
+    ],
     "GET /v1/collections/{c}/clusters/{id}/core": each(f"{NCI}/clusters/2/core", {"threshold": 0.3}),
     "GET /v1/collections/{c}/clusters/{id}/core.svg": each(f"{NCI}/clusters/2/core.svg", {"threshold": 0.3}),
     "GET /v1/collections/{c}/items/{id}/cluster": each(f"{NCI}/items/9/cluster", {"threshold": 0.3}),

@@ -47,6 +47,7 @@ NAMES = {
     "get /v1/collections/{c}/clusters/{id}/core": "core",
     "get /v1/collections/{c}/clusters/{id}/core.svg": "core_depiction",
     "get /v1/collections/{c}/cliffs": "cliffs",
+    "get /v1/collections/{c}/map": "map",
     "post /v1/collections/{c}/pick": "pick",
     "get /v1/collections/{c}/positives/epochs/{e}": "positives_epoch",
     "get /v1/collections/{c}/negatives": "negatives",

@@ -353,6 +353,18 @@ def test_clusters_are_those_of_rdkit(mine: Collection, vectors: list[Any], frame
         mine.cluster(1000, method="scaffold")
 
 
+def test_a_map_has_all_items(mine: Collection, frame: pd.DataFrame) -> None:
+    found = mine.map(property="activity", method="scaffold").to_pandas()
+    assert found.columns.tolist() == ["id", "x", "y", "value", "cluster"]
+    assert found["id"].tolist() == [*range(MOLECULES)]
+    assert found["value"].tolist() == frame["activity"].tolist()
+    assert len(found[["x", "y"]].drop_duplicates()) == MOLECULES
+    sizes = mine.clusters(method="scaffold")["size"].to_pylist()
+    assert found["cluster"].value_counts().sort_index().tolist() == sizes
+    assert mine.map()["x"].to_pylist() == found["x"].tolist()
+    assert mine.map()["cluster"].to_pylist() == [None] * MOLECULES
+
+
 def test_a_diverse_subset_is_the_least_similar(mine: Collection, vectors: list[Any], frame: pd.DataFrame) -> None:
     even = [*frame.index[frame["note"] == "even"]]
     found = mine.pick(15, filters=[{"property": "note", "equals": "even"}]).to_pandas()

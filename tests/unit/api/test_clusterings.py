@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphkin.api.generations import clusterings
+from graphkin.api.generations import background, clusterings
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.opened import Opened
 from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
@@ -39,7 +39,7 @@ class Computing:
 def computing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Computing]:
     made = Computing()
     monkeypatch.setattr(clusterings, "clusters", made)
-    monkeypatch.setattr(clusterings, "_PATIENCE", 0.01)
+    monkeypatch.setattr(background, "_PATIENCE", 0.01)
     yield made
     made.go.set()
 
@@ -123,7 +123,7 @@ def test_what_nobody_waits_for_is_given_up(
     (job,) = all_of_them._jobs.values()
     computing.at.wait()
     if end == "forgotten":
-        monkeypatch.setattr(clusterings, "_FORGOTTEN", 0)
+        monkeypatch.setattr(background, "_FORGOTTEN", 0)
     else:
         threading.Timer(0.05, computing.go.set).start()
         all_of_them.close()

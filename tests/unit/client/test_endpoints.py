@@ -35,6 +35,7 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("get", f"{_C}/reports/{{report}}.svg"): Collection.report_charts,
     ("get", f"{_C}/paths"): Collection.path,
     ("get", f"{_C}/clusters"): Collection.clusters,
+    ("get", f"{_C}/map"): Collection.map,
     ("get", f"{_C}/clusters/{{id}}"): Collection.cluster,
     ("get", f"{_C}/clusters/{{id}}/core"): Collection.core,
     ("get", f"{_C}/clusters/{{id}}/core.svg"): Collection.core_depiction,

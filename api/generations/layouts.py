@@ -1,0 +1,23 @@
+"""Maps of the generations that are open, computed in the background."""
+
+from functools import partial
+
+from graphkin.api.generations.background import Background
+from graphkin.api.generations.opened import Opened
+from graphkin.similarity.layout import Layout, layout
+
+_REMEMBERED = 8  # their arrays are maps of files
+
+
+class Layouts(Background[Layout]):
+    """Those asked for lately, computed one at a time."""
+
+    def __init__(self) -> None:
+        super().__init__("a map", threads=1, remembered=_REMEMBERED)
+
+    async def get(self, opened: Opened) -> Layout:
+        """Where it is not there yet, it is computed from now on; `StoreBusy` says how far that is."""
+        generation = opened.generation
+        key = generation.collection, generation.id
+        job = self._jobs.get(key) or self.begin(key, generation.size, partial(layout, generation))
+        return await self.result(key, job)

@@ -1,0 +1,223 @@
+"""A map of a whole collection: its spanning forest, laid out in the plane."""
+
+from importlib.metadata import version
+from typing import NamedTuple
+
+import numpy as np
+
+from graphkin.similarity.kind import Advance
+from graphkin.similarity.stored_index import cached_index
+from graphkin.store import csr
+from graphkin.store.base import Generation
+from graphkin.store.kernels import inlined, kernel
+from graphkin.store.records import Float32, Float64, Graph, Int32, Int64
+
+_STEPS = 150
+_AT_ONCE = 10  # steps, before it is told how far it is
+_HEAT = 10.0  # edge lengths that an item may move in the first step
+_SETTLED = 4  # items of a tree that lies well as it begins
+_NEAR = 2.0  # edge lengths, within which items repel each other
+_CROWD = 32  # items of a cell that repel others: however many leaves hang on one item, a step takes no longer
+_TOUCHING = 1e-6  # squared edge lengths
+_GAP = 1.5  # edge lengths between trees
+
+
+class Layout(NamedTuple):
+    """x, y (N,) float32 of every item, from 0 to at most 1: those that the spanning forest joins lie side by side, the
+    largest tree first, and below it those that are alone."""
+
+    x: Float32
+    y: Float32
+
+
+def layout(generation: Generation, advance: Advance = lambda _: None) -> Layout:
+    """Of a generation, kept in the user's cache. The same generation has the same map. `advance` is told of items that
+    are done."""
+
+    def make() -> Layout:
+        forest = generation.forest()
+        return _laid(csr.build(forest, generation.size), advance)
+
+    made_by = f"layout {version('graphkin')}"
+    return cached_index(generation, made_by, Layout, lambda found: len(found.x) == generation.size, make)
+
+
+def _laid(forest: Graph, advance: Advance) -> Layout:
+    """Each tree begins as rings around its middle, and is relaxed by Fruchterman and Reingold's forces (1991), of which
+    those between distant items are left out, as they propose; then the trees stand in rows."""
+    order, parent, starts = _walked(forest.indptr, forest.indices)
+    x, y = _rings(parent, starts)
+    for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        if end - begin <= _SETTLED:
+            break  # all that follow are as small
+        own = slice(begin, end)
+        heat, parents = min(_HEAT, float(np.sqrt(end - begin))), parent[own] - begin
+        for step in range(0, _STEPS, _AT_ONCE):
+            _relax(x[own], y[own], parents, heat, step, min(step + _AT_ONCE, _STEPS))
+            advance((end - begin) * _AT_ONCE // _STEPS)
+    _stand(x, y, starts)
+    scale = max(x.max(initial=0), y.max(initial=0)) or 1.0
+    found = Layout(np.empty(len(x), np.float32), np.empty(len(y), np.float32))
+    found.x[order], found.y[order] = x / scale, y / scale
+    return found
+
+
+@kernel
+def _walked(indptr: Int64, indices: Int32) -> tuple[Int32, Int32, Int64]:
+    """The items of a forest tree by tree, the largest tree first, each from its middle outwards; the place there of the
+    one by which each was reached, its own of a middle; where trees begin, and N."""
+    nodes = len(indptr) - 1
+    order, parent = np.empty(nodes, np.int32), np.full(nodes, -1, np.int32)
+    size, middle = np.ones(nodes, np.int32), np.empty(nodes, np.int32)
+    first, trees = np.empty(nodes, np.int32), 0
+    end = 0
+    for root in range(nodes):
+        if parent[root] >= 0:
+            continue
+        begin = end
+        end = _reached(root, indptr, indices, order, parent, begin)
+        for place in range(end - 1, begin, -1):
+            size[parent[order[place]]] += size[order[place]]
+        for place in range(begin, end):  # the last that holds half of them is the middle
+            if 2 * size[order[place]] >= end - begin:
+                middle[trees] = order[place]
+        first[trees] = end - begin
+        trees += 1
+    largest = np.argsort(-first[:trees], kind="mergesort")
+    starts, parent[:] = np.zeros(trees + 1, np.int64), -1
+    for number in range(trees):
+        root = middle[largest[number]]
+        starts[number + 1] = _reached(root, indptr, indices, order, parent, starts[number])
+    place_of = np.empty(nodes, np.int32)
+    for place in range(nodes):
+        place_of[order[place]] = place
+    reached = np.empty(nodes, np.int32)
+    for place in range(nodes):
+        reached[place] = place_of[parent[order[place]]]
+    return order, reached, starts
+
+
+@kernel
+def _reached(root: int, indptr: Int64, indices: Int32, order: Int32, parent: Int32, begin: int) -> int:
+    """Note a tree from `begin` on, breadth first; gives where it ends."""
+    order[begin], parent[root], end = root, root, begin + 1
+    place = begin
+    while place < end:
+        node = order[place]
+        for edge in range(indptr[node], indptr[node + 1]):
+            other = indices[edge]
+            if parent[other] < 0:
+                parent[other] = node
+                order[end] = other
+                end += 1
+        place += 1
+    return end
+
+
+@kernel
+def _rings(parent: Int32, starts: Int64) -> tuple[Float64, Float64]:
+    """Each tree around the origin: a ring for each distance from its middle, wide enough for its items, and a sector
+    for each branch, as wide as it has items."""
+    nodes = len(parent)
+    size = np.ones(nodes)
+    for place in range(nodes - 1, -1, -1):
+        if parent[place] != place:
+            size[parent[place]] += size[place]
+    begun, width = np.zeros(nodes), np.full(nodes, 2 * np.pi)
+    x, y = np.zeros(nodes), np.zeros(nodes)
+    depth = np.zeros(nodes, np.int32)
+    for tree in range(len(starts) - 1):
+        radius, ring = 0.0, 0
+        for place in range(starts[tree] + 1, starts[tree + 1]):
+            above = parent[place]
+            depth[place] = depth[above] + 1
+            if depth[place] > ring:
+                ring = depth[place]
+                radius = max(radius + 1, np.sqrt((place - starts[tree]) / np.pi))
+            width[place] = width[above] * size[place] / (size[above] - 1)
+            angle = begun[above] + width[place] / 2
+            begun[place] = begun[above]
+            begun[above] += width[place]
+            x[place], y[place] = radius * np.cos(angle), radius * np.sin(angle)
+    return x, y
+
+
+@kernel
+def _relax(x: Float64, y: Float64, parent: Int32, heat: float, first: int, last: int) -> None:
+    """Move the items of one tree in place, in steps `first` to `last` - 1."""
+    nodes = len(x)
+    push_x, push_y = np.empty(nodes), np.empty(nodes)
+    for step in range(first, last):
+        _repel(x, y, push_x, push_y)
+        for node in range(nodes):
+            above = parent[node]
+            if above != node:
+                across, up = x[above] - x[node], y[above] - y[node]
+                length = np.sqrt(across * across + up * up)
+                push_x[node] += across * length
+                push_y[node] += up * length
+                push_x[above] -= across * length
+                push_y[above] -= up * length
+        most = heat * (1 - step / _STEPS)
+        for node in range(nodes):
+            length = np.sqrt(push_x[node] ** 2 + push_y[node] ** 2)
+            share = min(1.0, most / length) if length > 0 else 0.0
+            x[node] += push_x[node] * share
+            y[node] += push_y[node] * share
+
+
+@kernel
+def _repel(x: Float64, y: Float64, push_x: Float64, push_y: Float64) -> None:
+    """How items that are near push each other, one over their distance: found by a grid."""
+    nodes, left, low = len(x), x.min(), y.min()
+    columns, rows = int((x.max() - left) / _NEAR) + 1, int((y.max() - low) / _NEAR) + 1
+    head, following = np.full(columns * rows, -1, np.int32), np.empty(nodes, np.int32)
+    for node in range(nodes):
+        cell = int((y[node] - low) / _NEAR) * columns + int((x[node] - left) / _NEAR)
+        following[node], head[cell] = head[cell], node
+    for node in range(nodes):
+        column, row = int((x[node] - left) / _NEAR), int((y[node] - low) / _NEAR)
+        push_x[node], push_y[node] = 0.0, 0.0
+        for near_row in range(max(row - 1, 0), min(row + 2, rows)):
+            for near_column in range(max(column - 1, 0), min(column + 2, columns)):
+                other = head[near_row * columns + near_column]
+                for _ in range(_CROWD):
+                    if other < 0:
+                        break
+                    if other != node:
+                        across, up = _push(x[node] - x[other], y[node] - y[other], node)
+                        push_x[node] += across
+                        push_y[node] += up
+                    other = following[other]
+
+
+@inlined
+def _push(across: float, up: float, node: int) -> tuple[float, float]:
+    """Of one that is so far away on another."""
+    squared = across * across + up * up
+    if squared >= _NEAR * _NEAR:
+        return 0.0, 0.0
+    if squared < _TOUCHING:  # apart, the same way each time
+        return np.cos(node), np.sin(node)
+    return across / squared, up / squared
+
+
+@kernel
+def _stand(x: Float64, y: Float64, starts: Int64) -> None:
+    """Move trees in place into rows, the largest first, as wide as makes a square of them all."""
+    area = 0.0
+    for tree in range(len(starts) - 1):
+        own_x, own_y = x[starts[tree] : starts[tree + 1]], y[starts[tree] : starts[tree + 1]]
+        own_x -= own_x.min()
+        own_y -= own_y.min()
+        area += (own_x.max() + _GAP) * (own_y.max() + _GAP)
+    wide = np.sqrt(area)
+    right, low, high = 0.0, 0.0, 0.0
+    for tree in range(len(starts) - 1):
+        own_x, own_y = x[starts[tree] : starts[tree + 1]], y[starts[tree] : starts[tree + 1]]
+        if right > 0 and right + own_x.max() > wide:
+            right, low = 0.0, high
+        high = max(high, low + own_y.max() + _GAP)
+        own_x += right
+        own_y += low
+        right = own_x.max() + _GAP
