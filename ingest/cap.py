@@ -56,6 +56,7 @@ class Cap:
         begin = np.full(len(tie), -np.inf) if least is None else least.copy()
         self._bar = begin, np.full(len(tie), ~np.uint64(0))
         self._held: list[Pairs] = []
+        self._sifted = False
         self._full = room
 
     @classmethod
@@ -82,6 +83,7 @@ class Cap:
         """Pairs that have not been added before."""
         _count_ends(pairs.left, pairs.right, self._degrees)
         self._held.append(self._passing(pairs))
+        self._sifted = False
         if self.held > self._full:
             self._sift()
             self._full = self.held + max(self.held // 2, self._room)
@@ -116,11 +118,14 @@ class Cap:
 
     def _sift(self) -> None:
         """Raise every item's bar to its K-th pair, and drop what passes at neither end."""
+        if self._sifted:
+            return
         pairs = Pairs.concatenate(self._held)
         self._held.clear()
         empty: Places = np.empty(0, np.uint32) if len(pairs) <= _SHORT else np.empty(0, np.uint64)
         _raise_bars(pairs.left, pairs.right, pairs.similarity, self._tie, self._top_k, empty, *self._bar)
         self._held = [self._passing(pairs)]
+        self._sifted = True
 
     def _passing(self, pairs: Pairs) -> Pairs:
         return pairs.take(self.passes(pairs))
