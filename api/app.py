@@ -17,7 +17,7 @@ from graphkin.api.gate.errors import HANDLERS, Bugs
 from graphkin.api.gate.exchange import Witness
 from graphkin.api.gate.guard import Guard
 from graphkin.api.gate.log import AccessLog
-from graphkin.api.gate.metrics import Metrics
+from graphkin.api.gate.metrics import Metrics, Shared
 from graphkin.api.gate.traces import Traces
 from graphkin.api.reading import NotModified, on_not_modified
 from graphkin.api.routes import (
@@ -81,11 +81,11 @@ _THREADS = 16
 """For what is read at once and for searches; more would only wait for each other, and each holds memory."""
 
 
-def create_app(settings: Settings, nursery: Nursery | None = None) -> FastAPI:
+def create_app(settings: Settings, nursery: Nursery | None = None, shared: Shared | None = None) -> FastAPI:
     """The ASGI application. What it holds (`State`) is opened when it starts and closed when it ends, but for a nursery
-    that it shares. Raises as `AccessLog` and `Traces` do."""
+    that it shares. `shared`: its metrics are those of several processes. Raises as `AccessLog` and `Traces` do."""
 
-    metrics = Metrics()
+    metrics = Metrics(shared)
     log = None if settings.access_log is None else AccessLog(settings.access_log)
     traces = Traces() if settings.telemetry else None
     told = [metrics.observe, *([] if log is None else [log.write])]
@@ -93,11 +93,12 @@ def create_app(settings: Settings, nursery: Nursery | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[State]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
-        async with opened(settings, nursery) as state, metrics.feeling_pulse(), state["warmup"].running():
-            metrics.registry.register(Census(state))
+        async with opened(settings, nursery) as state, state["warmup"].running():
+            metrics.counting(Census(state, metrics.registry).take)
             state["scrub"].start()
             try:
-                yield state
+                async with metrics.feeling_pulse():
+                    yield state
             finally:
                 for each in (log, traces):
                     if each is not None:

@@ -1,50 +1,64 @@
 """What a running application holds, counted whenever Prometheus asks."""
 
-from collections.abc import Iterator
+import threading
 from contextlib import suppress
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from graphkin.api.state import State
 from graphkin.protocol.errors import StoreError
 
 
-class Census(Collector):
-    """Generations, positive sets, exports and queues of a `State`."""
+class Census:
+    """Generations, positive sets, exports and queues of a `State`, as metrics of a registry. Where several processes
+    are counted, each has its own, and they are added up; but for the positive-set cache's size, which is one folder's.
+    """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, registry: CollectorRegistry) -> None:
         self._state = state
+        self._turn = threading.Lock()
+        self._known: dict[Counter, float] = {}
 
-    def collect(self) -> Iterator[Metric]:
-        generations = [opened.generation for opened in self._state["library"].in_use()]
-        yield _gauge("generations_open", "Generations that the server holds open.", len(generations))
-        held = sum(generation.file_bytes for generation in generations)
-        yield _gauge("generations_open_bytes", "Size of their files; 0 where the store keeps none.", held)
-        positives = self._state["positives"]
-        yield _counter("positive_sets_hits", "Requests for positive sets that were there.", positives.hits)
-        yield _counter("positive_sets_misses", "Requests for positive sets that had to be drawn.", positives.misses)
-        with suppress(StoreError):  # the other figures say what they say all the same
-            yield _gauge("positive_sets_bytes", "Size of the positive-set cache on the disk.", positives.bytes)
-        yield _gauge("exports_bytes", "Size of the export files that are kept.", self._state["exports"].size)
-        yield from self._queues()
+        def gauge(name: str, said: str, *labels: str, mode: str = "livesum") -> Gauge:
+            return Gauge(f"graphkin_{name}", said, labels, registry=registry, multiprocess_mode=mode)  # type: ignore[arg-type]
 
-    def _queues(self) -> Iterator[Metric]:
-        working = GaugeMetricFamily("graphkin_queue_working", "Requests worked on, by class.", labels=["work"])
-        waiting = GaugeMetricFamily("graphkin_queue_waiting", "Requests that wait, by class.", labels=["work"])
-        refused = CounterMetricFamily(
-            "graphkin_queue_refused", "Requests told to come back, by class.", labels=["work"]
+        def counter(name: str, said: str, *labels: str) -> Counter:
+            return Counter(f"graphkin_{name}", said, labels, registry=registry)
+
+        self._generations = gauge("generations_open", "Generations that the server holds open.")
+        self._generation_bytes = gauge("generations_open_bytes", "Size of their files; 0 where the store keeps none.")
+        self._hits = counter("positive_sets_hits", "Requests for positive sets that were there.")
+        self._misses = counter("positive_sets_misses", "Requests for positive sets that had to be drawn.")
+        self._built = counter("positive_sets_built", "Positive sets drawn here, of all anchors.")
+        self._positive_bytes = gauge(
+            "positive_sets_bytes", "Size of the positive-set cache on the disk.", mode="livemax"
         )
+        self._export_bytes = gauge("exports_bytes", "Size of the export files that are kept.")
+        self._working = gauge("queue_working", "Requests worked on, by class.", "work")
+        self._waiting = gauge("queue_waiting", "Requests that wait, by class.", "work")
+        self._refused = counter("queue_refused", "Requests told to come back, by class.", "work")
+
+    def take(self) -> None:
+        with self._turn:
+            self._take()
+
+    def _take(self) -> None:
+        generations = [opened.generation for opened in self._state["library"].in_use()]
+        self._generations.set(len(generations))
+        self._generation_bytes.set(sum(generation.file_bytes for generation in generations))
+        positives = self._state["positives"]
+        self._advance(self._hits, positives.hits)
+        self._advance(self._misses, positives.misses)
+        self._advance(self._built, positives.built)
+        with suppress(StoreError):  # the other figures say what they say all the same
+            self._positive_bytes.set(positives.bytes)
+        self._export_bytes.set(self._state["exports"].size)
         for name, queue in self._state["queues"].items():
-            working.add_metric([name], queue.working)
-            waiting.add_metric([name], queue.waiting)
-            refused.add_metric([name], queue.refused)
-        yield from (working, waiting, refused)
+            self._working.labels(name).set(queue.working)
+            self._waiting.labels(name).set(queue.waiting)
+            self._advance(self._refused.labels(name), queue.refused)
 
-
-def _gauge(name: str, said: str, value: float) -> Metric:
-    return GaugeMetricFamily(f"graphkin_{name}", said, value=value)
-
-
-def _counter(name: str, said: str, value: float) -> Metric:
-    return CounterMetricFamily(f"graphkin_{name}", said, value=value)
+    def _advance(self, counter: Counter, total: float) -> None:
+        """By what came since: the counter may go on from that of a process that has ended."""
+        counter.inc(total - self._known.get(counter, 0))
+        self._known[counter] = total

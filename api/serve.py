@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from fastapi import FastAPI
 
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
@@ -17,7 +18,11 @@ from graphkin.api.state import opened
 from graphkin.api.work.nursery import Nursery
 from graphkin.protocol.errors import InvalidInput
 
-_PATIENCE = 10  # seconds that replies get to end when the server is told to
+PATIENCE = 10
+"""Seconds that replies get to end when the server is told to."""
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""What ends a server."""
 
 _MALLOC = {  # glibc's numbers of its settings, and what they are set to
     -8: 2,  # arenas: each keeps what threads have once held in it, and by default there are eight for each processor
@@ -35,35 +40,17 @@ class Server:
     """
 
     def __init__(self, settings: Settings, nursery: Nursery | None = None) -> None:
-        _keep_little_memory()
-        _require_certificate(settings)
-        asyncio.run(_try_out(settings))
+        keep_little_memory()
+        require_servable(settings)
         app = create_app(settings, nursery)
-        self._socket = _listen(settings.host, settings.port)
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            ws="none",
-            timeout_graceful_shutdown=_PATIENCE,
-            ssl_certfile=settings.tls_cert,
-            ssl_keyfile=settings.tls_key,
-        )
-        self._server = uvicorn.Server(config)
-        host, port = self._socket.getsockname()[:2]
-        scheme = "http" if settings.tls_cert is None else "https"
-        self.url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+        self._socket = listening(settings.host, settings.port)
+        self._server = uvicorn.Server(configured(app, settings))
+        self.url = url_of(self._socket, settings)
 
     def run(self) -> None:
         """Serve until SIGINT or SIGTERM; then let replies end, for a while, and return."""
-        signals = (signal.SIGINT, signal.SIGTERM)
-        before = [signal.signal(each, signal.SIG_IGN) for each in signals]  # uvicorn takes them over, then raises them
-        try:
-            self._serve()
-        finally:
-            for each, handler in zip(signals, before, strict=True):
-                signal.signal(each, handler)
+        with self._socket:
+            serve(self._server, self._socket)
 
     @contextmanager
     def running(self) -> Iterator[str]:
@@ -81,15 +68,47 @@ class Server:
             self._server.run(sockets=[self._socket])
 
 
-def _keep_little_memory() -> None:
+def configured(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    """How an application is served."""
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=PATIENCE,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+    )
+
+
+def serve(server: uvicorn.Server, listening: socket.socket) -> None:
+    """Until SIGINT or SIGTERM; then let replies end, for a while, and return."""
+    before = [signal.signal(each, signal.SIG_IGN) for each in SIGNALS]  # uvicorn takes them over, then raises them
+    try:
+        server.run(sockets=[listening])
+    finally:
+        for each, handler in zip(SIGNALS, before, strict=True):
+            signal.signal(each, handler)
+
+
+def keep_little_memory() -> None:
     """Have the C library give back what is freed, where it is glibc: a large reply costs its memory but once."""
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         for setting, value in _MALLOC.items():
             mallopt(setting, value)
 
 
+def require_servable(settings: Settings) -> None:
+    """Open and close everything once: what fails later, inside uvicorn, ends as a traceback in its log.
+
+    Raises `InvalidInput` for files that are no certificate with its key, and what opening raises.
+    """
+    _require_certificate(settings)
+    asyncio.run(_try_out(settings))
+
+
 def _require_certificate(settings: Settings) -> None:
-    """Raises `InvalidInput` for files that are no certificate with its key."""
     cert, key = settings.tls_cert, settings.tls_key
     if cert is None and key is None:
         return
@@ -104,15 +123,46 @@ def _require_certificate(settings: Settings) -> None:
 
 
 async def _try_out(settings: Settings) -> None:
-    """Open and close everything once: what fails later, inside uvicorn, ends as a traceback in its log."""
     async with opened(settings):
         pass
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def listening(host: str, port: int) -> socket.socket:
+    """Raises `InvalidInput` where that cannot be."""
+    with _said(host, port):
+        return socket.create_server((host.strip("[]"), port), family=_family(host))
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """An address that other processes of this user may listen on too, each in its own socket: whoever asks is given to
+    one of those that do. Raises `InvalidInput` where that cannot be."""
+    sock = socket.socket(_family(host))
     try:
-        return socket.create_server((host.strip("[]"), port), family=family)
+        with _said(host, port):
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            sock.bind((host.strip("[]"), port))
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def url_of(sock: socket.socket, settings: Settings) -> str:
+    """Of what listens there."""
+    host, port = sock.getsockname()[:2]
+    scheme = "http" if settings.tls_cert is None else "https"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+@contextmanager
+def _said(host: str, port: int) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise InvalidInput(
             f"cannot listen there: {error.strerror or error}", given=f"{host}:{port}", hint="choose another --port"

@@ -97,6 +97,7 @@ class PositiveCache:
         self._thread: threading.Thread | None = None
         self._closed = False
         self.hits = self.misses = 0  # of `get`
+        self.built = 0  # here, whatever other processes did
         with self._disk():
             self._shelf = Shelf(folder, max_bytes)
 
@@ -215,7 +216,9 @@ class PositiveCache:
 
     def _built(self, build: _Build) -> PositiveSets:
         order = build.order
-        return self._shelf.add(order.key, order.bytes, partial(self._write, build), order.read, build.require_wanted)
+        sets = self._shelf.add(order.key, order.bytes, partial(self._write, build), order.read, build.require_wanted)
+        self.built += 1  # one at a time: it is this one's turn
+        return sets
 
     def _write(self, build: _Build, folder: Path) -> None:
         order = build.order

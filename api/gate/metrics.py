@@ -1,23 +1,71 @@
 """Request counts and latencies for Prometheus, by route template: a label never holds what a client made up."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter, process_time
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, values
+from prometheus_client.core import Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
 
 from graphkin.api.gate.exchange import Exchange
 
 _METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # seconds
 _PULSE = 0.05  # seconds
+_COUNTED = 1.0  # seconds between counts of what a process holds, where others tell of it too
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Metrics that several processes write, and each can tell: files of the folder, by the number of a process, which
+    the next one of that number goes on with."""
+
+    folder: Path
+    number: int
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """For the process: prometheus_client reads it."""
+        return {"PROMETHEUS_MULTIPROC_DIR": str(self.folder)}
+
+    @property
+    def _pid(self) -> Path:
+        return self.folder / f"{self.number}.pid"
+
+    def begin(self, pid: int) -> None:
+        """There is a process of this number."""
+        self._pid.write_text(str(pid))
+
+    def end(self) -> None:
+        """It has ended: what it held is no more, what it counted stays."""
+        self._pid.unlink(missing_ok=True)
+        mark_process_dead(self.number, self.folder)  # type: ignore[no-untyped-call]
+
+    def use(self) -> None:
+        """For all metrics that this process makes."""
+        values.ValueClass = values.MultiProcessValue(lambda: self.number)  # type: ignore[no-untyped-call]
+
+    def view(self) -> CollectorRegistry:
+        """What all processes count together."""
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry, self.folder)  # type: ignore[no-untyped-call]
+        registry.register(_Processes(self.folder))
+        return registry
 
 
 class Metrics:
-    """The registry of one application."""
+    """The registry of one application. `shared`: with those of other processes."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Shared | None = None) -> None:
+        if shared is not None:
+            shared.use()
+        self._shared = shared
+        self._counts: list[Callable[[], None]] = []
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self._requests = Counter(
@@ -45,16 +93,33 @@ class Metrics:
             registry=self.registry,
         )
 
+    def counting(self, count: Callable[[], None]) -> None:
+        """Have something counted whenever anybody asks; by other processes too, so then every second."""
+        self._counts.append(count)
+
+    def view(self) -> CollectorRegistry:
+        """All of it, of all processes, as it is now."""
+        self._count()
+        return self.registry if self._shared is None else self._shared.view()
+
+    def _count(self) -> None:
+        for count in self._counts:
+            count()
+
     @asynccontextmanager
     async def feeling_pulse(self) -> AsyncIterator[None]:
         """Measure the event loop's lag meanwhile."""
-        task = asyncio.create_task(self._feel_pulse())
+        tasks = [asyncio.create_task(self._feel_pulse())]
+        if self._shared is not None:
+            tasks.append(asyncio.create_task(self._keep_counting()))
         try:
             yield
         finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            for task in tasks:
+                task.cancel()
+            for task in tasks:
+                with suppress(asyncio.CancelledError):
+                    await task
 
     async def _feel_pulse(self) -> None:
         while True:
@@ -63,6 +128,11 @@ class Metrics:
             late = perf_counter() - begin - _PULSE
             self._lag.observe(max(0.0, min(late, process_time() - used)))
 
+    async def _keep_counting(self) -> None:
+        while True:
+            await asyncio.to_thread(self._count)
+            await asyncio.sleep(_COUNTED)
+
     def observe(self, exchange: Exchange) -> None:
         labels = exchange.method if exchange.method in _METHODS else "other", exchange.route, exchange.status
         if (series := self._series.get(labels)) is None:
@@ -70,3 +140,26 @@ class Metrics:
         requests, seconds = series
         requests.inc()
         seconds.observe(exchange.seconds)
+
+
+class _Processes(Collector):
+    """What each of the processes takes of the machine, by its number."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def collect(self) -> Iterator[Metric]:
+        merged: dict[str, Metric] = {}
+        for file in sorted(self._folder.glob("*.pid")):
+            for family in self._of(file):
+                into = merged.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+                for sample in family.samples:
+                    into.add_sample(sample.name, {"worker": file.stem}, sample.value)
+        yield from merged.values()
+
+    def _of(self, file: Path) -> list[Metric]:
+        try:
+            pid = int(file.read_text())
+        except (OSError, ValueError):  # it ends, or begins, just now
+            return []
+        return list(ProcessCollector(pid=lambda: pid, registry=None).collect())

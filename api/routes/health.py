@@ -33,9 +33,9 @@ def readyz(request: Request) -> dict[str, Any]:
 
 @operators.get("/metrics", response_class=Response, responses=replies("text/plain"))
 def metrics(request: Request) -> Response:
-    """Request counts and latencies, in Prometheus' text format."""
+    """Request counts and latencies, in Prometheus' text format; of all processes that serve here."""
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
-    return Response(encode(request.app.state.metrics.registry), headers={"Content-Type": content_type})
+    return Response(encode(request.app.state.metrics.view()), headers={"Content-Type": content_type})
 
 
 router.routes.extend(operators.routes)

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -147,7 +148,8 @@ def main() -> None:
 
     signal.signal(signal.SIGCHLD, reap)
     while True:
-        _obey(orders, children)
+        with suppress(BrokenPipeError):  # the server has ended meanwhile: the next order is none
+            _obey(orders, children)
 
 
 if __name__ == "__main__":

@@ -29,15 +29,31 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 )
 @click.option("--tls-cert", type=_FILE, metavar="FILE", help="Serve HTTPS, with this certificate and its chain (PEM).")
 @click.option("--tls-key", type=_FILE, metavar="FILE", help="Its private key.  [default: in the file of --tls-cert]")
-def serve(store_location: str, host: str, port: int, **said: Any) -> None:
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    help="Processes that serve, each with its own queues and memory; at most as many as there are cores.",
+)
+def serve(store_location: str, host: str, port: int, workers: int, **said: Any) -> None:
     """Serve the store over REST until ctrl-C. Documentation is at /docs.
 
     Further settings come from the environment: see docs/operating.md.
     """
     from graphkin.api.serve import Server
+    from graphkin.api.servers import Servers
     from graphkin.api.settings import Settings
 
     given = {name: value for name, value in said.items() if value}
-    server = Server(Settings(store=store_location, host=host, port=port, **given))
-    click.echo(f"serving {server.url} (documentation: {server.url}/docs); ctrl-C ends it")
-    server.run()
+    settings = Settings(store=store_location, host=host, port=port, **given)
+    if workers == 1:
+        server = Server(settings)
+        _tell(server.url)
+        server.run()
+    else:
+        servers = Servers(settings, workers)
+        servers.run(lambda: _tell(servers.url))
+
+
+def _tell(url: str) -> None:
+    click.echo(f"serving {url} (documentation: {url}/docs); ctrl-C ends it")

@@ -1,0 +1,214 @@
+"""Several processes that serve one store at one address. Each is whole: it has its application, its queues, its
+processes for work; they share files, which are mapped, the positive-set cache, quotas and metrics.
+
+Each has a listening socket of its own at the address (SO_REUSEPORT), so the kernel spreads connections evenly among
+those that listen, also those that clients keep. uvicorn has workers too: they accept from one socket, where the first
+to wake takes all that wait, and one that is not heard for seconds, at its imports on a busy machine say, is killed.
+
+    python -m graphkin.api.servers
+"""
+
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import uvicorn
+
+from graphkin.api.app import create_app
+from graphkin.api.gate import metrics
+from graphkin.api.serve import (
+    PATIENCE,
+    SIGNALS,
+    bound,
+    configured,
+    keep_little_memory,
+    listening,
+    require_servable,
+    serve,
+    url_of,
+)
+from graphkin.api.settings import Settings
+from graphkin.protocol.errors import StoreError
+
+_READY = b"r"
+_PAUSE = 1.0  # seconds before one is started again that has ended
+_MORE = 10  # seconds beyond its patience until one that was told to end is killed
+
+
+class Servers:
+    """So many processes (at least one), which end with this one. The address is theirs from the construction on.
+
+    Raises as `Server` does.
+    """
+
+    def __init__(self, settings: Settings, number: int) -> None:
+        require_servable(settings)
+        with listening(settings.host, settings.port) as alone:  # nobody else listens there, in a shared socket neither
+            port = alone.getsockname()[1]
+        self._settings = settings.model_copy(update={"port": port})
+        self._number = number
+        self._held = bound(settings.host, port)  # never listens: connections go to those that do
+        self.url = url_of(self._held, settings)
+
+    def run(self, told: Callable[[], object]) -> None:
+        """Serve until SIGINT or SIGTERM; then let replies end, for a while, and return. `told` is called once all
+        listen. One that ends meanwhile is started again.
+
+        Raises `StoreError` if one ends before all listen.
+        """
+        with self._held, TemporaryDirectory(prefix="graphkin-") as folder, _signals() as asked:
+            processes = [_Process(number, self._settings, Path(folder)) for number in range(self._number)]
+            try:
+                for each in processes:
+                    each.start()
+                self._keep(processes, asked, told)
+            finally:
+                for each in processes:
+                    each.tell()
+                for each in processes:
+                    each.end()
+
+    def _keep(self, processes: list["_Process"], asked: socket.socket, told: Callable[[], object]) -> None:
+        said = False
+        with selectors.DefaultSelector() as selector:
+            selector.register(asked, selectors.EVENT_READ)
+            for each in processes:
+                selector.register(each, selectors.EVENT_READ, each)
+            while True:
+                for key, _ in selector.select(_PAUSE):
+                    if key.data is None:
+                        return
+                    process: _Process = key.data
+                    if not process.heard():
+                        if not said:
+                            raise StoreError("a process ended before it listened", hint="what it wrote says why")
+                        selector.unregister(process)
+                        process.end()
+                if not said and all(each.ready for each in processes):
+                    said = True
+                    told()
+                for each in processes:
+                    if each.due():
+                        each.start()
+                        selector.register(each, selectors.EVENT_READ, each)
+
+
+class _Process:
+    """One of them, which may be started again and again. What is at its standard input is a socket: it gets its orders
+    there, says that it listens, and each sees there that the other has ended."""
+
+    def __init__(self, number: int, settings: Settings, folder: Path) -> None:
+        self.ready = False
+        self._order = {"number": number, "folder": str(folder), "settings": settings.model_dump(mode="json")}
+        self._shared = metrics.Shared(folder, number)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ended = 0.0
+
+    def start(self) -> None:
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "graphkin.api.servers"],
+                stdin=theirs.fileno(),
+                env={**os.environ, **self._shared.environment},
+                start_new_session=True,  # a terminal's ctrl-C is for this process alone
+            )
+        self._shared.begin(self._process.pid)
+        self._channel.sendall(json.dumps(self._order).encode() + b"\n")
+
+    def fileno(self) -> int:
+        return self._channel.fileno()
+
+    def heard(self) -> bool:
+        """Read what it says; whether it goes on."""
+        try:
+            said = self._channel.recv(16)
+        except OSError:
+            said = b""
+        self.ready = self.ready or said == _READY
+        return bool(said)
+
+    def due(self) -> bool:
+        """Whether it has ended, and has waited for long enough to be started again."""
+        return self._process is None and time.monotonic() >= self._ended + _PAUSE
+
+    def tell(self) -> None:
+        """That it shall end."""
+        if self._process is not None:
+            self._process.terminate()
+            with suppress(OSError):
+                self._channel.shutdown(socket.SHUT_WR)  # it may not heed signals just then
+
+    def end(self) -> None:
+        """Wait until it has ended, and kill it if that takes too long."""
+        if self._process is None:
+            return
+        try:
+            self._process.wait(PATIENCE + _MORE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._channel.close()
+        self._process, self._ended = None, time.monotonic()
+        self._shared.end()
+
+
+@contextmanager
+def _signals() -> Iterator[socket.socket]:
+    """What can be read from once a signal has come that ends a server."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        before = [signal.signal(each, lambda *_: theirs.send(b"s")) for each in SIGNALS]
+        try:
+            yield ours
+        finally:
+            for each, handler in zip(SIGNALS, before, strict=True):
+                signal.signal(each, handler)
+
+
+class _Telling(uvicorn.Server):
+    """Says when it listens."""
+
+    def __init__(self, config: uvicorn.Config, channel: socket.socket) -> None:
+        super().__init__(config)
+        self._channel = channel
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._channel.send(_READY)
+
+    def end_with(self) -> None:
+        """With whoever started this process."""
+        while self._channel.recv(16):
+            pass
+        self.should_exit = True
+
+
+def main() -> None:
+    channel = socket.socket(fileno=os.dup(sys.stdin.fileno()))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
+    with channel.makefile("r") as reading:
+        order: dict[str, Any] = json.loads(reading.readline())
+    keep_little_memory()
+    settings = Settings(**order["settings"])
+    shared = metrics.Shared(Path(order["folder"]), order["number"])
+    server = _Telling(configured(create_app(settings, shared=shared), settings), channel)
+    threading.Thread(target=server.end_with, name="end", daemon=True).start()
+    with bound(settings.host, settings.port) as sock:  # uvicorn listens once all is open
+        serve(server, sock)
+
+
+if __name__ == "__main__":
+    main()

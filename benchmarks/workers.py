@@ -1,0 +1,122 @@
+"""What a second serving process is worth: one and two over the same store, in turns, in one run.
+
+    python -m benchmarks.workers [--workers 2] [--seconds 5] [--rounds 2] [--users 16] [--molecules 20000]
+
+Users ask without a pause, half of the time for an item's neighbours (50 at most) and half for the 10 most similar of a
+structure, over connections that they keep. They and the servers share the processors, so what the users themselves
+took of them is told: what is left for the servers is what they can be compared by. Turns go ABBA.
+"""
+
+import argparse
+import asyncio
+import http.client
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from random import Random
+
+import uvloop
+
+from benchmarks.data import smiles_file
+from benchmarks.load import Address, mixed
+from benchmarks.machine import processor_seconds
+from benchmarks.mix import Ask, Mix
+from benchmarks.users import Users
+
+_COLLECTION = "workers"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=5, help="of a turn")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--users", type=int, default=16)
+    parser.add_argument("--molecules", type=int, default=20_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
+        label, path = smiles_file(Path(folder), options.molecules)
+        store = Path(folder) / "store"
+        ingest = ["ingest", "molecules", str(path), "--store", str(store), "--collection", _COLLECTION]
+        subprocess.run([sys.executable, "-m", "graphkin", *ingest], check=True, stdout=sys.stderr)
+        servers = [running.enter_context(_served(store, number)) for number in (1, options.workers)]
+        for address, _ in servers:
+            _turn(address, None, options, 1.0)  # and warms up
+        rates: list[list[float]] = [[], []]
+        print(f"{label}, {options.users} users, {os.cpu_count()} processors")
+        print("| processes | neighbours and searches /s | processor time of the servers | of the users | failed |")
+        print("|---|---|---|---|---|")
+        for number in range(2 * options.rounds):
+            for which in (0, 1) if number % 2 == 0 else (1, 0):
+                address, pid = servers[which]
+                rate, server, own, failed = _turn(address, pid, options, options.seconds)
+                rates[which].append(rate)
+                print(
+                    f"| {(1, options.workers)[which]} | {rate:,.0f} | {server:.2f} | {own:.2f} | {failed} |", flush=True
+                )
+        one, more = (statistics.median(each) for each in rates)
+        print(f"medians: {one:,.0f}/s and {more:,.0f}/s, {more / one:.2f} times")
+
+
+@contextmanager
+def _served(store: Path, workers: int) -> Iterator[tuple[Address, int]]:
+    """Address and process id, once all of them answer."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as cache:
+        command = ["serve", "--store", str(store), "--port", str(port), "--workers", str(workers)]
+        environment = {**os.environ, "GRAPHKIN_CACHE_DIR": cache}
+        whole = [sys.executable, "-m", "graphkin", *command]
+        with subprocess.Popen(whole, stdout=subprocess.PIPE, env=environment) as process:
+            try:
+                assert process.stdout is not None
+                process.stdout.readline()  # all listen
+                for _ in range(20):  # new connections, so that each is asked
+                    while not _ready(port):
+                        time.sleep(0.1)
+                yield ("127.0.0.1", port), process.pid
+            finally:
+                process.terminate()
+
+
+def _ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    finally:
+        connection.close()
+
+
+def _turn(
+    address: Address, pid: int | None, options: argparse.Namespace, seconds: float
+) -> tuple[float, float, float, int]:
+    """Replies a second; processor seconds a second of the server, and of the users; failures."""
+    mix: Mix = mixed(address, _COLLECTION, Random(0))
+
+    def draw(random: Random) -> tuple[str, Ask]:
+        return "asked", (mix.neighbors if random.random() < 0.5 else mix.search)(random)
+
+    users = Users(address, draw, options.users, seed=0)
+    server, own = processor_seconds(pid), time.process_time()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(users.work(seconds))
+    answered = sum(each.outcome == "answered" for each in users.log)
+    failed = sum(each.outcome in ("failed", "refused") for each in users.log)
+    return (
+        answered / seconds,
+        (processor_seconds(pid) - server) / seconds,
+        (time.process_time() - own) / seconds,
+        failed,
+    )
+
+
+if __name__ == "__main__":
+    main()
