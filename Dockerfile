@@ -2,10 +2,16 @@
 
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /build
-RUN python -m venv /opt/graphkin
-COPY . .
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+# What is built with and what is installed: each package by the hashes of its files, which `make pins` wrote.
+COPY deploy/requirements deploy/requirements
 ARG EXTRA=neo4j
-RUN /opt/graphkin/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints.txt ".[$EXTRA]"
+RUN python -m venv /opt/build && /opt/build/bin/pip install --require-hashes -r deploy/requirements/build.txt \
+    && python -m venv /opt/graphkin \
+    && /opt/graphkin/bin/pip install --require-hashes -r "deploy/requirements/$EXTRA.txt"
+COPY . .
+RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \
+    && /opt/graphkin/bin/pip install --no-deps --no-index /wheels/*.whl
 
 FROM python:3.11-slim-bookworm
 # RDKit's drawing code is linked with these.

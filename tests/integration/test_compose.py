@@ -4,19 +4,23 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from graphkin.api.settings import Settings
 from graphkin.store.neo4j import connection
-from graphkin.store.neo4j.connection import PASSWORD, USER
+from graphkin.store.neo4j.connection import AUTH_FILE
 
 ROOT = Path(__file__).parents[2]
-GIVEN = {PASSWORD: "correct horse"}
+GIVEN = {AUTH_FILE: "/etc/neo4j_auth"}
+SECRET = "/run/secrets/neo4j_auth"
 
 Compose = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -58,20 +62,20 @@ def test_what_starts_by_itself(compose: Compose, services: dict[str, Any]) -> No
     assert set(services["trainer"]["depends_on"]) == {"api"}
 
 
-@pytest.mark.parametrize("environment", [{}, {PASSWORD: ""}])
+@pytest.mark.parametrize("environment", [{}, {AUTH_FILE: ""}])
 def test_no_password_no_start(compose: Compose, environment: dict[str, str]) -> None:
     refused = compose("config", environment=environment)
     assert refused.returncode != 0
-    assert PASSWORD in refused.stderr
+    assert AUTH_FILE in refused.stderr
     assert "services" not in refused.stdout
 
 
 @pytest.mark.parametrize("service", ["api", "ingest"])
 def test_every_variable_is_one_that_the_application_reads(services: dict[str, Any], service: str) -> None:
-    read = {f"GRAPHKIN_{name.upper()}" for name in Settings.model_fields} | {USER, PASSWORD, "NUMBA_CACHE_DIR"}
+    read = {f"GRAPHKIN_{name.upper()}" for name in Settings.model_fields} | {AUTH_FILE, "NUMBA_CACHE_DIR"}
     given = services[service]["environment"]
     assert set(given) <= read
-    assert given[PASSWORD] == GIVEN[PASSWORD]
+    assert given[AUTH_FILE] == SECRET
 
 
 def test_the_settings_are_valid(services: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,10 +103,29 @@ def test_the_application_runs_without_privileges(services: dict[str, Any], servi
     assert re.search(r"install -d -o graphkin -g graphkin /var/cache/graphkin /runs$", dockerfile, re.MULTILINE)
 
 
-def test_only_this_machine_can_connect(services: dict[str, Any]) -> None:
-    ports = [port for service in services.values() for port in service.get("ports", [])]
-    assert {int(port["target"]) for port in ports} == {7474, 7687, 8000}
-    assert {port["host_ip"] for port in ports} == {"127.0.0.1"}
+@pytest.mark.parametrize("service", ["neo4j", "api", "ingest", "trainer"])
+def test_every_service_is_bounded_and_gains_no_privileges(services: dict[str, Any], service: str) -> None:
+    described = services[service]
+    assert {"memory", "cpus", "pids"} <= set(described["deploy"]["resources"]["limits"])
+    assert described["cap_drop"] == ["ALL"]
+    assert described["security_opt"] == ["no-new-privileges:true"]
+    assert int(described["user"].split(":")[0]) > 0
+
+
+def test_the_database_is_reached_by_the_api_and_ingests_alone(compose: Compose, services: dict[str, Any]) -> None:
+    (port,) = (port for service in services.values() for port in service.get("ports", []))
+    assert services["api"]["ports"] == [port]
+    assert (int(port["target"]), port["host_ip"]) == (8000, "127.0.0.1")
+    members = {name: set(service["networks"]) for name, service in services.items()}
+    assert members["api"] & members["neo4j"] == members["ingest"] & members["neo4j"] == {"database"}
+    assert not members["trainer"] & members["neo4j"]
+    resolved = yaml.safe_load(compose("config", environment=GIVEN).stdout)
+    assert resolved["networks"]["database"]["internal"] is True
+    assert resolved["secrets"]["neo4j_auth"]["file"] == GIVEN[AUTH_FILE]
+    assert all(GIVEN[AUTH_FILE] not in str(service) for service in services.values())
+    assert [bool(services[name].get("secrets")) for name in ("neo4j", "api", "ingest", "trainer")] == [True] * 3 + [
+        False
+    ]
 
 
 @pytest.mark.parametrize("service", ["api", "ingest"])
@@ -115,8 +138,9 @@ def test_the_commands_get_as_far_as_the_database(
 ) -> None:
     monkeypatch.setitem(connection._PATIENCE, "short", 0)
     described = services[service]
-    for name in (USER, PASSWORD):
-        monkeypatch.setenv(name, described["environment"][name])
+    (tmp_path / "auth").write_text("neo4j/correct horse\n")
+    assert described["environment"][AUTH_FILE] == SECRET
+    monkeypatch.setenv(AUTH_FILE, str(tmp_path / "auth"))
     (tmp_path / "a.smi").write_text("CCO\n")
     more = ["a.smi", "--collection", "c"] if service == "ingest" else described["command"]
     command = [*described.get("entrypoint", ["graphkin"])[1:], *more]
@@ -130,7 +154,7 @@ def test_the_trainer_has_a_gpu_and_no_password(services: dict[str, Any]) -> None
     described = services["trainer"]
     (device,) = described["deploy"]["resources"]["reservations"]["devices"]
     assert device["capabilities"] == ["gpu"]
-    assert GIVEN[PASSWORD] not in str(described)
+    assert SECRET not in str(described)
     assert described["build"]["args"] in (["EXTRA=trainer"], {"EXTRA": "trainer"})
 
 
@@ -149,7 +173,7 @@ def test_the_database(compose: Compose, services: dict[str, Any]) -> None:
     described = services["neo4j"]
     assert re.fullmatch(r"neo4j:5\.26[\d.]*-community", described["image"])
     assert described["environment"]["NEO4J_PLUGINS"] == '["graph-data-science"]'
-    assert described["environment"]["NEO4J_AUTH"] == f"neo4j/{GIVEN[PASSWORD]}"
+    assert described["environment"]["NEO4J_AUTH_FILE"] == SECRET
     assert "gds.version()" in " ".join(described["healthcheck"]["test"])
     assert {_target(volume) for volume in described["volumes"]} == {"/data", "/logs", "/plugins"}
     sized = compose("config", environment={**GIVEN, "NEO4J_HEAP": "7G", "NEO4J_PAGECACHE": "5G"})
@@ -166,9 +190,31 @@ def test_the_health_check_logs_in_with_the_password(services: dict[str, Any], tm
     shell = tmp_path / "cypher-shell"
     shell.write_text('#!/bin/sh\necho "$NEO4J_USERNAME $NEO4J_PASSWORD $1"\n')
     shell.chmod(0o755)
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "NEO4J_AUTH": "neo4j/a/b c"}
+    (tmp_path / "auth").write_text("neo4j/a/b c\n")
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "NEO4J_AUTH_FILE": str(tmp_path / "auth")}
     shown = subprocess.run(["sh", "-c", check.replace("$$", "$")], env=environment, capture_output=True, text=True)
     assert shown.stdout == "neo4j a/b c RETURN gds.version()\n"
+
+
+@pytest.mark.parametrize("extra", ["neo4j", "trainer", "build"])
+def test_what_the_image_installs_is_pinned(extra: str) -> None:
+    """Each by hashes, in the version that everything else is tested with, and all that the package itself asks for."""
+    lines = (ROOT / "deploy" / "requirements" / f"{extra}.txt").read_text().replace("\\\n", " ").splitlines()
+    pinned = {}
+    for line in lines:
+        requirement, *hashes = line.split(" --hash=sha256:")
+        assert hashes, line
+        assert all(re.fullmatch(r"[0-9a-f]{64} *", each.strip()) for each in hashes)
+        parsed = Requirement(requirement.strip())
+        pinned[canonicalize_name(parsed.name)] = str(parsed.specifier)
+    constraints = [Requirement(line) for line in (ROOT / "constraints.txt").read_text().splitlines() if line]
+    tested = {canonicalize_name(each.name): str(each.specifier) for each in constraints}
+    assert {name: version for name, version in pinned.items() if tested.get(name, version) != version} == {}
+    if extra != "build":
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        asked = [*project["dependencies"], *project["optional-dependencies"][extra]]
+        names = {canonicalize_name(Requirement(each).name) for each in asked} - {"graphkin"}
+        assert names <= set(pinned)
 
 
 def _target(volume: Any) -> str:

@@ -51,7 +51,7 @@ def test_images_and_ports_are_those_of_compose(name: str) -> None:
     image = composed["image"] if name == "neo4j" else composed.get("image", "graphkin")
     assert own["image"] == image
     ports = {port["containerPort"] for port in own["ports"]}
-    assert ports <= {port["target"] for port in composed["ports"]}
+    assert ports == ({port["target"] for port in composed["ports"]} if name == "api" else {7687})
     (served,) = of_kind("Service")[name]["spec"]["ports"]
     assert served["port"] in ports
     assert of_kind("Service")[name]["spec"]["selector"] == WORKLOADS[name]["spec"]["template"]["metadata"]["labels"]
@@ -60,10 +60,15 @@ def test_images_and_ports_are_those_of_compose(name: str) -> None:
 
 @both
 def test_variables_are_those_of_compose(name: str) -> None:
-    composed, own = set(COMPOSE[name]["environment"]) - {"<<"}, set(environment(name))
+    composed, own = (
+        set(COMPOSE[name]["environment"]) - {"<<", "NEO4J_AUTH_FILE", "GRAPHKIN_NEO4J_AUTH_FILE"},
+        set(environment(name)),
+    )
     shared = {"GRAPHKIN_NEO4J_USER", "GRAPHKIN_NEO4J_PASSWORD", "NUMBA_CACHE_DIR"} if name == "api" else set()
     assert composed | shared <= own
-    assert own - composed - shared == ({"GRAPHKIN_ACCESS_LOG"} if name == "api" else {"GRAPHKIN_NEO4J_PASSWORD"})
+    assert own - composed - shared == (
+        {"GRAPHKIN_ACCESS_LOG"} if name == "api" else {"GRAPHKIN_NEO4J_PASSWORD", "NEO4J_AUTH"}
+    )
 
 
 def test_the_settings_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,24 @@
 """What browsers are told not to do with replies. The page's own policy is tested in test_page.py."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import httpx
 import pytest
 
 URL = "/v1/collections/nci"
+EVERY = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def told(reply: httpx.Response) -> dict[str, str]:
+    """Each of these headers of a reply; one that came twice has both values."""
+    return {name: ", ".join(reply.headers.get_list(name)) for name in EVERY}
 
 
 @pytest.mark.parametrize(
@@ -20,18 +35,23 @@ URL = "/v1/collections/nci"
         ("/assets/nowhere.js", 404),
     ],
 )
-def test_no_reply_is_taken_for_another_type(client: httpx.Client, path: str, status: int) -> None:
+def test_what_every_reply_tells_browsers(client: httpx.Client, path: str, status: int) -> None:
     reply = client.get(path)
     assert reply.status_code == status
-    assert reply.headers.get_list("X-Content-Type-Options") == ["nosniff"]
+    assert told(reply) == EVERY
 
 
-def test_nor_is_what_a_client_has_or_a_refusal_by_host(client: httpx.Client) -> None:
+def test_pages_that_may_read_replies_may_show_them(store_folder: Path, serve: Callable) -> None:
+    with serve(store_folder, cors_origins="https://lab.example.org") as open_client:
+        assert told(open_client.get("/livez")) == {**EVERY, "Cross-Origin-Resource-Policy": "cross-origin"}
+
+
+def test_so_does_what_a_client_has_or_a_refusal_by_host(client: httpx.Client) -> None:
     tag = client.get(URL).headers["ETag"]
     for status, headers in ((304, {"If-None-Match": tag}), (400, {"Host": "example.org"})):
         reply = client.get(URL, headers=headers)
         assert reply.status_code == status
-        assert reply.headers.get_list("X-Content-Type-Options") == ["nosniff"]
+        assert told(reply) == EVERY
 
 
 @pytest.mark.parametrize(

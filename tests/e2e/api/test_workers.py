@@ -42,21 +42,23 @@ class Running:
     def pids(self) -> list[int]:
         return [each.pid for each in psutil.Process(self.process.pid).children()]
 
-    def connected(self) -> tuple[int, http.client.HTTPConnection]:
-        """A connection, and the process that accepted it."""
+    def connected(self, path: str = "/livez") -> tuple[int, http.client.HTTPConnection]:
+        """A connection, by which this was asked, and the process that accepted it."""
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=DEADLINE)
-        self.ask(connection, "/livez")
+        assert self.ask(connection, path)[0] == 200
         port = connection.sock.getsockname()[1]
         for pid in self.pids:
             if port in (each.raddr.port for each in psutil.Process(pid).net_connections("tcp") if each.raddr):
                 return pid, connection
         raise AssertionError("nobody has accepted this connection")
 
-    def one_each(self) -> list[http.client.HTTPConnection]:
+    def one_each(self, path: str = "/livez") -> list[http.client.HTTPConnection]:
         """The kernel chooses who accepts: asked often enough, each does."""
         found: dict[int, http.client.HTTPConnection] = {}
         for _ in range(1000):
-            pid, connection = self.connected()
+            for idle in found.values():  # else it is closed after a while
+                self.ask(idle, "/livez")
+            pid, connection = self.connected(path)
             if found.setdefault(pid, connection) is not connection:
                 connection.close()
             if len(found) == 2:
@@ -150,12 +152,8 @@ def test_one_that_is_killed_is_started_again(running: Running) -> None:
     deadline = time.monotonic() + DEADLINE
     while len(running.pids) < 2 or pid in running.pids:
         assert time.monotonic() < deadline
-    for (
-        connection
-    ) in running.one_each():  # an idle one is closed after a while, so none is kept until the other is there
-        connection.close()
-    _, connection = running.connected()
-    with closing(connection):
+    one, another = running.one_each()
+    with closing(one) as connection, closing(another):
         assert other in running.pids
         assert running.measured(connection, "graphkin_positive_sets_built_total") == EPOCHS, "what was counted stays"
 
@@ -163,9 +161,8 @@ def test_one_that_is_killed_is_started_again(running: Running) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
 def test_all_end_together(own_folder: Path, tmp_path: Path, number: signal.Signals) -> None:
     with started(own_folder, tmp_path) as running:
-        for connection in running.one_each():
-            with closing(connection):
-                assert running.ask(connection, f"{URL}/structure?smiles=OCC")[0] == 200
+        for connection in running.one_each(f"{URL}/structure?smiles=OCC"):
+            connection.close()
         all = psutil.Process(running.process.pid).children(recursive=True)
         running.process.send_signal(number)
         _, alive = psutil.wait_procs(all, timeout=DEADLINE)

@@ -75,6 +75,29 @@ def test_a_password_in_the_address(given, server, load, settings, monkeypatch, c
     assert SECRET not in said
 
 
+@pytest.mark.parametrize("content", [SECRET, f"/{SECRET}", "neo4j/", b"\xff", None])
+def test_a_file_without_credentials(content, tmp_path, monkeypatch):
+    """It is refused by its name, and what it holds is not said."""
+    file = tmp_path / "auth"
+    if content is not None:
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    monkeypatch.setenv(connection.AUTH_FILE, str(file))
+    with pytest.raises(InvalidInput, match=connection.AUTH_FILE) as refused:
+        connection.Connection("bolt://127.0.0.1:1")
+    assert SECRET not in str(refused.value)
+
+
+def test_credentials_in_a_file(server, tmp_path, monkeypatch):
+    (tmp_path / "auth").write_text(f"{server.user}/{server.password}\n")
+    with monkeypatch.context() as environment:
+        environment.delenv(connection.USER)
+        environment.setenv(PASSWORD, SECRET)
+        environment.setenv(connection.AUTH_FILE, str(tmp_path / "auth"))
+        talking = connection.Connection(server.url)
+        assert talking.read("RETURN 1 AS one")[0]["one"] == 1
+        talking.close()
+
+
 def test_a_password_that_was_changed_while_the_api_runs(server, serve, proxy, caplog):
     """What is connected goes on; where the connections were cut, requests are refused until the password is right."""
     alter = "ALTER USER neo4j SET PASSWORD $password CHANGE NOT REQUIRED"

@@ -743,7 +743,7 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description Request counts and latencies, in Prometheus' text format.
+         * @description Request counts and latencies, in Prometheus' text format; of all processes that serve here.
          */
         get: operations["metrics"];
         put?: never;
