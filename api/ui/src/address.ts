@@ -54,7 +54,7 @@ export interface Address {
 const MOST_PAGES = 50; // that an address brings at once
 const MOST_EXPANDED = 1000;
 
-const PARTS = ["find", "items", "list", "basket", "clusters", "cliffs", "tree", "collection"] as const;
+const PARTS = ["find", "items", "list", "basket", "clusters", "cliffs", "map", "tree", "collection"] as const;
 export type Part = (typeof PARTS)[number];
 
 const VIEWS = ["table", "tiles", "graph", "positives", "compare"] as const;

@@ -220,6 +220,12 @@ export class Client {
     return (await this.get<ItemClusterReply>(`/items/${id}/cluster`, parameters, signal)).cluster;
   }
 
+  /** Where all items lie on a map, as JSON Lines. */
+  map(parameters: Parameters, signal?: AbortSignal): Promise<string> {
+    const asking = { signal, headers: { Accept: "application/x-ndjson" } };
+    return asked(this.url("/map", parameters), asking, (response) => response.text());
+  }
+
   /** A diverse part of everything, or of what is found. */
   pick(body: components["schemas"]["PickBody"], signal?: AbortSignal): Promise<PickReply> {
     return answer(this.url("/pick", {}), posted(body, signal));

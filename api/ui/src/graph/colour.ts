@@ -2,8 +2,8 @@ import { interpolateViridis } from "d3-scale-chromatic";
 import type { Cut } from "./cut";
 
 // Okabe and Ito (2008): told apart with any kind of colour vision.
-const DISTINCT = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
-const OTHER = "#8a939c"; // alone, one of many small components, or without a value
+export const DISTINCT = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
+export const OTHER = "#8a939c"; // alone, one of many small components, or without a value
 
 /** What a colour means. */
 export interface Colours {

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { inside, nearest, packed, paint, type Points, pointsOf, tinted, whole, zoomed } from "./points";
+
+const POINTS: Points = {
+  x: Float32Array.of(0, 1, 0.5, 0.5),
+  y: Float32Array.of(0, 0, 0.5, 0.25),
+  value: Float64Array.of(2, NaN, 4, 3),
+  cluster: Int32Array.of(1, 1, 9, 2),
+};
+
+test("rows are read", () => {
+  const rows = '{"id":0,"x":0.5,"y":1.0,"value":null,"cluster":3}\n{"id":1,"x":0.0,"y":0.25,"value":7.5,"cluster":null}\n';
+  const { x, y, value, cluster } = pointsOf(rows);
+  expect([[...x], [...y], [...value], [...cluster]]).toEqual([[0.5, 0], [1, 0.25], [NaN, 7.5], [3, 0]]);
+});
+
+test("colours say least and most, and who has no value", () => {
+  const { pixels, colours, without } = tinted(POINTS, true);
+  expect([colours.range, without]).toEqual([[2, 4], 1]);
+  expect(new Set(pixels).size).toBe(4);
+  expect(pixels[1]).toBe(packed("#8a939c"));
+  const clusters = tinted(POINTS, false);
+  expect(clusters.pixels[0]).toBe(clusters.pixels[1]);
+  expect([clusters.sizes[0], clusters.sizes[1], clusters.colours.components.length]).toEqual([2, 1, 7]);
+});
+
+test("points are painted where they are seen, and not beside the picture", () => {
+  const target = new Uint32Array(10 * 10);
+  const seen = whole(POINTS, 10, 10, 1);
+  paint(target, 10, POINTS, Uint32Array.of(1, 2, 3, 4), seen, 1);
+  const at = (id: number) => [(POINTS.x[id]! - seen.left) * seen.scale, (POINTS.y[id]! - seen.top) * seen.scale].map(Math.round);
+  for (const id of [0, 1, 2, 3]) expect(target[at(id)[1]! * 10 + at(id)[0]!]).toBe(id + 1);
+  expect(target.filter(Boolean)).toHaveLength(4);
+  target.fill(0);
+  paint(target, 10, POINTS, Uint32Array.of(1, 2, 3, 4), { left: 0, top: 0, scale: 1000 }, 5);
+  expect(new Set(target)).toEqual(new Set([0, 1]));
+});
+
+test("who is pointed at is the nearest, if near", () => {
+  expect(nearest(POINTS, { x: 0.52, y: 0.3 }, 0.1)).toBe(3);
+  expect(nearest(POINTS, { x: 0.52, y: 0.3 }, 0.01)).toBeNull();
+});
+
+test("a lasso holds what is inside, dents and all", () => {
+  const line = [
+    { x: -1, y: -1 },
+    { x: 3, y: -1 },
+    { x: 0.5, y: 0.3 },
+    { x: 0, y: 0.6 },
+  ];
+  expect(inside(POINTS, line)).toEqual([0, 1, 3]);
+});
+
+test("what is zoomed to stays where it is", () => {
+  const seen = zoomed({ left: 0.25, top: 0, scale: 100 }, { x: 50, y: 20 }, 4);
+  expect([(0.75 - seen.left) * seen.scale, (0.2 - seen.top) * seen.scale]).toEqual([50, expect.closeTo(20)]);
+});

@@ -1,0 +1,83 @@
+"""The map of a collection: it is coloured, looked at, and taken from by a lasso."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from scipy.spatial import KDTree
+
+Look = Callable[[Page, str], None]
+
+URL = "/v1/collections/chembl"
+BORDER = 16
+
+
+@pytest.fixture(scope="module")
+def rows(api: httpx.Client) -> list[dict[str, Any]]:
+    while (reply := api.get(f"{URL}/map", params={"property": "molwt"})).status_code == 503:
+        pass
+    return [json.loads(line) for line in reply.text.splitlines()]
+
+
+def test_a_collection_is_seen_whole_and_taken_from(
+    page: Page, api: httpx.Client, rows: list[dict[str, Any]], look: Look
+) -> None:
+    page.goto("/?collection=chembl")
+    page.get_by_role("link", name="Map", exact=True).click()
+    page.get_by_text("2,000 items", exact=True).wait_for()
+    sheet = page.get_by_role("application", name="Map of 2,000 items")
+    page.get_by_role("combobox", name="Colour by").select_option("molwt")
+    values = [row["value"] for row in rows]
+    expect(page.locator(".legend")).to_contain_text(f"{min(values):.2f}")
+    expect(page.locator(".legend")).to_contain_text(f"{max(values):.2f}")
+
+    box = sheet.bounding_box()
+    assert box is not None
+    at = np.array([[row["x"], row["y"]] for row in rows])
+    most = at.max(0)
+    inner = np.array([box["width"] - 2, box["height"] - 2])  # within its line
+    scale = ((inner - 2 * BORDER) / most).min()
+    shown = (at - most / 2) * scale + inner / 2 + 1
+    alone = int(KDTree(shown).query(shown, k=2)[0][:, 1].argmax())
+    sheet.click(position={"x": shown[alone, 0], "y": shown[alone, 1]})
+    card = page.get_by_role("complementary", name="Chosen item")
+    smiles = api.get(f"{URL}/items/{alone}").json()["smiles"]
+    expect(card.get_by_role("link", name=smiles, exact=True)).to_be_visible()
+    look(page, "map")
+
+    page.get_by_role("button", name="Lasso").click()
+    left = float(np.median(shown[:, 0]))
+    corners = [(2, 2), (left, 2), (left, inner[1] - 2), (2, inner[1] - 2)]
+    page.mouse.move(box["x"] + 2, box["y"] + 2)
+    page.mouse.down()
+    for x, y in corners[1:]:
+        page.mouse.move(box["x"] + x, box["y"] + y)
+    page.mouse.up()
+    told = page.get_by_text("items in the lasso")
+    said = int(told.inner_text().split()[0].replace(",", ""))
+    assert (shown[:, 0] < left - 2).sum() <= said <= (shown[:, 0] < left + 2).sum()
+    page.get_by_role("button", name="Put them into the basket").click()
+    page.get_by_role("link", name=f"Basket ({said:,})").click()
+    page.get_by_text(f"{said:,} items").first.wait_for()
+    page.go_back()
+    page.get_by_role("application", name="Map of 2,000 items").wait_for()  # coloured as it was
+    expect(page.get_by_role("combobox", name="Colour by")).to_have_value("molwt")
+
+
+def test_it_moves_by_the_keyboard(page: Page) -> None:
+    page.goto("/?collection=chembl&part=map")
+    sheet = page.get_by_role("application", name="Map of 2,000 items")
+    sheet.focus()
+    everything = page.get_by_role("button", name="Show all")
+    expect(everything).to_be_disabled()
+    before = sheet.screenshot()
+    page.keyboard.press("+")
+    page.keyboard.press("ArrowRight")
+    expect(everything).to_be_enabled()
+    assert sheet.screenshot() != before
+    page.keyboard.press("0")
+    expect(everything).to_be_disabled()
