@@ -84,9 +84,7 @@ def graphkin() -> None:
 def main() -> None:
     """The console script."""
     gc.set_threshold(_OBJECTS)
-    code = run(sys.argv[1:])
-    gc.freeze()  # or what all libraries hold would be looked through once more, for a process that ends
-    sys.exit(code)
+    sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
