@@ -70,10 +70,11 @@ class Running:
         reply = connection.getresponse()
         return reply.status, reply.read()
 
-    def measured(self, connection: http.client.HTTPConnection, name: str) -> float:
+    def measured(self, connection: http.client.HTTPConnection, name: str, route: str | None = None) -> float:
+        """Of all labels, or of a route's alone."""
         text = self.ask(connection, "/metrics")[1].decode()
         samples = [each for family in text_string_to_metric_families(text) for each in family.samples]
-        return sum(each.value for each in samples if each.name == name)
+        return sum(each.value for each in samples if each.name == name and route in (None, each.labels.get("route")))
 
 
 @contextmanager
@@ -128,11 +129,13 @@ def test_positive_sets_that_both_are_asked_for_at_once_are_drawn_once(running: R
 def test_either_tells_what_both_have_answered(running: Running) -> None:
     one, other = running.one_each()
     with closing(one), closing(other):
-        before = running.measured(one, "graphkin_http_requests_total")
+        asked = "graphkin_http_requests_total", "/v1/collections/{c}/items/{id}"
+        before = running.measured(one, *asked)
         for _ in range(3):
             assert [running.ask(each, f"{URL}/items/5")[0] for each in (one, other)] == [200, 200]
-        after = [running.measured(each, "graphkin_http_requests_total") for each in (one, other)]
-        assert [each - before for each in after] == [1 + 6, 1 + 6 + 1]  # with those for what was answered
+        deadline = time.monotonic() + DEADLINE
+        while {running.measured(each, *asked) - before for each in (one, other)} != {6}:  # counted after it is answered
+            assert time.monotonic() < deadline
         assert running.measured(other, "process_open_fds") > 2 * 10
 
 
@@ -146,7 +149,8 @@ def test_a_quota_holds_for_both_together(running: Running) -> None:
 
 def test_one_that_is_killed_is_started_again(running: Running) -> None:
     pid, connection = running.connected()
-    connection.close()
+    with closing(connection):
+        built = running.measured(connection, "graphkin_positive_sets_built_total")
     (other,) = set(running.pids) - {pid}
     os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + DEADLINE
@@ -155,7 +159,7 @@ def test_one_that_is_killed_is_started_again(running: Running) -> None:
     one, another = running.one_each()
     with closing(one) as connection, closing(another):
         assert other in running.pids
-        assert running.measured(connection, "graphkin_positive_sets_built_total") == EPOCHS, "what was counted stays"
+        assert running.measured(connection, "graphkin_positive_sets_built_total") >= built, "what was counted stays"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
