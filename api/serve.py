@@ -6,8 +6,9 @@ import signal
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
@@ -84,12 +85,19 @@ def configured(app: FastAPI, settings: Settings) -> uvicorn.Config:
 
 def serve(server: uvicorn.Server, listening: socket.socket) -> None:
     """Until SIGINT or SIGTERM; then let replies end, for a while, and return."""
-    before = [signal.signal(each, signal.SIG_IGN) for each in SIGNALS]  # uvicorn takes them over, then raises them
-    try:
+    with handled(signal.SIG_IGN):  # uvicorn takes them over, then raises them
         server.run(sockets=[listening])
+
+
+@contextmanager
+def handled(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> Iterator[None]:
+    """What ends a server is handled so meanwhile."""
+    before = [signal.signal(each, handler) for each in SIGNALS]
+    try:
+        yield
     finally:
-        for each, handler in zip(SIGNALS, before, strict=True):
-            signal.signal(each, handler)
+        for each, former in zip(SIGNALS, before, strict=True):
+            signal.signal(each, former)
 
 
 def keep_little_memory() -> None:

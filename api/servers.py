@@ -11,7 +11,6 @@ to wake takes all that wait, and one that is not heard for seconds, at its impor
 import json
 import os
 import selectors
-import signal
 import socket
 import subprocess
 import sys
@@ -29,9 +28,9 @@ from graphkin.api.app import create_app
 from graphkin.api.gate import metrics
 from graphkin.api.serve import (
     PATIENCE,
-    SIGNALS,
     bound,
     configured,
+    handled,
     keep_little_memory,
     listening,
     require_servable,
@@ -168,13 +167,8 @@ class _Process:
 def _signals() -> Iterator[socket.socket]:
     """What can be read from once a signal has come that ends a server."""
     ours, theirs = socket.socketpair()
-    with ours, theirs:
-        before = [signal.signal(each, lambda *_: theirs.send(b"s")) for each in SIGNALS]
-        try:
-            yield ours
-        finally:
-            for each, handler in zip(SIGNALS, before, strict=True):
-                signal.signal(each, handler)
+    with ours, theirs, handled(lambda *_: theirs.send(b"s")):
+        yield ours
 
 
 class _Telling(uvicorn.Server):

@@ -294,6 +294,12 @@ class MapQuery(GenerationQuery):
             raise ValueError("a threshold is of clusters by butina or single")
         return self
 
+    def clustering(self) -> ClusteringFields | None:
+        """Of which clusters each item's is told."""
+        if self.method is None:
+            return None
+        return ClusteringFields(method=self.method, threshold=self.threshold)
+
 
 class PathQuery(GenerationQuery):
     """Two items, and how far apart they may be."""

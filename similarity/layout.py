@@ -4,6 +4,7 @@ from importlib.metadata import version
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.stored_index import cached_index
@@ -28,6 +29,22 @@ class Layout(NamedTuple):
 
     x: Float32
     y: Float32
+
+
+ROWS = pa.schema(
+    [("id", pa.int32()), ("x", pa.float32()), ("y", pa.float32()), ("value", pa.float64()), ("cluster", pa.int32())]
+)
+"""What is told of each item: `value` of a property, `cluster` from 1."""
+
+
+def rows(found: Layout, values: Float64 | None, label: Int32 | None, part: slice) -> pa.RecordBatch:
+    """Consecutive items of a map, as `ROWS`. values: (N,), NaN where an item lacks one; label: (N,), clusters from 0;
+    null where they are None."""
+    x = found.x[part]
+    ids = np.arange(part.start, part.start + len(x), dtype=np.int32)
+    value = pa.nulls(len(x), pa.float64()) if values is None else pa.array(values[part], from_pandas=True)
+    cluster = pa.nulls(len(x), pa.int32()) if label is None else pa.array(label[part] + np.int32(1))
+    return pa.record_batch([ids, x, found.y[part], value, cluster], schema=ROWS)
 
 
 def layout(generation: Generation, advance: Advance = lambda _: None) -> Layout:

@@ -77,7 +77,7 @@ class Artist:
         asked = {"smiles": list(molecules), "seconds": SECONDS}
         try:
             said = await self._said(
-                self._comparers, "common_core", SECONDS + _GRACE, settled=lambda said: Core(*said).complete, **asked
+                self._comparers, "core", SECONDS + _GRACE, settled=lambda said: Core(*said).complete, **asked
             )
         except (TimeoutError, Ended, Failed):
             return NONE_IN_TIME

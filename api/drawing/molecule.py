@@ -1,4 +1,4 @@
-"""The tasks `draw`, `shared_atoms` and `common_core`: molecules as SVG, what two of them share, and what many do."""
+"""The tasks `draw` and `shared_atoms`: molecules as SVG, and what two of them share."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,7 +9,6 @@ from rdkit.Chem import rdDepictor, rdFMCS
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from graphkin.protocol.values import Mark
-from graphkin.similarity.clusters.core import Core, core
 
 _END_OF_HEADER = "<!-- END OF HEADER -->"
 _HIGHLIGHT = (0.6, 0.83, 0.93)
@@ -76,11 +75,6 @@ def shared_atoms(smiles: str, other: str, seconds: int) -> tuple[list[tuple[int,
     found = rdFMCS.FindMCS(pair, timeout=seconds, ringMatchesRingOnly=True, completeRingsOnly=True)
     atoms = (each.GetSubstructMatch(found.queryMol) if found.numAtoms else () for each in pair)
     return list(zip(*atoms, strict=True)), not found.canceled
-
-
-def common_core(smiles: Sequence[str], seconds: int) -> Core:
-    """As `similarity.clusters.core.core`."""
-    return core(smiles, seconds)
 
 
 def _molecule(smiles: str) -> Chem.Mol:

@@ -1,9 +1,7 @@
 """GET map: a whole collection in the plane."""
 
-from collections.abc import Iterator
 from typing import Annotated
 
-import numpy as np
 import pyarrow as pa
 from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -18,12 +16,12 @@ from graphkin.api.state import state_of
 from graphkin.api.work.classes import Querying
 from graphkin.protocol.errors import Conflict
 from graphkin.protocol.replies import MapRow
-from graphkin.protocol.requests import ClusteringFields, MapQuery
+from graphkin.protocol.requests import MapQuery
 from graphkin.protocol.values import MAX_MAPPED
-from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.columns import numeric
-from graphkin.similarity.layout import Layout
-from graphkin.store.records import Float64, shortest
+from graphkin.similarity.layout import ROWS as MAP
+from graphkin.similarity.layout import rows
+from graphkin.store.records import shortest
 
 _ROWS = 65_536
 
@@ -50,40 +48,22 @@ async def map(request: Request, read: RowsReading, query: Annotated[MapQuery, Qu
             hint="`map` of graphkin.open has no such bound",
         )
     values = None if query.property is None else await run_in_threadpool(numeric, read.generation, query.property)
-    clusters = None
-    if query.method is not None:
-        asked = ClusteringFields(method=query.method, threshold=query.threshold)
-        clusters = (await read.clusters(asked)).found
+    clustering = query.clustering()
+    label = None if clustering is None else (await read.clusters(clustering)).found.label
     found = await state_of(request)["layouts"].get(read.opened)
     read.spend(read.generation.size)
-    rows = _rows(found, values, clusters, read.media_type)
+    parts = (rows(found, values, label, slice(at, at + _ROWS)) for at in range(0, read.generation.size, _ROWS))
+    told = parts if read.media_type == ARROW else (_shortest(part) for part in parts)
+    schema = MAP if read.media_type == ARROW else _TEXTS
     provenance = {"generation": read.generation.id}
-    return await run_in_threadpool(
-        lambda: read.stream(write(read.media_type, _SCHEMA[read.media_type], rows, provenance))
-    )
+    return await run_in_threadpool(lambda: read.stream(write(read.media_type, schema, told, provenance)))
 
 
-def _schema(place: pa.DataType) -> pa.Schema:
-    return pa.schema([("id", pa.int32()), ("x", place), ("y", place), ("value", pa.float64()), ("cluster", pa.int32())])
-
-
-_SCHEMA = {media_type: _schema(pa.float32() if media_type == ARROW else pa.float64()) for media_type in ROWS}
+_PLACES = ("x", "y")
+_TEXTS = pa.schema([each.with_type(pa.float64()) if each.name in _PLACES else each for each in MAP])
 """In JSON Lines places are the doubles with the shortest texts of the float32s."""
 
 
-def _rows(
-    found: Layout, values: Float64 | None, clusters: Clusters | None, media_type: str
-) -> Iterator[pa.RecordBatch]:
-    for begin in range(0, len(found.x), _ROWS):
-        part = slice(begin, begin + _ROWS)
-        places = (found.x[part], found.y[part])
-        length = len(places[0])
-        yield pa.record_batch(
-            [
-                pa.array(np.arange(begin, begin + length, dtype=np.int32)),
-                *(pa.array(each if media_type == ARROW else shortest(each)) for each in places),
-                pa.nulls(length, pa.float64()) if values is None else pa.array(values[part], from_pandas=True),
-                pa.nulls(length, pa.int32()) if clusters is None else pa.array(clusters.label[part] + np.int32(1)),
-            ],
-            schema=_SCHEMA[media_type],
-        )
+def _shortest(part: pa.RecordBatch) -> pa.RecordBatch:
+    told = {name: shortest(part[name].to_numpy()) if name in _PLACES else part[name] for name in MAP.names}
+    return pa.record_batch(told, schema=_TEXTS)

@@ -257,7 +257,7 @@ class Collection(ABC):
         threshold: float | None = None,
     ) -> Table:
         """Where each item lies on a map of the whole, in id order: the spanning forest of the hierarchy laid out, and
-        below it what is alone. It is computed once on a machine, of a quarter of a million items in half a minute.
+        below it what is alone. It is computed once on a machine.
 
         Columns: id int32; x, y float32, from 0 to 1, y downwards; value float64, of a property with numbers; cluster
         int32, from 1, of `clusters` by a method. Raises as `clusters`; of a server `Conflict` for a collection of more

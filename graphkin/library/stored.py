@@ -34,7 +34,7 @@ from graphkin.similarity.having import Having
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.kind import Search, Substructures
 from graphkin.similarity.kinds import kind_of, recipe_of
-from graphkin.similarity.layout import layout
+from graphkin.similarity.layout import layout, rows
 from graphkin.similarity.picking import Picked, Picker
 from graphkin.similarity.queries import Queries, read_each, written_each
 from graphkin.similarity.query import read_asked, written_pattern
@@ -142,20 +142,11 @@ class StoredCollection(Collection):
         return core([*self._opened.structures(ids)])
 
     def _map(self, asked: MapQuery) -> pa.Table:
-        found, size = layout(self._opened), self._opened.size
+        found = layout(self._opened)
         values = None if asked.property is None else numeric(self._opened, asked.property)
-        clusters = None
-        if asked.method is not None:
-            clusters = self._clustered(ClusteringFields(method=asked.method, threshold=asked.threshold)).label + 1
-        return pa.table(
-            {
-                "id": np.arange(size, dtype=np.int32),
-                "x": found.x,
-                "y": found.y,
-                "value": pa.nulls(size, pa.float64()) if values is None else pa.array(values, from_pandas=True),
-                "cluster": pa.nulls(size, pa.int32()) if clusters is None else pa.array(clusters, pa.int32()),
-            }
-        )
+        clustering = asked.clustering()
+        label = None if clustering is None else self._clustered(clustering).label
+        return pa.Table.from_batches([rows(found, values, label, slice(0, self._opened.size))])
 
     def _clustered(self, asked: ClusteringFields) -> Clusters:
         threshold = threshold_of(self._opened, asked.method, asked.threshold)

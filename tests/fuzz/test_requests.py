@@ -22,7 +22,7 @@ from tests.fuzz.requests import Request, requests
 
 AT_A_TIME = 4
 LEFT_OPEN = 30  # connections on which half a request is left meanwhile
-LONGEST = 10.0  # seconds, beside other tests on two cores
+LONGEST = 5.0  # seconds
 LONGEST_LAG = 0.25  # seconds
 MOST_MEMORY = 10**9  # bytes
 
@@ -67,7 +67,7 @@ def _replayed(chosen: list[Request], server: Server, known: Mapping[str, str]) -
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in requests()])
-def test_request(replay: Replay, case: Request, store_folder: object) -> None:
+def test_request(replay: Replay, case: Request, store_folder: object, server: Server, known: Mapping[str, str]) -> None:
     reply = replay[case.id]
     assert isinstance(reply, Reply), f"no reply: {reply!r}"
     assert reply.status in _documented(case), reply.body[:300]
@@ -76,6 +76,8 @@ def test_request(replay: Replay, case: Request, store_folder: object) -> None:
     found = PRIVATE.search(said)
     assert found is None, said[max(0, found.start() - 100) : found.end() + 200]
     _require_form(case, reply)
+    if reply.seconds >= LONGEST:  # others on the machine may hold it up once
+        reply = exchange(server.address, case.bytes(known), case.method)
     assert reply.seconds < LONGEST
 
 
