@@ -19,7 +19,7 @@ from starlette.responses import ContentStream, FileResponse, Response, Streaming
 from starlette.types import Message, Receive, Scope, Send
 
 from graphkin.api.exports import File
-from graphkin.api.gate.access import KEY
+from graphkin.api.gate.access import CALLER
 from graphkin.api.gate.cursor import Cursor, query_key
 from graphkin.api.gate.paths import CollectionName
 from graphkin.api.gate.reply import FOR_EVER, JSON, ROWS, SVG, document, entity_tag, negotiate
@@ -169,7 +169,7 @@ class Reading:
     def spend(self, rows: int) -> None:
         """Count rows of the reply against the quota of the request's key."""
         if not self._for_head:
-            state_of(self._request)["quotas"].spend(self._request.scope.get(KEY), rows)
+            state_of(self._request)["quotas"].spend(self._request.scope.get(CALLER), rows)
 
     def json(self, fields: dict[str, Any], **ready: bytes) -> Response:
         """A JSON object with the generation, `fields`, and members that are JSON already."""

@@ -36,7 +36,8 @@ class Quota(Frozen):
 class Key(Frozen):
     """One key. `digest`: SHA-256 of its secret, in hexadecimal; a secret is 256 random bits, so that none is found by
     trying. `collections`: those that it is for, none: all there are and will be. It ends at `expires_at`, where that is
-    not None, and is over once there is a `revoked_at`."""
+    not None, and is over once there is a `revoked_at`. `for_proxy`: it is of a reverse proxy, whose every request names
+    the user that it is made for; `quota` is then each user's."""
 
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
     name: Annotated[str, Field(pattern=NAME)]
@@ -47,6 +48,7 @@ class Key(Frozen):
     expires_at: AwareDatetime | None = None
     revoked_at: AwareDatetime | None = None
     quota: Quota = Quota()
+    for_proxy: bool = False
 
     def state(self, now: datetime) -> Literal["valid", "expired", "revoked"]:
         if self.revoked_at is not None:
@@ -76,6 +78,8 @@ def made(
     collections: Sequence[str] = (),
     lifetime: timedelta | None = None,
     quota: Quota = _NO_QUOTA,
+    *,
+    for_proxy: bool = False,
 ) -> tuple[str, Key]:
     """A new secret, which nobody can tell again, and its key. Raises `ValidationError` for a name or access that is
     none."""
@@ -89,5 +93,6 @@ def made(
         created_at=now,
         expires_at=None if lifetime is None else now + lifetime,
         quota=quota,
+        for_proxy=for_proxy,
     )
     return secret, key

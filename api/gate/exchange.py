@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphkin.api.gate.access import KEY
+from graphkin.api.gate.access import CALLER, Caller
 from graphkin.api.gate.quotas import TOLD
 from graphkin.api.gate.security import every
-from graphkin.protocol.keys import Key
 
 _ID = b"x-request-id"
 _USABLE = re.compile(rb"[\w.:/+=~-]{1,128}")  # of an id that a client gives: what no log needs to escape
@@ -22,7 +21,7 @@ _SHOWN = 100  # characters of a collection's name, which may be made up
 class Exchange(NamedTuple):
     """route: its template, or `none`; seconds: from the request's headers to the end of the reply; bytes: of its body
     as it was sent; collection: which the path names, whether there is one or not; key: the id of the one that was asked
-    with, also where it opened nothing, None for none that is known."""
+    with, also where it opened nothing, None for none that is known; user: for whom, where that key is a proxy's."""
 
     id: str
     method: str
@@ -32,6 +31,7 @@ class Exchange(NamedTuple):
     bytes: int
     collection: str | None
     key: str | None
+    user: str | None
 
 
 class Witness:
@@ -67,7 +67,7 @@ class Witness:
             await self._app(scope, receive, watched)
         finally:
             collection = scope.get("path_params", {}).get("c")
-            key: Key | None = scope.get(KEY)
+            caller: Caller | None = scope.get(CALLER)
             exchange = Exchange(
                 id=id.decode(),
                 method=scope["method"],
@@ -76,7 +76,8 @@ class Witness:
                 seconds=perf_counter() - begin,
                 bytes=0 if scope["method"] == "HEAD" else size,
                 collection=None if collection is None else collection[:_SHOWN],
-                key=None if key is None else key.id,
+                key=None if caller is None else caller.key.id,
+                user=None if caller is None else caller.user,
             )
             for tell in self._told:
                 tell(exchange)

@@ -1,4 +1,5 @@
-"""How much each key may ask: requests and rows a minute, heavy work at once. Processes with one folder count as one.
+"""How much each key may ask, of a proxy's key each user: requests and rows a minute, heavy work at once. Processes with
+one folder count as one.
 
 What a reply takes beyond a minute's quota is taken from those of the next minutes: however large one is, over time no
 key has more.
@@ -15,8 +16,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from starlette.types import Scope
 
+from graphkin.api.gate.access import Caller
 from graphkin.protocol.errors import StoreError, TooManyRequests
-from graphkin.protocol.keys import Key
 
 TOLD = "graphkin.quotas"
 """Of the scope: headers of a reply about the quotas of the request's key."""
@@ -24,14 +25,14 @@ TOLD = "graphkin.quotas"
 _WINDOW = 60  # seconds
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS used (key TEXT, what TEXT, minute INTEGER NOT NULL, amount INTEGER NOT NULL,
-                                 PRIMARY KEY (key, what)) WITHOUT ROWID
+CREATE TABLE IF NOT EXISTS spent (who TEXT, what TEXT, minute INTEGER NOT NULL, amount INTEGER NOT NULL,
+                                  until INTEGER NOT NULL, PRIMARY KEY (who, what)) WITHOUT ROWID
 """
 
 
 class Quotas:
-    """What was used is in a small database in the folder, which may be deleted while no server runs; each heavy request
-    holds a lock there, which goes with its process. `now`: seconds since 1970.
+    """What was used is in a small database in the folder, which may be deleted while no server runs, until the minutes
+    have made up for it; each heavy request holds a lock there, which goes with its process. `now`: seconds since 1970.
 
     Raises `StoreError` where the folder cannot be used.
     """
@@ -40,26 +41,28 @@ class Quotas:
         self._folder = folder
         self._now = now
         self._mutex = threading.Lock()
+        self._swept = 0  # minute in which what is made up for was last forgotten
         self._opened: sqlite3.Connection | None = None
 
     @contextmanager
-    def admitted(self, scope: Scope, key: Key, *, heavy: bool) -> Iterator[None]:
+    def admitted(self, scope: Scope, caller: Caller, *, heavy: bool) -> Iterator[None]:
         """Count a request, and hold its place among the heavy ones while the block runs. Raises `TooManyRequests`."""
-        if key.quota.requests is not None or key.quota.rows is not None:
-            self._admit(scope, key)
-        if heavy and key.quota.heavy is not None:
-            with self._place(key.id, key.quota.heavy):
+        quota = caller.key.quota
+        if quota.requests is not None or quota.rows is not None:
+            self._admit(scope, caller)
+        if heavy and quota.heavy is not None:
+            with self._place(caller, quota.heavy):
                 yield
         else:
             yield
 
-    def spend(self, key: Key | None, rows: int) -> None:
+    def spend(self, caller: Caller | None, rows: int) -> None:
         """Count rows of a reply."""
-        if key is not None and key.quota.rows is not None:
+        if caller is not None and caller.key.quota.rows is not None:
             minute = int(self._now() // _WINDOW)
             with self._counting() as counting:
-                used = _used(counting, key.id, "rows", key.quota.rows, minute)
-                _write(counting, key.id, "rows", minute, used + rows)
+                used = _used(counting, caller.counted, "rows", caller.key.quota.rows, minute)
+                _write(counting, caller.counted, "rows", caller.key.quota.rows, minute, used + rows)
 
     def close(self) -> None:
         with self._mutex:
@@ -67,16 +70,16 @@ class Quotas:
                 self._opened.close()
                 self._opened = None
 
-    def _admit(self, scope: Scope, key: Key) -> None:
-        now = self._now()
+    def _admit(self, scope: Scope, caller: Caller) -> None:
+        key, who, now = caller.key, caller.counted, self._now()
         minute, rest = int(now // _WINDOW), _WINDOW - now % _WINDOW
         quotas = {what: quota for what in ("requests", "rows") if (quota := getattr(key.quota, what)) is not None}
         with self._counting() as counting:
-            used = {what: _used(counting, key.id, what, quota, minute) for what, quota in quotas.items()}
+            used = {what: _used(counting, who, what, quota, minute) for what, quota in quotas.items()}
             over = {what: used[what] // quota for what, quota in quotas.items() if used[what] >= quota}
             if not over and "requests" in quotas:
                 used["requests"] += 1
-                _write(counting, key.id, "requests", minute, used["requests"])
+                _write(counting, who, "requests", quotas["requests"], minute, used["requests"])
         scope[TOLD] = _headers(quotas, used, rest)
         if over:
             what = max(over, key=lambda each: over[each])
@@ -88,21 +91,28 @@ class Quotas:
             )
 
     @contextmanager
-    def _place(self, id: str, most: int) -> Iterator[None]:
+    def _place(self, caller: Caller, most: int) -> Iterator[None]:
         """One of so many, which other processes see taken."""
         for number in range(most):
+            file = self._folder / f"{caller.counted}-{number}"
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                held = FileLock(self._folder / f"{id}-{number}", thread_local=False).acquire(blocking=False)
+                held = FileLock(file, thread_local=False).acquire(blocking=False)
             except Timeout:
                 continue
             except OSError as error:
                 raise self._unusable(error) from error
             with held:
-                yield
+                try:
+                    yield
+                finally:
+                    file.unlink(missing_ok=True)  # still held: who has opened it meanwhile sees it taken
             return
         raise TooManyRequests(
-            "too much heavy work at once for this key", given=id, expected=f"at most {most} at once", retry_after=1
+            "too much heavy work at once for this key",
+            given=caller.key.id,
+            expected=f"at most {most} at once",
+            retry_after=1,
         )
 
     @contextmanager
@@ -113,9 +123,17 @@ class Quotas:
                     self._opened = self._open()
                 with self._opened as database:
                     database.execute("BEGIN IMMEDIATE")
+                    self._sweep(database)
                     yield database
             except (OSError, sqlite3.Error) as error:
                 raise self._unusable(error) from error
+
+    def _sweep(self, counting: sqlite3.Connection) -> None:
+        """Once a minute forget who has nothing to make up for."""
+        minute = int(self._now() // _WINDOW)
+        if minute != self._swept:
+            counting.execute("DELETE FROM spent WHERE until <= ?", (minute,))
+            self._swept = minute
 
     def _open(self) -> sqlite3.Connection:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -149,18 +167,19 @@ def _connected(file: Path) -> sqlite3.Connection:
     return database
 
 
-def _used(counting: sqlite3.Connection, id: str, what: str, quota: int, minute: int) -> int:
+def _used(counting: sqlite3.Connection, who: str, what: str, quota: int, minute: int) -> int:
     """Of what was used, all that the minutes since have not made up for."""
-    found = counting.execute("SELECT minute, amount FROM used WHERE key = ? AND what = ?", (id, what)).fetchone()
+    found = counting.execute("SELECT minute, amount FROM spent WHERE who = ? AND what = ?", (who, what)).fetchone()
     if found is None:
         return 0
     if found[0] > minute:  # the clock was set back: time goes on from here
-        _write(counting, id, what, minute, found[1])
+        _write(counting, who, what, quota, minute, found[1])
     return max(0, found[1] - quota * max(0, minute - found[0]))
 
 
-def _write(counting: sqlite3.Connection, id: str, what: str, minute: int, amount: int) -> None:
-    counting.execute("INSERT OR REPLACE INTO used VALUES (?, ?, ?, ?)", (id, what, minute, amount))
+def _write(counting: sqlite3.Connection, who: str, what: str, quota: int, minute: int, amount: int) -> None:
+    until = minute + ceil(amount / quota)
+    counting.execute("INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?)", (who, what, minute, amount, until))
 
 
 def _headers(quotas: dict[str, int], used: dict[str, int], rest: float) -> list[tuple[bytes, bytes]]:

@@ -38,12 +38,12 @@ class Route(APIRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         admission: Admission = scope["state"]["admission"]
-        key = None if self.needs is None else await admission.admit(scope, self.needs)
-        if key is None:
+        caller = None if self.needs is None else await admission.admit(scope, self.needs)
+        if caller is None:
             await self.answer(scope, receive, send)
             return
         quotas: Quotas = scope["state"]["quotas"]
-        with quotas.admitted(scope, key, heavy=self.heavy):
+        with quotas.admitted(scope, caller, heavy=self.heavy):
             await self.answer(scope, receive, send)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:

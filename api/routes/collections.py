@@ -6,14 +6,13 @@ from fastapi import APIRouter, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.gate.access import KEY
+from graphkin.api.gate.access import CALLER, Caller
 from graphkin.api.gate.openapi import problems
 from graphkin.api.gate.paths import CollectionName
 from graphkin.api.gate.route import needing
 from graphkin.api.reading import reply_by_content
 from graphkin.api.state import state_of
 from graphkin.protocol.errors import Damage
-from graphkin.protocol.keys import Key
 from graphkin.protocol.replies import CollectionDetail, Collections
 from graphkin.protocol.requests import GenerationQuery, NoQuery
 
@@ -28,7 +27,7 @@ router = APIRouter(
 @router.get("", response_model=Collections)
 def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
     """Every collection with its current generation, by name; of those that the request's key is for."""
-    key: Key | None = request.scope.get(KEY)
+    caller: Caller | None = request.scope.get(CALLER)
     summaries = [
         {
             "name": listed.name,
@@ -40,7 +39,7 @@ def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
             "damaged": _told(damage),
         }
         for listed, manifest, damage in state_of(request)["library"].overview()
-        if key is None or key.reaches(listed.name)
+        if caller is None or caller.key.reaches(listed.name)
     ]
     return reply_by_content(request, to_json({"collections": summaries}))
 

@@ -82,6 +82,12 @@ def keys() -> None:
     metavar="N",
     help="Requests at once that search, sample, draw or export.",
 )
+@click.option(
+    "--for-proxy",
+    is_flag=True,
+    help="Of a reverse proxy that lets users in: each of its requests must name one in X-Forwarded-User, and has the "
+    "bounds above to itself.",
+)
 @options.as_json
 def create(
     store_location: str,
@@ -89,6 +95,7 @@ def create(
     access: tuple[Access, ...],
     collections: tuple[str, ...],
     expires: int | None,
+    for_proxy: bool,
     as_json: bool,
     **quota: int | None,
 ) -> None:
@@ -105,7 +112,7 @@ def create(
     for each in collections:
         require_collection_name(each)
     lifetime = None if expires is None else timedelta(days=expires)
-    secret, key = made(name, access, collections, lifetime, Quota(**quota))
+    secret, key = made(name, access, collections, lifetime, Quota(**quota), for_proxy=for_proxy)
     with open_store(store_location) as store:
         store.keys().add(key)
     if as_json:
@@ -161,6 +168,7 @@ def _said(key: "Key") -> str:
         "heavy at once": key.quota.heavy,
     }
     most = "".join(f", {bound:,} {what}" for what, bound in bounds.items() if bound is not None)
-    return (
-        f"{key.name!r}, for {', '.join(key.access)} of {', '.join(key.collections) or 'every collection'}{until}{most}"
-    )
+    each = " for each user" if key.for_proxy and most else ""
+    proxy = ", of a proxy" if key.for_proxy else ""
+    what = f"for {', '.join(key.access)} of {', '.join(key.collections) or 'every collection'}"
+    return f"{key.name!r}, {what}{proxy}{until}{most}{each}"

@@ -27,7 +27,7 @@ class KeepKeys(Places):
     def test_keys_are_there_for_whoever_opens_the_store(
         self, store_factory: Callable[[str], Store], place: str, key: Key
     ) -> None:
-        other = made("another", ["admin"])[1]
+        other = made("another", ["admin"], for_proxy=True)[1]
         store = store_factory(place)
         store.keys().add(key)
         store.keys().add(other)

@@ -52,6 +52,14 @@ def test_standard_output_is_the_key_alone(keys: Command) -> None:
     assert made.out.strip() not in made.err
 
 
+def test_key_of_a_proxy_says_so(keys: Command) -> None:
+    bounds = ("--requests-per-minute", 60, "--heavy-at-once", 2)
+    made = keys("create", "--name", "sso", "--scope", "read", "--for-proxy", *bounds)
+    assert "of every collection, of a proxy, 60 requests a minute, 2 heavy at once for each user" in made.err
+    keys("create", "--name", "ann", "--scope", "read")
+    assert [key["for_proxy"] for key in json.loads(keys("list", "--json").out)] == [True, False]
+
+
 def test_revoked_key_is_listed_as_such(keys: Command) -> None:
     assert keys("list").out == "no key: everything is open to whoever reaches the server\n"
     ids = [json.loads(keys("create", "--name", name, "--scope", "admin", "--json").out)["id"] for name in ("a", "b")]

@@ -13,6 +13,7 @@ import pytest
 from starlette.routing import Route as StarletteRoute
 
 from graphkin.api.app import create_app
+from graphkin.api.gate.access import Caller
 from graphkin.api.gate.quotas import Quotas
 from graphkin.api.gate.route import Route
 from graphkin.api.settings import Settings
@@ -326,7 +327,7 @@ def test_quotas_hold_over_two_servers(own_folder: Path, serve: Callable, tmp_pat
             while True:  # the request that was answered may not have ended yet
                 with suppress(TooManyRequests):
                     stack.enter_context(
-                        Quotas(cache / "quotas").admitted({}, heavy, heavy=True)
+                        Quotas(cache / "quotas").admitted({}, Caller(heavy), heavy=True)
                     )  # as in another process
                     break
             assert asked("heavy", search).status_code == 429

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from graphkin.cli import run
 from graphkin.protocol.keys import made
 from graphkin.store import open_store
+from tests.signon import proxied
 
 Look = Callable[..., None]
 
@@ -16,10 +17,12 @@ def test_page_asks_for_a_key_and_keeps_it_for_the_tab(
     page: Page, own_folder: Path, serve: Callable, look: Look, tmp_path: Path
 ) -> None:
     secret, key = made("a", ["read"], ["nci"])
+    proxys, of_proxy = made("proxy", ["read"], ["chembl"], for_proxy=True)
     assert run(["report", "hops", "--store", str(own_folder), "--collection", "nci", "--targets", "5",
                 "--output", str(tmp_path / "reports")]) == 0  # fmt: skip
     with open_store(own_folder) as store:
         store.keys().add(key)
+        store.keys().add(of_proxy)
     addresses: list[str] = []
     page.on("request", lambda request: addresses.append(request.url))
     with serve(own_folder, reports=tmp_path / "reports") as client:
@@ -56,3 +59,7 @@ def test_page_asks_for_a_key_and_keeps_it_for_the_tab(
         page.get_by_role("button", name="Forget the key").click()
         expect(field).to_be_visible()
         assert page.evaluate("sessionStorage.length") == 0
+        with proxied(str(client.base_url), proxys) as proxy:  # which has asked who it is
+            page.goto(f"{proxy}/login?user=ann")
+            expect(page.get_by_label("Collection")).to_have_value("chembl")
+            expect(field).to_have_count(0)

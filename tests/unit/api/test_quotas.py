@@ -1,5 +1,6 @@
 """Quotas beside a count by hand, on a clock of the test's own."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -7,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from graphkin.api.gate.access import Caller
 from graphkin.api.gate.quotas import TOLD, Quotas
 from graphkin.protocol.errors import TooManyRequests
-from graphkin.protocol.keys import Key, Quota, made
+from graphkin.protocol.keys import Quota, made
 
 BEGIN = 60 * 30_000_000.0  # a full minute
 
@@ -33,17 +35,17 @@ def two(tmp_path: Path, clock: Clock) -> Iterator[tuple[Quotas, Quotas]]:
         yield one, other
 
 
-def key(**quota: int) -> Key:
-    return made("a", ["read"], quota=Quota(**quota))[1]
+def key(**quota: int) -> Caller:
+    return Caller(made("a", ["read"], quota=Quota(**quota))[1])
 
 
-def asked(quotas: Quotas, key: Key, heavy: bool = False) -> dict[bytes, bytes]:
+def asked(quotas: Quotas, key: Caller, heavy: bool = False) -> dict[bytes, bytes]:
     scope: dict[str, Any] = {}
     with quotas.admitted(scope, key, heavy=heavy):
         return dict(scope.get(TOLD, ()))
 
 
-def refused(quotas: Quotas, key: Key) -> float | None:
+def refused(quotas: Quotas, key: Caller) -> float | None:
     with pytest.raises(TooManyRequests) as error:
         asked(quotas, key)
     return error.value.retry_after
@@ -97,6 +99,47 @@ def test_heavy_work_at_once_is_bounded_over_all_servers(two: tuple[Quotas, Quota
             assert asked(each, mine) == {}
         asked(two[0], others, heavy=True)
     asked(two[1], mine, heavy=True)
+
+
+def test_users_of_a_key_are_counted_apart(two: tuple[Quotas, Quotas], clock: Clock) -> None:
+    shared = key(requests=2, rows=100, heavy=1).key
+    ann, bob = Caller(shared, "ann"), Caller(shared, "bob")
+    for each in two:
+        asked(each, ann)
+    assert [refused(each, ann) for each in two] == [60, 60]
+    assert asked(two[0], bob)[b"ratelimit"].startswith(b'"requests";r=1;t=60, "rows";r=100;')
+    two[0].spend(bob, 250)
+    assert refused(two[1], bob) == 120
+    clock.seconds = BEGIN + 60
+    assert asked(two[1], ann)[b"ratelimit"] == b'"requests";r=1;t=60, "rows";r=100;t=60'
+    assert refused(two[0], bob) == 60
+    clock.seconds = BEGIN + 180
+    with two[0].admitted({}, ann, heavy=True):
+        asked(two[1], bob, heavy=True)
+        with pytest.raises(TooManyRequests, match="heavy work"):
+            asked(two[1], ann, heavy=True)
+    clock.seconds = BEGIN + 240
+    asked(two[1], ann, heavy=True)
+
+
+def test_users_who_have_gone_are_forgotten(two: tuple[Quotas, Quotas], clock: Clock, tmp_path: Path) -> None:
+    shared = key(requests=10, rows=100, heavy=1).key
+
+    def known() -> int:
+        with closing(sqlite3.connect(tmp_path / "q" / "used.sqlite")) as database:
+            return int(database.execute("SELECT count(DISTINCT who) FROM spent").fetchone()[0])
+
+    for number in range(50):
+        asked(two[number % 2], Caller(shared, f"user {number}"), heavy=True)
+    two[0].spend(Caller(shared, "user 7"), 250)
+    assert known() == 50
+    clock.seconds = BEGIN + 60
+    asked(two[0], Caller(shared, "another"))
+    assert known() == 2  # who has something to make up for, and who has just asked
+    clock.seconds = BEGIN + 3 * 60
+    asked(two[1], Caller(shared, "a third"))
+    assert known() == 1
+    assert {path.name.split(".")[0] for path in (tmp_path / "q").iterdir()} == {"used"}
 
 
 def test_key_without_quotas_writes_nothing(two: tuple[Quotas, Quotas], tmp_path: Path) -> None:

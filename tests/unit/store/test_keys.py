@@ -1,3 +1,4 @@
+import json
 import sqlite3
 import stat
 from contextlib import closing
@@ -50,6 +51,18 @@ def test_damaged_keys_are_damage_and_never_none(keys: Keys, file: Path, how: str
             )
     with pytest.raises(StoreDamaged, match=r"keys\.sqlite"):
         keys.all()
+
+
+def test_keys_from_before_proxies_had_any_are_read(keys: Keys, file: Path) -> None:
+    key = made("a", ["read"])[1]
+    keys.add(key)
+    with closing(sqlite3.connect(file)) as database, database:
+        (text,) = database.execute("SELECT key FROM keys").fetchone()
+        older = json.dumps({name: value for name, value in json.loads(text).items() if name != "for_proxy"})
+        assert older != text
+        database.execute("UPDATE keys SET key = ?, seal = ?", (older, digest_of(older)))
+    assert keys.all() == [key]
+    assert not key.for_proxy
 
 
 def test_keys_of_a_newer_version_are_refused(keys: Keys, file: Path) -> None:

@@ -1,0 +1,126 @@
+"""Users whom a reverse proxy has let in: a real one, before the real API."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import time
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+
+from graphkin.api.gate.access import Caller
+from graphkin.api.gate.quotas import Quotas
+from graphkin.protocol.keys import Key, Quota, made
+from graphkin.store import open_store
+from tests.signon import proxied
+
+NCI = "/v1/collections/nci"
+REQUESTS = 6
+
+
+@dataclass
+class Lab:
+    """The API, the proxy before it, and the keys of the proxy and of somebody without it."""
+
+    direct: httpx.Client
+    proxy: str
+    cache: Path
+    log: Path
+    key: Key
+    secret: str
+    other: str
+    replies: list[httpx.Response] = field(default_factory=list)
+
+    def login(self, user: str) -> httpx.Client:
+        """A browser, say, that says of itself what it likes."""
+        forged = {"Authorization": f"Bearer {self.other}", "X-Forwarded-User": "root"}
+        session = httpx.get(f"{self.proxy}/login?{urlencode({'user': user})}").cookies
+        hooks = {"response": [self._keep]}
+        return httpx.Client(base_url=self.proxy, timeout=60, cookies=session, headers=forged, event_hooks=hooks)
+
+    def _keep(self, reply: httpx.Response) -> None:
+        reply.read()
+        self.replies.append(reply)
+
+    def lines(self, id: str) -> list[tuple[str, str | None, int]]:
+        """(key, user, status) of requests with an id, once there is a line."""
+        while not (found := [line for line in map(json.loads, self.log.read_text().splitlines()) if line["id"] == id]):
+            pass
+        return [(line["key"], line["user"], line["status"]) for line in found]
+
+
+@pytest.fixture(scope="module")
+def lab(store_folder: Path, tmp_path_factory: pytest.TempPathFactory, serve: Callable) -> Iterator[Lab]:
+    folder = tmp_path_factory.mktemp("signon")
+    secret, key = made("proxy", ["read", "export"], ["nci"], quota=Quota(requests=REQUESTS, heavy=1), for_proxy=True)
+    other, plain = made("plain", ["read"], quota=Quota(requests=10**6))
+    with open_store(shutil.copytree(store_folder, folder / "store")) as store:
+        store.keys().add(key)
+        store.keys().add(plain)
+    cache, log = folder / "cache", folder / "access.jsonl"
+    with (
+        serve(folder / "store", cache_dir=cache, access_log=log) as direct,
+        proxied(str(direct.base_url), secret) as proxy,
+    ):
+        yield Lab(direct, proxy, cache, log, key, secret, other)
+
+
+def test_who_was_let_in_asks_without_a_key_and_is_named_in_the_log(lab: Lab, client: httpx.Client) -> None:
+    paths = [f"{NCI}/items/5/neighbors", f"{NCI}/export?what=items&format=csv", f"{NCI}/export?what=edges&format=csv"]
+    users = ["ann@lab.example", "Özil, Bo"]
+    for user in users:
+        with lab.login(user) as browser:
+            for number, path in enumerate(paths):
+                reply = browser.get(path, headers={"X-Request-ID": f"{number}-of-{users.index(user)}"})
+                assert (reply.status_code, reply.content) == (200, client.get(path).content), path
+                assert lab.lines(f"{number}-of-{users.index(user)}") == [(lab.key.id, user, 200)]
+            assert "<title>" in browser.get("/").text
+            assert browser.get("/v1/collections/keyed").status_code == 403
+    assert httpx.get(lab.proxy + paths[0]).status_code == 403
+    told = str([(reply.text, reply.headers) for reply in lab.replies])
+    assert len(told) > 10_000
+    assert not [user for user in (*users, "root") if user in told]
+
+
+def test_user_is_believed_to_a_proxy_alone(lab: Lab) -> None:
+    forged = {"Authorization": f"Bearer {lab.other}", "X-Forwarded-User": "ann@lab.example", "X-Request-ID": "forged"}
+    reply = lab.direct.get(f"{NCI}/items/5", headers=forged)
+    assert reply.status_code == 200
+    assert f"r={10**6 - 1};" in reply.headers["RateLimit"]
+    ((_, user, status),) = lab.lines("forged")
+    assert (user, status) == (None, 200)
+    unnamed = {"Authorization": f"Bearer {lab.secret}", "X-Request-ID": "unnamed"}
+    refused = lab.direct.get(f"{NCI}/items/5", headers=unnamed)
+    assert (refused.status_code, refused.headers["WWW-Authenticate"]) == (401, 'Bearer realm="graphkin"')
+    assert {name: "X-Forwarded-User" in refused.json()[name] for name in ("given", "expected")} == {
+        "given": True,
+        "expected": True,
+    }
+    assert "proxy" in refused.json()["hint"]
+    assert lab.lines("unnamed") == [(lab.key.id, None, 401)]
+
+
+def test_users_of_one_key_have_quotas_of_their_own(lab: Lab) -> None:
+    number = 0
+    while True:  # until one is over within a minute of the clock
+        number, minute = number + 1, time() // 60
+        with lab.login(f"ann{number}") as ann, lab.login(f"bob{number}") as bob:
+            codes = [ann.get(f"{NCI}/items/{id}").status_code for id in range(REQUESTS + 1)]
+            asked = bob.get(f"{NCI}/items/5", headers={"X-Request-ID": f"bob{number}"})
+        if minute == time() // 60:
+            break
+    assert codes == [200] * REQUESTS + [429]
+    assert (asked.status_code, asked.headers["RateLimit"].split(";t=")[0]) == (200, f'"requests";r={REQUESTS - 1}')
+    assert lab.lines(f"bob{number}") == [(lab.key.id, f"bob{number}", 200)]
+    search = f"{NCI}/structure?smiles=C"
+    with (
+        lab.login("carl") as carl,
+        lab.login("dora") as dora,
+        closing(Quotas(lab.cache / "quotas")) as elsewhere,  # of another process
+        elsewhere.admitted({}, Caller(lab.key, "carl"), heavy=True),
+    ):
+        assert [each.get(search).status_code for each in (carl, dora)] == [429, 200]
