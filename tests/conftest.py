@@ -7,7 +7,6 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager
-from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -23,6 +22,7 @@ from xdist.scheduler import LoadScopeScheduling
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.api.work.nursery import Nursery
+from graphkin.ingest import forking
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.readers import RECORD_SCHEMA
 from graphkin.similarity.graphs.describer import GraphDescriber
@@ -66,9 +66,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def _workers_of_either_kind(_own_cache: None) -> None:
     """The process that workers of ingests are forked from imports what the first ingest needs: here that of both."""
     describers = MoleculeDescriber, GraphDescriber
-    modules = [module for each in describers for module in (each.__module__, *each.preload)]
-    forkserver.set_forkserver_preload(["graphkin.ingest.pool", *modules])
-    forkserver.ensure_running()
+    forking.begin(*(module for each in describers for module in (each.__module__, *each.preload)))
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -113,6 +113,20 @@ def _reach(lake: Path, stage: str, process: "subprocess.Popen[str]") -> None:
         time.sleep(BETWEEN)
 
 
+@contextmanager
+def _held(process: "subprocess.Popen[str]") -> Iterator[None]:
+    """The driver, Python and Java, stands still meanwhile, so no stage begins."""
+    driver = psutil.Process(process.pid)
+    both = [driver, *driver.children(recursive=True)]
+    for each in both:
+        each.suspend()
+    try:
+        yield
+    finally:
+        for each in both:
+            each.resume()
+
+
 def _workers(master: str) -> list[psutil.Process]:
     every = psutil.process_iter(["cmdline"])
     return [each for each in every if {"org.apache.spark.deploy.worker.Worker", master} <= {*_command(each)}]
@@ -150,8 +164,9 @@ def test_an_executor_or_its_python_is_killed(
     """In the join, and between its two shuffles."""
     process = start(tmp_path / "lake")
     _reach(tmp_path / "lake", stage, process)
-    victims(master)[0].send_signal(signal.SIGKILL)
-    assert not _finished(tmp_path / "lake", NEXT[stage])
+    with _held(process):
+        victims(master)[0].send_signal(signal.SIGKILL)
+        assert not _finished(tmp_path / "lake", NEXT[stage])
     _end(process)
     assert of_lake(tmp_path / "lake", tmp_path / "loaded") == expected
 
