@@ -189,7 +189,8 @@ def test_clusters_are_opened(page: Page, api: httpx.Client, look: Look) -> None:
     page.get_by_text(f"{scaffolds['total']:,} clusters, the largest first").wait_for()
     shown = page.get_by_role("region", name="Clusters").get_by_role("listitem")
     expect(shown.first).to_contain_text(f"{largest['size']} items")
-    expect(shown.first).to_contain_text(f"molwt {largest['range']['min']:.2f} to {largest['range']['max']:.2f}")
+    least, most = largest["range"]["min"], largest["range"]["max"]
+    expect(shown.first).to_contain_text(f"molwt {least:.3f} to {most:.3f}")
     look(page, "clusters")
     shown.first.get_by_role("link").click()
     members = api.get(f"{URL}/clusters/1", params={"method": "scaffold", "limit": 1000}).json()["items"]

@@ -91,7 +91,7 @@ def test_what_is_similar_is_filtered_below_the_query(page: Page, frame: pd.DataF
     page.get_by_text(f"{total} similar, ≥ 0.30, that pass the filter").wait_for()
     query = page.locator("thead tr.query")
     expect(query).to_contain_text(QUERY)
-    expect(query).to_contain_text(f"{own['molwt']:.2f}")
+    expect(query).to_contain_text(f"{own['molwt']:.3f}")
     page.set_viewport_size({"width": 700, "height": 700})
     rows.last.scroll_into_view_if_needed()
     page.locator(".scroll").evaluate("box => box.scrollBy(400, 0)")

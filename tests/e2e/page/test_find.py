@@ -77,6 +77,9 @@ def test_a_hurried_chemist_need_not_wait(page: Page) -> None:
     page.get_by_role("combobox", name="SMILES").fill(QUERY)
     page.keyboard.press("Enter")
     expect(page.locator("section tbody tr").first).to_be_visible()
+    page.get_by_label("Collection").select_option("nci")  # which is asked the same
+    expect(page.get_by_label("Similar", exact=True)).to_contain_text("compared with all")
+    expect(page.locator("#box")).to_have_value(QUERY)
 
 
 @pytest.mark.parametrize("leave", ["Escape", "Tab"])
@@ -208,6 +211,10 @@ def test_a_structure_is_drawn(page: Page, look: Look) -> None:
     canvases.nth(0).click(position={"x": 32, "y": 200})  # benzene
     canvases.nth(1).click(position={"x": 300, "y": 200})
     look(page, "editor")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Draw").click()
+    expect(page.get_by_text("This is what you had drawn before.")).to_be_visible()
     use.click()
     expect(page.locator("#box")).to_have_value("c1ccccc1")
 
@@ -224,8 +231,8 @@ def test_the_editor_begins_with_the_query(page: Page) -> None:
 
 def test_nodes_are_found_by_name(page: Page, look: Look) -> None:
     page.goto("/?collection=karate")
-    page.get_by_role("combobox", name="Name or id").fill("m16")
-    expect(page.locator("#readings li")).to_contain_text("named “m16”")
+    page.get_by_role("combobox", name="Name or id").fill("M16")
+    expect(page.locator("#readings li")).to_contain_text("named “M16”")
     page.keyboard.press("Enter")
     expect(page.locator("figure.query")).to_contain_text("m16")
     rows = page.locator("section tbody tr")

@@ -190,6 +190,8 @@ def test_a_structure_like_nothing_else_says_so(page: Page) -> None:
     members = opened(page, "/?collection=chembl&q=FC(F)(F)S(F)(F)(F)(F)F&view=graph")
     expect(members).to_have_count(1)
     expect(page.get_by_text("Nothing here is that similar to it.")).to_be_visible()
+    page.get_by_role("link", name="Show the closest of the whole collection").click()
+    expect(page.get_by_text("2,000 compared")).to_be_visible()
 
 
 def test_graphs_have_graphs(page: Page, look: Look) -> None:

@@ -60,7 +60,8 @@ def hub(hierarchy: Any, serve: Serve, tmp_path_factory: pytest.TempPathFactory) 
     folder = tmp_path_factory.mktemp("hub") / "store"
     with open_store(folder, create=True) as store:
         rows = [{"smiles": smiles, **none} for smiles in ["C", *rest]]
-        hierarchy(rows=rows, pairs={**spokes, **ring}).publish(store, "hub")
+        dropped, recipe = [2, *[0] * NEIGHBOURS], {"threshold": 0.4, "top_k": NEIGHBOURS}
+        hierarchy(rows=rows, pairs={**spokes, **ring}, dropped=dropped, recipe=recipe).publish(store, "hub")
     with serve(folder) as api:
         yield f"{api.base_url}?collection=hub&q=C"
 
@@ -85,6 +86,7 @@ def test_the_table_goes_through_a_hub(page: Page, hub: str) -> None:
     rows = page.locator("section tbody tr:not(.space)")
     table = page.get_by_role("table").last
     expect(page.get_by_text("10,000 similar, ≥ 0.40")).to_be_visible()
+    expect(page.get_by_text("Showing the top 10,000 of each molecule.")).to_be_visible()
     expect(table).to_have_attribute("aria-rowcount", "10001")
     items = page.locator("section .item")
     items.first.focus()

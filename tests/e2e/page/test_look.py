@@ -95,8 +95,12 @@ def test_tiles_show_the_same(page: Page, neighbours: list[dict[str, Any]], look:
     expect(page.locator("tr.chosen")).to_contain_text(ranked[2]["smiles"])
 
 
-def test_what_is_pointed_at_is_enlarged(page: Page, neighbours: list[dict[str, Any]]) -> None:
-    rows = opened(page)
+def test_what_is_pointed_at_is_enlarged(page: Page, api: httpx.Client, neighbours: list[dict[str, Any]]) -> None:
+    """What somebody sorts by leads its properties, what is the same is folded, and its SMILES can be taken along."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    rows = opened(page, f"{ADDRESS}&sort=-property:rings&column=heavy_atoms&column=rings")
+    (query,) = api.get("/v1/collections/chembl/items", params={"smiles": QUERY}).json()["items"]
+    neighbours = sorted(neighbours, key=lambda each: (-each["item"]["properties"]["rings"], each["item"]["id"]))
     compared = page.get_by_label("Query and comparison").locator("figure.other")
     expect(compared).to_contain_text(neighbours[0]["item"]["smiles"])
     rows.nth(3).hover()
@@ -109,6 +113,20 @@ def test_what_is_pointed_at_is_enlarged(page: Page, neighbours: list[dict[str, A
     rows.nth(1).get_by_role("img").click()
     page.locator("#box").hover()
     expect(compared).to_contain_text(neighbours[1]["item"]["smiles"])
+    compared.get_by_role("button", name="Copy SMILES").click()
+    expect(compared.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == neighbours[1]["item"]["smiles"]
+
+    own, other = query["properties"], neighbours[1]["item"]["properties"]
+    listed = page.locator("aside > table tbody tr").all_inner_texts()
+    told = [line.split() for line in listed]
+    assert [name for name, *_ in told[:2]] == ["rings", "heavy_atoms"]
+    for name, one, two, more in told:
+        assert [float(one), float(two)] == pytest.approx([own[name], other[name]], abs=1e-4)
+        assert float(more.replace("−", "-")) == pytest.approx(other[name] - own[name], abs=1e-4)
+    folded = [name for name in own if own[name] == other[name] and name not in ("rings", "heavy_atoms")]
+    assert {name for name, *_ in told} == set(own) - set(folded)
+    assert page.locator("aside details").count() == bool(folded)
 
 
 def test_what_is_chosen_can_be_sent_to_a_colleague(page: Page, neighbours: list[dict[str, Any]]) -> None:
@@ -166,7 +184,9 @@ def test_a_list_is_one_stop_for_the_keyboard(page: Page, view: str, look: Look) 
 
 def test_everything_is_reached_by_the_keyboard(page: Page, neighbours: list[dict[str, Any]]) -> None:
     rows = opened(page)
-    rows.first.get_by_role("button").focus()
+    for key in ("Tab", "Enter"):  # past all that stands above the first row
+        page.keyboard.press(key)
+    expect(rows.first.get_by_role("button").first).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(rows.nth(1)).to_have_class(re.compile("chosen"))
@@ -195,6 +215,9 @@ def test_the_query_stays_in_view(page: Page) -> None:
     rows = opened(page)
     rows.last.scroll_into_view_if_needed()
     expect(page.locator("figure.query img")).to_be_in_viewport()
+    page.set_viewport_size({"width": 1024, "height": 768})
+    for name in ("heavy_atoms", "molwt", "rings"):
+        expect(page.get_by_role("columnheader", name=name)).to_be_in_viewport(ratio=1)
     page.set_viewport_size({"width": 390, "height": 800})
     rows.last.scroll_into_view_if_needed()
     expect(page.locator("figure.query img")).to_be_in_viewport()
@@ -238,4 +261,6 @@ def test_it_reads_on_a_phone(page: Page, look: Look, view: str) -> None:
     page.locator("button.item").nth(1).click()
     expect(page.locator("figure.other")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for row in page.locator("aside > table tbody tr").all()[:3]:
+        expect(row).to_be_in_viewport()
     look(page, f"phone {view}")

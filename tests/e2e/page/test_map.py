@@ -32,8 +32,8 @@ def test_a_collection_is_seen_whole_and_taken_from(
     sheet = page.get_by_role("application", name="Map of 2,000 items")
     page.get_by_role("combobox", name="Colour by").select_option("molwt")
     values = [row["value"] for row in rows]
-    expect(page.locator(".legend")).to_contain_text(f"{min(values):.2f}")
-    expect(page.locator(".legend")).to_contain_text(f"{max(values):.2f}")
+    expect(page.locator(".legend")).to_contain_text(f"{min(values):.3f}")
+    expect(page.locator(".legend")).to_contain_text(f"{max(values):.3f}")
 
     box = sheet.bounding_box()
     assert box is not None

@@ -40,6 +40,6 @@ export type SimilarItem = Schemas["SimilarItem"];
 export type Step = Schemas["Step"];
 export type StructureReply = Schemas["StructureReply"];
 
-/** The OpenAPI leaves open what a recipe holds; every one has a threshold. */
-export type Manifest = Schemas["Manifest"] & { recipe: { threshold: number } };
+/** The OpenAPI leaves open what a recipe holds; every one has a threshold, and one that drops pairs says its cap. */
+export type Manifest = Schemas["Manifest"] & { recipe: { threshold: number; top_k?: number } };
 export type CollectionDetail = Schemas["CollectionDetail"] & { manifest: Manifest };

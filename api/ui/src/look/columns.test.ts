@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { columnsOf, figures, order, type PropertyKinds, resorted, similarityText, titles } from "./columns";
+import { columnsOf, figures, order, type PropertyKinds, resorted, similarityText, sortedBy, titles } from "./columns";
 
 const PROPERTIES: PropertyKinds = { logP: "number", note: "text", a: "number", b: "number", c: "number" };
 
@@ -34,6 +34,10 @@ describe("columns", () => {
     });
   });
 
+  it("are sorted by a property, or not", () => {
+    expect(["property:a:b", "-property:", "-similarity", null].map(sortedBy)).toEqual(["a:b", "", null, null]);
+  });
+
   it("turn round at each click", () => {
     const [similarity, name] = COLUMNS;
     if (!similarity || !name) throw new Error("no columns");
@@ -47,8 +51,11 @@ describe("columns", () => {
 describe("figures", () => {
   it.each([
     [[1, 20000, null], ["1", "20,000", "–"]],
-    [[0.25, -0.5, 1], ["0.250", "-0.500", "1.000"]],
-    [[12.3456, 0.5, undefined], ["12.35", "0.50", "–"]],
+    [[0.25, -0.5, 1], ["0.25", "-0.50", "1.00"]],
+    [[12.3456, 0.5, undefined], ["12.3456", "0.5000", "–"]],
+    [[0.0005, 1234567.5], ["0.0005", "1234567.5000"]],
+    [[0.123456, -0.5, 1], ["0.123", "-0.500", "1.000"]],
+    [[12.345678, 0.5, undefined], ["12.35", "0.50", "–"]],
     [[0.00001, 3.5], ["1.00e-5", "3.50e+0"]],
     [["text", null], ["text", "–"]],
     [[], []],

@@ -1,6 +1,7 @@
 import type { Compared } from "./pointed.svelte";
 
 export const FIRST = 4; // columns of properties, unless others are chosen
+const DECIMALS = 4; // that somebody wrote: what was computed has more
 
 /** One column of the table. */
 export interface Column {
@@ -81,18 +82,34 @@ export function resorted(column: Column, sort: string | null): string | null {
   return next === "-similarity" ? null : next;
 }
 
-/** How to write the values of a column: its numbers with as many decimals as each other, so that they align. */
+/** The property that a list is sorted by, if it is by one. */
+export function sortedBy(sort: string | null): string | null {
+  return /^-?property:(.*)$/s.exec(sort ?? "")?.[1] ?? null;
+}
+
+/**
+ * How to write the values of a column: its numbers with as many decimals as each other, so that they align. These are
+ * the source's, unless there are more than anybody writes.
+ */
 export function figure(values: unknown[]): (value: unknown) => string {
   const numbers = values.filter((value) => typeof value === "number");
   const whole = numbers.every(Number.isInteger);
-  const extreme = numbers.some((value) => value !== 0 && (Math.abs(value) < 0.001 || Math.abs(value) >= 1e6));
-  const decimals = numbers.every((value) => Math.abs(value) <= 1) ? 3 : 2;
+  const most = numbers.reduce((longest, value) => Math.max(longest, digits(value)), 0);
+  const given = most <= DECIMALS;
+  const extreme = !given && numbers.some((value) => value !== 0 && (Math.abs(value) < 0.001 || Math.abs(value) >= 1e6));
+  const decimals = given ? most : numbers.every((value) => Math.abs(value) <= 1) ? 3 : 2;
   return (value) => {
     if (value === null || value === undefined) return "–";
     if (typeof value !== "number") return String(value);
     if (whole) return value.toLocaleString("en");
     return extreme ? value.toExponential(2) : value.toFixed(decimals);
   };
+}
+
+/** Decimals of a number that is written the shortest way. */
+function digits(value: number): number {
+  const text = String(value);
+  return text.includes("e") ? Infinity : (text.split(".")[1]?.length ?? 0);
 }
 
 /** All of them so written. */

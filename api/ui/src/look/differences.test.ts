@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import type { Item } from "../api/replies";
+import type { PropertyKinds } from "./columns";
+import { differences } from "./differences";
+
+const KINDS: PropertyKinds = { weight: "number", series: "text", rings: "number", pIC50: "number", assay: "text" };
+const item = (properties: Item["properties"]) => ({ properties }) as Item;
+const QUERY = item({ weight: 310.5, series: "A", rings: 3, pIC50: 6.1, assay: "x" });
+const OTHER = item({ weight: 296.25, series: "A", rings: 3, pIC50: 7.4 });
+
+test("what is asked about comes first, and what does not differ is apart", () => {
+  const { rows, same } = differences(KINDS, QUERY, OTHER, ["pIC50", null, "rings", "gone"]);
+  expect(rows).toEqual([
+    { name: "pIC50", values: ["6.1", "7.4"], difference: "+1.3" },
+    { name: "rings", values: ["3", "3"], difference: "0" },
+    { name: "weight", values: ["310.50", "296.25"], difference: "−14.25" },
+    { name: "assay", values: ["x", "–"], difference: "" },
+  ]);
+  expect(same.map(({ name }) => name)).toEqual(["series"]);
+});
+
+test("where the query is not stored, nothing differs from anything", () => {
+  const { rows, same } = differences(KINDS, null, OTHER, []);
+  expect(rows.map(({ name, values, difference }) => [name, ...values, difference])).toEqual([
+    ["weight", "296.25", ""],
+    ["series", "A", ""],
+    ["rings", "3", ""],
+    ["pIC50", "7.4", ""],
+    ["assay", "–", ""],
+  ]);
+  expect(same).toEqual([]);
+});
