@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -106,7 +107,7 @@ def api(store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Cl
     """Talks to the server that the page talks to, once it has compiled what it needs."""
     with serve(store_folder) as client:
         while client.get("/readyz").status_code == 503:
-            pass
+            time.sleep(0.05)
         yield client
 
 
@@ -161,7 +162,7 @@ def look(request: pytest.FixtureRequest) -> Callable[..., None]:
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             if not waiting:
-                page.wait_for_function(PICTURES_SHOWN)
+                page.wait_for_function(PICTURES_SHOWN, polling=50)  # else it draws every frame to look again
             page.screenshot(path=ARTEFACTS / f"{state.replace(' ', '-')}-{scheme}.png")
             found = page.evaluate("options => axe.run(options)", AXE_OPTIONS[scheme])["violations"]
             told = [(each["id"], each["impact"], [node["html"] for node in each["nodes"]][:3]) for each in found]
