@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -43,7 +44,7 @@ class Server(Watched):
         url = urlsplit(self.line().split()[1])
         self.address = (str(url.hostname), int(url.port or 0))
         while self.ask("/readyz")[0] == 503:  # kernels are still being compiled
-            pass
+            time.sleep(0.05)
         return self
 
     def ask(self, target: str) -> tuple[int, bytes]:

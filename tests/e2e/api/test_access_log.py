@@ -13,14 +13,14 @@ import pytest
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.protocol.errors import InvalidInput
+from tests.until import until
 
 URL = "/v1/collections/nci"
 
 
 def lines_of(file: Path, count: int) -> list[str]:
     """As many lines as there must be, once they are: a reply is there a moment before its line."""
-    while not file.exists() or file.read_text().count("\n") < count:
-        pass
+    until(lambda: file.exists() and file.read_text().count("\n") >= count)
     return file.read_text().splitlines()
 
 

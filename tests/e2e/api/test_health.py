@@ -1,10 +1,11 @@
 import re
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import httpx
+
+from tests.until import once_ready
 
 URL = "/v1/collections/nci"
 
@@ -18,8 +19,7 @@ def test_alive_and_ready(client: httpx.Client) -> None:
 
 def test_a_store_that_went_away_makes_the_server_unready_and_not_dead(own_folder: Path, serve: Callable) -> None:
     with serve(own_folder) as client:
-        while client.get("/readyz").status_code == 503:
-            time.sleep(0.05)
+        once_ready(lambda: client.get("/readyz"))
         own_folder.rename(own_folder.with_name("elsewhere"))
         reply = client.get("/readyz")
         assert (reply.status_code, reply.headers["content-type"]) == (503, "application/problem+json")

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from time import monotonic, time
 
@@ -22,6 +23,7 @@ from graphkin.protocol.errors import StoreDamaged, TooManyRequests
 from graphkin.protocol.keys import Quota, made
 from graphkin.protocol.values import Access
 from graphkin.store import open_store
+from tests.until import once_ready, until
 
 C = "/v1/collections/{c}"
 NEEDED: dict[str, Access] = {
@@ -216,8 +218,7 @@ def test_log_says_which_key_asked_and_never_a_secret(
     guarded.get("/v1/collections/nci", headers={**bearer("gk_wrong"), "X-Request-ID": "of-nobody"})
     with open_store(folder) as store:
         ids = {key.name: key.id for key in store.keys().all()}
-    while "of-nobody" not in log.read_text():
-        pass
+    until(lambda: "of-nobody" in log.read_text())
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     told = [(line["key"], line["status"]) for line in lines if line["id"].startswith("of-")]
     assert told == [(ids["read"], 200), (ids["revoked"], 401), (ids["elsewhere"], 403), (None, 401)]
@@ -312,9 +313,7 @@ def test_quotas_hold_over_two_servers(own_folder: Path, serve: Callable, tmp_pat
         whole = asked("rows", f"{nci}/export?what=items&format=csv")
         assert whole.text.count("\n") == 401
         for url in ("/items?limit=300", "/positives/epochs/0?policy=first_order"):
-            while (reply := asked("rows", f"{nci}{url}", other)).status_code == 503:  # positives are being drawn
-                pass
-            assert reply.status_code == 200
+            assert once_ready(partial(asked, "rows", f"{nci}{url}", other)).status_code == 200
         refused = asked("rows", nci)
         assert refused.status_code == 429
         assert "1000 rows a minute" in refused.json()["expected"]

@@ -17,6 +17,7 @@ from graphkin.api.gate.quotas import Quotas
 from graphkin.protocol.keys import Key, Quota, made
 from graphkin.store import open_store
 from tests.signon import proxied
+from tests.until import until
 
 NCI = "/v1/collections/nci"
 REQUESTS = 6
@@ -48,9 +49,12 @@ class Lab:
 
     def lines(self, id: str) -> list[tuple[str, str | None, int]]:
         """(key, user, status) of requests with an id, once there is a line."""
-        while not (found := [line for line in map(json.loads, self.log.read_text().splitlines()) if line["id"] == id]):
-            pass
-        return [(line["key"], line["user"], line["status"]) for line in found]
+
+        def told() -> list[tuple[str, str | None, int]]:
+            lines = map(json.loads, self.log.read_text().splitlines())
+            return [(line["key"], line["user"], line["status"]) for line in lines if line["id"] == id]
+
+        return until(told)
 
 
 @pytest.fixture(scope="module")

@@ -70,6 +70,13 @@ class Running:
         reply = connection.getresponse()
         return reply.status, reply.read()
 
+    def drawn(self, connection: http.client.HTTPConnection, path: str) -> bytes:
+        """Positive sets, once they are there."""
+        while (reply := self.ask(connection, path))[0] == 503:
+            time.sleep(0.02)
+        assert reply[0] == 200
+        return reply[1]
+
     def measured(self, connection: http.client.HTTPConnection, name: str, route: str | None = None) -> float:
         """Of all labels, or of a route's alone."""
         text = self.ask(connection, "/metrics")[1].decode()
@@ -111,10 +118,7 @@ def test_positive_sets_that_both_are_asked_for_at_once_are_drawn_once(running: R
         for epoch in range(EPOCHS):
             together.wait()
             path = f"{URL}/positives/epochs/{epoch}?policy=random_walk&walks=64"
-            while (reply := running.ask(connection, path))[0] == 503:
-                pass
-            assert reply[0] == 200
-            rows.append(reply[1])
+            rows.append(running.drawn(connection, path))
         return rows
 
     with ThreadPoolExecutor(2) as threads, closing(both[0]), closing(both[1]):
@@ -150,8 +154,7 @@ def test_a_quota_holds_for_both_together(running: Running) -> None:
 def test_one_that_is_killed_is_started_again(running: Running) -> None:
     pid, connection = running.connected()
     with closing(connection):
-        while running.ask(connection, f"{URL}/positives/epochs/{EPOCHS}?policy=first_order")[0] == 503:
-            pass
+        running.drawn(connection, f"{URL}/positives/epochs/{EPOCHS}?policy=first_order")
         built = running.measured(connection, "graphkin_positive_sets_built_total")
     assert built > 0
     (other,) = set(running.pids) - {pid}

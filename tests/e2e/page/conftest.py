@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -22,6 +21,7 @@ from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store
 from tests.karate import publish_karate
+from tests.until import once_ready
 
 ROOT = Path(__file__).parents[3]
 AXE = ROOT / "api" / "ui" / "node_modules" / "axe-core" / "axe.min.js"
@@ -106,8 +106,7 @@ def publish(tmp_path: Path) -> Callable[[Path, str, list[str]], None]:
 def api(store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Client]]) -> Iterator[httpx.Client]:
     """Talks to the server that the page talks to, once it has compiled what it needs."""
     with serve(store_folder) as client:
-        while client.get("/readyz").status_code == 503:
-            time.sleep(0.05)
+        once_ready(lambda: client.get("/readyz"))
         yield client
 
 

@@ -11,6 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from rdkit import Chem
 
+from tests.until import once_ready
+
 Look = Callable[[Page, str], None]
 
 QUERY = "COc1cccc(NC(=O)c2ccc(S(=O)(=O)N3CCCC3)cc2)c1"
@@ -177,9 +179,7 @@ def test_cliffs_are_shown_side_by_side(page: Page, api: httpx.Client, look: Look
 
 def test_clusters_are_opened(page: Page, api: httpx.Client, look: Look) -> None:
     asked = {"method": "scaffold", "property": "molwt"}
-    while (reply := api.get(f"{URL}/clusters", params=asked)).status_code == 503:
-        page.wait_for_timeout(100)
-    scaffolds = reply.json()
+    scaffolds = once_ready(lambda: api.get(f"{URL}/clusters", params=asked)).json()
     largest = scaffolds["clusters"][0]
     smiles = {item["id"]: item["smiles"] for item in scaffolds["items"]}
     page.goto("/?collection=chembl")

@@ -1,7 +1,6 @@
 """The map of a collection: it is coloured, looked at, and taken from by a lasso."""
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from scipy.spatial import KDTree
 
+from tests.until import once_ready
+
 Look = Callable[[Page, str], None]
 
 URL = "/v1/collections/chembl"
@@ -19,8 +20,7 @@ BORDER = 16
 
 @pytest.fixture(scope="module")
 def rows(api: httpx.Client) -> list[dict[str, Any]]:
-    while (reply := api.get(f"{URL}/map", params={"property": "molwt"})).status_code == 503:
-        time.sleep(0.05)
+    reply = once_ready(lambda: api.get(f"{URL}/map", params={"property": "molwt"}))
     return [json.loads(line) for line in reply.text.splitlines()]
 
 

@@ -12,6 +12,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, Route, expect
 
+from tests.until import until
+
 Look = Callable[..., None]
 Shown = Callable[[Locator], str]
 
@@ -287,8 +289,8 @@ def test_pictures_of_a_new_generation_are_not_beside_items_of_the_old(
         expect(page.locator("main section tbody tr").first).to_be_visible()
         old = client.get("/v1/collections/chembl").json()["generation"]
         publish(own_folder, "chembl", chembl_smiles[300:900])
-        while (new := client.get("/v1/collections/chembl").json()["generation"]) == old:
-            pass
+        until(lambda: client.get("/v1/collections/chembl").json()["generation"] != old)
+        new = client.get("/v1/collections/chembl").json()["generation"]
         detail = Held(page, re.compile(r"/collections/chembl$"))
         page.go_back()
         expect(clusters.first).to_be_visible()  # as it was before

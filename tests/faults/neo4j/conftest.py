@@ -5,7 +5,6 @@ import socket
 import socketserver
 import struct
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import pytest
 
 from graphkin.store import open_store
 from tests.relay import Link, Relay
+from tests.until import once_ready
 
 COMMIT = b"\x00\x02\xb0\x12\x00\x00"  # a whole message of the Bolt protocol
 
@@ -200,8 +200,7 @@ def serve(serve: Callable[..., AbstractContextManager[str]]) -> Serve:
     @contextmanager
     def serving(url: str, **given: Any) -> Iterator[httpx.Client]:
         with serve(url, **given) as address, httpx.Client(base_url=address, timeout=120) as client:
-            while client.get("/readyz").status_code == 503:
-                time.sleep(0.02)
+            once_ready(lambda: client.get("/readyz"))
             yield client
 
     return serving

@@ -24,6 +24,7 @@ from graphkin.protocol.errors import (
     VersionMismatch,
 )
 from graphkin.store import open_store
+from tests.until import until
 
 BLOCK = 65_536  # anchors in one piece of a stream
 OURS = version("graphkin")
@@ -95,8 +96,7 @@ def test_a_server_that_vanishes_and_comes_back_costs_nothing(proxy: Any, server:
         proxy.held.wait()
         proxy.vanish()
         proxy.release()
-        while not proxy.knocks:
-            pass
+        until(lambda: proxy.knocks)
         proxy.come_back()
         assert answer.result().equals(undisturbed, check_metadata=True)
 
@@ -225,8 +225,7 @@ def test_a_generation_stays_the_same_after_another_is_published(
         first = server.collection("nci")
         before = first.epoch(0, "first_order")
         second = publish(own_store, 80)
-        while server.collection("nci").generation != second:
-            pass
+        until(lambda: server.collection("nci").generation == second)
         assert first.epoch(0, "first_order").equals(before, check_metadata=True)
         assert [len(block) for block in first.column("smiles")] == [first.size]
         assert server.collection("nci", first.generation).size == first.size
@@ -268,8 +267,7 @@ def test_a_reply_of_another_generation_is_refused(
     with serve(own_store) as url, open_proxy(url) as proxy, connect(proxy.url) as server:
         first = server.collection("nci")
         second = publish(own_store, 80)
-        while server.collection("nci").generation != second:
-            pass
+        until(lambda: server.collection("nci").generation == second)
         proxy.rewrite = lambda passing: re.sub(rb"[?&]generation=[0-9a-f]{64}", b"", passing)
         for read in (lambda: first.item(0), lambda: first.epoch(0, "first_order"), lambda: [*first.column("smiles")]):
             with pytest.raises(GenerationChanged) as changed:
@@ -306,8 +304,7 @@ def test_closing_ends_whoever_waits_to_try_again(connect: Any, proxy: Any) -> No
     proxy.vanish()
     with ThreadPoolExecutor(1) as background:
         answer = background.submit(nci.item, 0)
-        while proxy.knocks < 6:  # by now it waits for seconds
-            pass
+        until(lambda: proxy.knocks >= 6)  # by now it waits for seconds
         server.close()
         with pytest.raises(Closed):
             answer.result()

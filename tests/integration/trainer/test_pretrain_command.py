@@ -25,6 +25,7 @@ from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint, read
 from graphkin.trainer.pretraining.metrics_log import Report
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import LEARNED_BY, Draws, Strategy
+from tests.until import until
 
 SHORT = ("--strategy", "hgc-fo", "--encoder", "gcn", "--batch-size", 8, "--max-steps", 3)
 
@@ -130,8 +131,7 @@ def test_ctrl_c_says_how_to_continue(pretrain: Any, url: str, tmp_path: Path) ->
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
         assert process.stderr
         first = next(line for line in process.stderr if line.startswith("step"))
-        while newest_checkpoint(tmp_path / "parts") is None:
-            pass
+        until(lambda: newest_checkpoint(tmp_path / "parts"))
         process.send_signal(signal.SIGINT)
         said = process.stderr.read().splitlines()
     assert "of 60: loss" in first

@@ -15,6 +15,7 @@ from graphkin.api.generations.library import Library
 from graphkin.protocol.errors import Deleted, NotFound, StoreDamaged
 from graphkin.store import open_store
 from graphkin.store.base import Store
+from tests.until import until
 
 MOST_OPEN = 8
 
@@ -49,12 +50,6 @@ def corrupt(file: Path) -> None:
         (last,) = stream.read(1)
         stream.seek(-1, os.SEEK_END)
         stream.write(bytes([last ^ 1]))
-
-
-def eventually(wanted: Callable[[], bool]) -> None:
-    """The catalogue is believed for a moment; the time limit of the test ends this."""
-    while not wanted():
-        pass
 
 
 def test_it_tells_what_the_store_lists(library: Library, store: Store, molecules: Any, graphs: Any) -> None:
@@ -95,7 +90,7 @@ def test_what_is_published_becomes_current_and_what_was_stays_to_be_named(
     old = versions(0).publish(store, "m").generation
     assert library.get("m").generation.id == old
     new = versions(1).publish(store, "m").generation
-    eventually(lambda: library.get("m").generation.id == new)
+    until(lambda: library.get("m").generation.id == new)
     assert library.get("m", old).generation.id == old
     assert library.overview_of("m", old)[0].generations == (old, new)
     assert library.overview_of("m")[1].generation == new
@@ -108,14 +103,14 @@ def test_what_is_deleted_is_let_go_of_and_said_to_be(
     held = library.get("m", old)
     library.get("m", new)
     store.delete("m", old)
-    eventually(lambda: [opened.generation.id for opened in library.in_use() if library.listed("m")] == [new])
+    until(lambda: [opened.generation.id for opened in library.in_use() if library.listed("m")] == [new])
     assert held.generation.items([0])[0]["smiles"] == "CCO"  # who holds it goes on
     for ask in (library.get, library.overview_of):
         with pytest.raises(Deleted):
             ask("m", old)
     store.delete("m", new)
-    eventually(lambda: library.overview() == [])
-    eventually(lambda: not listed(library, "m"))
+    until(lambda: library.overview() == [])
+    until(lambda: not listed(library, "m"))
     with pytest.raises(Deleted):
         library.get("m", new)
     with pytest.raises(NotFound):
