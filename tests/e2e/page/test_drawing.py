@@ -1,4 +1,4 @@
-"""What the graph's own canvas, under Cytoscape.js, shows: edges, a path, plates in the colours of the components."""
+"""What the graph's own canvas, under Cytoscape.js, shows: edges, a path, plates in the colours of the clusters."""
 
 import io
 import re
@@ -16,7 +16,8 @@ QUERY = "COc1cccc(NC(=O)c2ccc(S(=O)(=O)N3CCCC3)cc2)c1"
 ADDRESS = f"/?collection=chembl&q={QUERY}&view=graph"
 EDGE = {"light": (128, 138, 148), "dark": (125, 135, 145)}
 ACCENT = (10, 106, 143)
-LARGEST = (0, 114, 178)  # component
+LARGEST = (0, 114, 178)  # cluster
+PALE = (191, 220, 236)  # the same, where structures are drawn on it
 
 REST = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
@@ -52,6 +53,7 @@ def test_edges_are_drawn_as_far_as_they_hold(opened: Page) -> None:
 
 def test_they_are_drawn_in_the_colours_of_the_scheme(opened: Page) -> None:
     assert ink(pixels(opened), LARGEST) > 1000
+    assert ink(pixels(opened), PALE) > 10_000
     opened.emulate_media(color_scheme="dark")
     image = pixels(opened)
     assert ink(image, LARGEST) > 1000
@@ -63,7 +65,7 @@ def test_a_path_is_drawn(page: Page, api: httpx.Client) -> None:
     (item,) = api.get(url, params={"smiles": QUERY}).json()["items"]
     nearest = api.get(f"{url}/{item['id']}/neighbors", params={"limit": 1}).json()["neighbors"][0]["item"]
     page.goto(ADDRESS)
-    expect(page.get_by_text(re.compile("1 component"))).to_be_visible()
+    expect(page.get_by_text(re.compile("1 cluster"))).to_be_visible()
     assert ink(pixels(page), ACCENT) == 0
     page.goto(f"{ADDRESS}&{httpx.QueryParams(to=nearest['smiles'])}")
     expect(page.get_by_label("Path", exact=True)).to_be_visible()
@@ -72,7 +74,7 @@ def test_a_path_is_drawn(page: Page, api: httpx.Client) -> None:
 
 def test_edges_follow_a_node_that_is_dragged(opened: Page) -> None:
     before = pixels(opened)
-    plate = np.abs(before[..., :3].astype(int) - LARGEST).max(axis=-1) <= 6
+    plate = np.abs(before[..., :3].astype(int) - PALE).max(axis=-1) <= 6
     inside = plate[:-16, :-16] & plate[16:, 16:] & plate[:-16, 16:] & plate[16:, :-16]
     down, right = (np.argwhere(inside)[0] + 8).tolist()
     box = opened.locator(".canvas").bounding_box()

@@ -65,7 +65,7 @@ def test_the_graph_is_what_the_hierarchy_says(page: Page, subgraph: dict[str, An
     assert [url for url in asked if "/assets/Graph" in url] != []
     expect(page.get_by_text(f"{len(subgraph['edges'])} edges")).to_be_visible()
     picture = page.get_by_role("img", name=re.compile("^Graph of "))
-    expect(picture).to_have_attribute("aria-label", re.compile(f"{len(subgraph['nodes'])} items in 1 component"))
+    expect(picture).to_have_attribute("aria-label", re.compile(f"{len(subgraph['nodes'])} items in 1 cluster"))
     look(page, "graph")
 
 
@@ -81,7 +81,7 @@ def test_the_slider_opens_and_closes_the_hierarchy(page: Page, subgraph: dict[st
         alone = not any(nodes[0] in group for group in found)
         expect(members).to_have_count(size + alone)
         held = sum(edge["similarity"] >= threshold for edge in subgraph["edges"])
-        expect(page.get_by_text(re.compile(rf"in {len(found)} components?, {held} edges?"))).to_be_visible()
+        expect(page.get_by_text(re.compile(rf"in {len(found)} clusters?, {held} edges?"))).to_be_visible()
         expect(page).to_have_url(re.compile(rf"min_similarity={threshold}\b"))
         if threshold == 0.4:
             look(page, "graph higher")
@@ -115,6 +115,7 @@ def test_it_is_coloured_by_a_property(page: Page, look: Look) -> None:
     choice.select_option(name)
     expect(page.locator(".scale")).to_be_visible()
     assert said(page, "colour") == [name]
+    expect(page.get_by_text("without a value")).to_have_count(0)
     look(page, "graph by property")
 
 
@@ -180,9 +181,13 @@ def test_it_is_used_by_the_keyboard(page: Page, subgraph: dict[str, Any]) -> Non
 def test_a_new_structure_has_a_graph_too(page: Page, api: httpx.Client, look: Look) -> None:
     body = {"smiles": NEW, "min_similarity": 0.3, "limit": 100}
     hits = api.post("/v1/collections/chembl/search", json=body).json()["hits"]
-    members = opened(page, f"/?collection=chembl&q={NEW}&view=graph")
+    members = opened(page, f"/?collection=chembl&q={NEW}&view=graph&colour=molwt")
     assert hits
     expect(members).to_have_count(len(hits) + 1)
+    weights = [hit["item"]["properties"]["molwt"] for hit in hits]
+    expect(page.locator(".legend")).to_contain_text(f"{min(weights):.3f}")
+    expect(page.locator(".legend")).to_contain_text(f"{max(weights):.3f}")
+    expect(page.locator(".legend")).to_contain_text("1 without a value")  # the query, which is hollow
     look(page, "graph of a new structure")
 
 

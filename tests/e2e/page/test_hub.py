@@ -73,6 +73,26 @@ def members(page: Page, number: int) -> Locator:
     return found
 
 
+def pointed_at(page: Page) -> set[str]:
+    """What has a card along a line through the graph, which is too large for pictures."""
+    box = page.locator(".canvas").bounding_box()
+    assert box is not None
+    found: set[str] = set()
+    card = page.get_by_role("tooltip")
+    for x in range(20, int(box["width"]), 4):
+        page.mouse.move(box["x"] + x, box["y"] + box["height"] * 0.45)
+        told = page.evaluate("() => document.querySelector('[role=tooltip]')?.innerText ?? ''").split()
+        if len(told) == 3 and "edge" not in found:
+            found.add("edge")
+            assert 0.4 <= float(told[2]) <= 1
+        elif len(told) == 2 and "node" not in found:
+            found.add("node")
+            expect(card.get_by_role("img", name=f"Structure of {told[0]}")).to_be_visible()
+        if len(found) == 2:
+            break
+    return found
+
+
 @pytest.fixture
 def longest(page: Page) -> Callable[[], float]:
     """For how many ms the page of this moment has been unable to answer, at worst."""
@@ -124,8 +144,9 @@ def test_the_graph_of_a_hub_begins_with_the_most_similar(
     page.goto(f"{hub}&view=graph")
     members(page, 101)
     print(f"graph of a hub: {perf_counter() - begin:.1f} s, {longest():.0f} ms frozen")
-    expect(page.get_by_text("101 items in 1 component, 199 edges")).to_be_visible()
+    expect(page.get_by_text("101 items in 1 cluster, 199 edges")).to_be_visible()
     look(page, "hub")
+    assert pointed_at(page) == {"node", "edge"}
     page.get_by_role("button", name="C: 9,900 more neighbours").click()
     members(page, 201)
     page.get_by_role("button", name="C: 9,800 more neighbours").click()

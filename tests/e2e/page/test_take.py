@@ -7,7 +7,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 import httpx
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, Route, expect
 from rdkit import Chem
 
@@ -69,7 +71,7 @@ def test_one_chosen_item_is_taken_home(page: Page, subgraph: dict[str, Any]) -> 
 
 
 def test_the_graph_is_taken_home(page: Page, subgraph: dict[str, Any]) -> None:
-    page.goto(f"{ADDRESS}&view=graph&min_similarity=0.4")
+    page.goto(f"{ADDRESS}&view=graph&min_similarity=0.4&colour=molwt")
     page.get_by_role("list", name="Items of the graph").get_by_role("listitem").first.wait_for()
     edges = [edge for edge in subgraph["edges"] if edge["similarity"] >= 0.4]
     joined = {end for edge in edges for end in ends(edge)}
@@ -80,7 +82,12 @@ def test_the_graph_is_taken_home(page: Page, subgraph: dict[str, Any]) -> None:
     picture = ElementTree.parse(taken(page, "SVG of the graph")).getroot()
     assert len(list(picture.iter(f"{SVG}line"))) == len(edges)
     assert len(picture.findall(f"{SVG}g/{SVG}g/{SVG}svg")) == len(subgraph["nodes"])
-    assert taken(page, "PNG of the graph").read_bytes().startswith(b"\x89PNG")
+    words = " ".join(text.text or "" for text in picture.iter(f"{SVG}text"))
+    weights = [node["item"]["properties"]["molwt"] for node in subgraph["nodes"]]
+    for told in (QUERY, "Similarity ≥ 0.40", "Coloured by molwt", f"{min(weights):.3f} to {max(weights):.3f}"):
+        assert told in words
+    pixels = np.asarray(Image.open(taken(page, "PNG of the graph")).convert("L")).astype(int)
+    assert (np.ptp(pixels[-130:-20], axis=1) > 100).mean() > 0.3  # the same words
     expect(page.get_by_role("alert")).to_have_count(0)
 
 

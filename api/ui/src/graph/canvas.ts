@@ -1,20 +1,28 @@
 import cytoscape, { type BoundingBox12, type Core, type NodeSingular, type StylesheetJson } from "cytoscape";
 import { drawing } from "../picture/drawing";
 import type { Point } from "./layout";
-import type { Neighbourhood } from "./neighbourhood";
-import { type Drawing, FADED, HEIGHT, LARGER, RIM, Underlay, WIDTH } from "./underlay";
+import { MOST_EDGES, type Neighbourhood } from "./neighbourhood";
+import { edgeAt } from "./pointing";
+import { bare } from "./svg";
+import { DOT, type Drawing, FADED, HEIGHT, LARGER, RIM, Underlay, WIDTH } from "./underlay";
 
-const LEGIBLE = 26; // pixels on the screen, from which on a node shows its picture
+const LEGIBLE = 48; // pixels on the screen, from which on a node shows its picture
+const MOST_PICTURES = 60; // in view, beyond which nodes are dots
+const LABEL = 11; // pixels on the screen
 const PAUSE = 80; // ms without a move, before pictures are asked for
+const NEAR = 5; // pixels from an edge at which it is pointed at
 const MARGIN = 30;
 const CLOSE = 1.6; // zoom, at most, where little is to be seen
 const SHARP = 2; // pixels of a picture file for one of the screen
 const LARGEST = 8000; // pixels of a picture file, either way
 
+/** What is pointed at, and where on the screen; `dot`: without a picture of its own. */
+export type Target = Point & ({ node: number; dot: boolean } | { edge: number });
+
 /** What the graph asks of the page, and tells it. Nodes are places. */
 export interface Listener {
   picked: (place: number | null) => void;
-  over: (place: number | null) => void;
+  over: (target: Target | null) => void;
   picture: (place: number) => string;
   title: (place: number) => string;
 }
@@ -49,15 +57,31 @@ export class Canvas {
     });
     [this.width, this.height] = [this.cy.width(), this.cy.height()];
     const edges = { source: new Int32Array(), target: new Int32Array(), similarity: new Float64Array() };
-    this.drawing = { edges, held: 0, path: [], colours: [], faded: this.faded };
+    this.drawing = { edges, held: 0, path: [], pointed: null, colours: [], dots: true, faded: this.faded };
     this.underlay = new Underlay(this.cy, () => this.nodes.map((node) => node.position()), this.drawing);
     this.restyle();
     this.cy.on("tap", (event) => {
       if (event.target === this.cy) listener.picked(null);
       else if (event.target.isNode()) listener.picked(event.target.data("place") as number);
     });
-    this.cy.on("mouseover", "node", (event) => listener.over(event.target.data("place") as number));
+    this.cy.on("mouseover", "node", ({ target }) => {
+      const node = target as NodeSingular;
+      this.point(null);
+      listener.over({ node: node.data("place") as number, dot: this.drawing.dots, ...node.renderedPosition() });
+    });
     this.cy.on("mouseout", "node", () => listener.over(null));
+    this.cy.on("mousemove", ({ target, position, renderedPosition }) => {
+      if (target !== this.cy) return;
+      const { edges, held } = this.drawing;
+      const nodes = this.nodes.map((node) => node.position());
+      const edge = edgeAt(edges, Math.min(held, MOST_EDGES), nodes, position, NEAR / this.cy.zoom());
+      this.point(edge);
+      listener.over(edge === null ? null : { edge, ...renderedPosition });
+    });
+    container.addEventListener("pointerleave", () => {
+      this.point(null);
+      listener.over(null);
+    });
     this.cy.on("viewport", this.moved);
     this.cy.on("resize", this.resized);
     container.addEventListener("pointerenter", () => this.cy.resize()); // or it would believe that it is where it was
@@ -80,7 +104,7 @@ export class Canvas {
       );
       this.nodes = this.cy.nodes().toArray() as NodeSingular[];
     });
-    this.draw({ edges, held: edges.similarity.length });
+    this.draw({ edges, held: edges.similarity.length, pointed: null });
     if (nodes.length !== before) this.fit();
     this.moved();
   }
@@ -91,7 +115,7 @@ export class Canvas {
     this.draw({ held: edges });
   }
 
-  colour(colours: string[]): void {
+  colour(colours: (string | null)[]): void {
     this.draw({ colours });
   }
 
@@ -128,20 +152,25 @@ export class Canvas {
     this.cy.zoom({ level: this.cy.zoom() * factor, renderedPosition: middle });
   }
 
-  /** All of it, as it is drawn at this moment. */
-  async png(background: string): Promise<Blob> {
+  /** All of it, as it is drawn at this moment, and under it a drawing that is as wide as it is told. */
+  async png(background: string, below: (width: number) => { svg: string; height: number }): Promise<Blob> {
     const box = this.cy.elements().boundingBox();
     const scale = Math.min(SHARP, LARGEST / Math.max(box.w, box.h)) / devicePixelRatio; // by which it is multiplied
     const nodes = await createImageBitmap(await this.cy.png({ output: "blob-promise", full: true, scale }));
-    const context = new OffscreenCanvas(nodes.width, nodes.height).getContext("2d")!;
+    const sharp = scale * devicePixelRatio;
+    const { svg, height } = below(Math.round(nodes.width / sharp));
+    const words = await loaded(svg);
+    const context = new OffscreenCanvas(nodes.width, nodes.height + height * sharp).getContext("2d")!;
     context.fillStyle = background;
-    context.fillRect(0, 0, nodes.width, nodes.height);
+    context.fillRect(0, 0, context.canvas.width, context.canvas.height);
     context.scale(nodes.width / box.w, nodes.height / box.h);
     context.translate(-box.x1, -box.y1);
     this.underlay.paint(context, box);
     context.resetTransform();
     context.globalAlpha = 1;
     context.drawImage(nodes, 0, 0);
+    context.drawImage(words, 0, nodes.height, nodes.width, height * sharp);
+    URL.revokeObjectURL(words.src);
     return context.canvas.convertToBlob();
   }
 
@@ -158,6 +187,10 @@ export class Canvas {
     this.cy.destroy();
   }
 
+  private point(edge: number | null): void {
+    if (edge !== this.drawing.pointed) this.draw({ pointed: edge });
+  }
+
   private draw(change: Partial<Drawing>): void {
     Object.assign(this.drawing, change);
     this.underlay.changed();
@@ -170,7 +203,7 @@ export class Canvas {
   private readonly restyle = (): void => {
     const variables = getComputedStyle(this.container);
     const colour = (name: string) => variables.getPropertyValue(`--${name}`).trim();
-    this.underlay.lines = [colour("edge"), colour("accent")];
+    this.underlay.inks = [colour("edge"), colour("accent"), colour("paper")];
     this.underlay.changed();
     this.cy.style(style(colour));
   };
@@ -189,21 +222,22 @@ export class Canvas {
     this.timer = setTimeout(this.pictures, PAUSE);
   };
 
-  /** Where nodes are large enough, those in view get their pictures. */
+  /** Where nodes are large enough and few, those in view get their pictures; the others are dots. */
   private readonly pictures = (): void => {
-    this.legible = this.cy.zoom() * WIDTH >= LEGIBLE;
     const box = this.cy.extent();
+    const seen = this.nodes.map((node) => !beyond(box, node.position("x"), node.position("y"), WIDTH));
+    this.legible = this.cy.zoom() * WIDTH >= LEGIBLE && seen.filter(Boolean).length <= MOST_PICTURES;
     this.cy.batch(() => {
       this.nodes.forEach((node, place) => {
         toggled(node, "legible", this.legible);
-        const { x, y } = node.position();
-        const wanted = this.legible && !beyond(box, x, y, WIDTH);
+        const wanted = this.legible && seen[place];
+        if (wanted) node.style("font-size", LABEL / this.cy.zoom());
         if (!wanted) this.awaited.get(node)?.abort();
         else if (node.data("picture") === undefined && !this.awaited.has(node))
           void this.depict(node, this.listener.picture(place));
       });
     });
-    this.draw({});
+    this.draw({ dots: !this.legible });
     this.settle();
   };
 
@@ -220,13 +254,10 @@ export class Canvas {
 
   /** The address of a drawing that Cytoscape.js, which asks for it anew, has at once. */
   private async painted(address: string, signal: AbortSignal): Promise<string> {
-    const drawn = new Blob([await drawing(address, signal)], { type: "image/svg+xml" });
+    const drawn = bare(await drawing(address, signal));
     signal.throwIfAborted();
-    const image = new Image();
-    image.crossOrigin = "anonymous"; // as Cytoscape.js asks for it
-    image.src = URL.createObjectURL(drawn);
+    const image = await loaded(drawn);
     this.addresses.push(image.src);
-    await image.decode();
     return image.src;
   }
 
@@ -242,6 +273,15 @@ export class Canvas {
   }
 }
 
+/** An image of a drawing, at an address of its own. */
+async function loaded(svg: string): Promise<HTMLImageElement> {
+  const image = new Image();
+  image.crossOrigin = "anonymous"; // as Cytoscape.js asks for it
+  image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  await image.decode();
+  return image;
+}
+
 function beyond({ x1, x2, y1, y2 }: BoundingBox12, x: number, y: number, margin: number): boolean {
   return x < x1 - margin || x > x2 + margin || y < y1 - margin || y > y2 + margin;
 }
@@ -255,15 +295,17 @@ function style(colour: (name: string) => string): StylesheetJson {
   return [
     {
       selector: "node",
-      style: { shape: "rectangle", width: WIDTH, height: HEIGHT, "background-opacity": 0, "bounds-expansion": RIM },
+      style: { shape: "ellipse", width: 2 * DOT, height: 2 * DOT, "background-opacity": 0, "bounds-expansion": RIM },
     },
     {
       selector: "node.legible",
       style: {
+        shape: "rectangle",
+        width: WIDTH,
+        height: HEIGHT,
         label: "data(title)",
         color: colour("text"),
         "font-family": "system-ui, sans-serif",
-        "font-size": 10,
         "text-valign": "bottom",
         "text-margin-y": 3 + RIM,
         "text-wrap": "ellipsis",
@@ -275,13 +317,12 @@ function style(colour: (name: string) => string): StylesheetJson {
     {
       selector: "node.legible[picture]",
       style: {
-        "background-color": "#ffffff", // what structures are drawn for
-        "background-opacity": 1,
         "background-image": "data(picture)",
         "background-fit": "contain",
       },
     },
-    { selector: "node.query", style: { width: WIDTH * LARGER, height: HEIGHT * LARGER, "font-weight": "bold" } },
+    { selector: "node.query", style: { width: 2 * DOT * LARGER, height: 2 * DOT * LARGER } },
+    { selector: "node.legible.query", style: { width: WIDTH * LARGER, height: HEIGHT * LARGER, "font-weight": "bold" } },
     { selector: "node.legible.faded", style: { opacity: FADED } },
     {
       selector: "node.on-path",

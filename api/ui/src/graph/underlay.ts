@@ -1,4 +1,5 @@
 import type { BoundingBox12, Core } from "cytoscape";
+import { pale } from "./colour";
 import type { Point } from "./layout";
 import { type Edges, MOST_EDGES } from "./neighbourhood";
 
@@ -6,9 +7,13 @@ export const WIDTH = 72; // of a node
 export const HEIGHT = 54;
 export const LARGER = 1.4; // the query
 export const RIM = 3; // of a plate, around the picture on it
+export const DOT = 18; // radius of a node without a picture
+const LEAST_DOT = 5; // pixels
 export const FADED = 0.2;
 const CLASS = 0.05; // of similarity: edges of one class are equally wide
 const FAINT = 0.45; // how much of what is under it an edge hides
+const FAINTEST = 0.12;
+const MANY = 500; // edges, beyond which each is lighter
 const LEAST = 0.5; // pixels that an edge is wide, however far away it is
 const PATH = 6; // how wide a path is
 
@@ -24,6 +29,11 @@ export interface Stroke {
 /** How wide an edge is, in the nodes' unit. */
 export function thickness(similarity: number): number {
   return 0.5 + 6.5 * similarity ** 3;
+}
+
+/** How much each of so many edges hides. */
+export function faintness(edges: number): number {
+  return Math.max(FAINTEST, FAINT * Math.min(1, MANY / edges));
 }
 
 /** The first so many edges in few strokes, the widest first. */
@@ -43,14 +53,19 @@ export interface Drawing {
   /** How many of the edges hold: the first so many. */
   held: number;
   path: number[];
-  colours: string[];
+  /** The edge that is pointed at. */
+  pointed: number | null;
+  /** Null is hollow. */
+  colours: (string | null)[];
+  /** Whether nodes have no pictures. */
+  dots: boolean;
   faded: (place: number) => boolean;
 }
 
-/** Edges, and the nodes' coloured plates, on a canvas of its own under Cytoscape.js, which draws each element apart. */
+/** Edges, and the nodes' coloured plates or dots, on a canvas of its own under Cytoscape.js, which draws each element apart. */
 export class Underlay {
-  /** Of edges, and of a path. */
-  lines: [string, string] = ["gray", "gray"];
+  /** Of edges, of what is meant, and of what has no colour. */
+  inks: [edge: string, accent: string, paper: string] = ["gray", "gray", "white"];
 
   private readonly canvas = document.createElement("canvas");
   private readonly context = this.canvas.getContext("2d")!;
@@ -91,14 +106,15 @@ export class Underlay {
     const points = this.points();
     this.edges(context, box, points);
     this.path(context, points);
-    this.plates(context, box, points);
+    this.nodes(context, box, points);
   }
 
   private edges(context: Context, box: BoundingBox12, points: Point[]): void {
     const { source, target, similarity } = this.drawing.edges;
-    [context.strokeStyle] = this.lines;
-    context.globalAlpha = FAINT;
-    for (const { width, from, to } of strokes(similarity, Math.min(this.drawing.held, MOST_EDGES))) {
+    [context.strokeStyle] = this.inks;
+    const held = Math.min(this.drawing.held, MOST_EDGES);
+    context.globalAlpha = faintness(held);
+    for (const { width, from, to } of strokes(similarity, held)) {
       context.lineWidth = Math.max(width, LEAST / context.getTransform().a);
       context.beginPath();
       for (let edge = from; edge < to; edge++) {
@@ -113,22 +129,38 @@ export class Underlay {
   }
 
   private path(context: Context, points: Point[]): void {
-    [, context.strokeStyle] = this.lines;
+    const { edges, path, pointed } = this.drawing;
+    [, context.strokeStyle] = this.inks;
     context.globalAlpha = 1;
     context.lineWidth = PATH;
-    context.beginPath();
-    for (const place of this.drawing.path) context.lineTo(points[place]!.x, points[place]!.y);
-    context.stroke();
+    for (const way of [path, pointed === null ? [] : [edges.source[pointed]!, edges.target[pointed]!]]) {
+      context.beginPath();
+      for (const place of way) context.lineTo(points[place]!.x, points[place]!.y);
+      context.stroke();
+    }
   }
 
-  private plates(context: Context, box: BoundingBox12, points: Point[]): void {
-    const { colours, faded } = this.drawing;
+  private nodes(context: Context, box: BoundingBox12, points: Point[]): void {
+    const { colours, dots, faded } = this.drawing;
+    const pixel = 1 / context.getTransform().a;
+    const [edge, , paper] = this.inks;
     points.forEach(({ x, y }, place) => {
-      const [width, height] = [WIDTH, HEIGHT].map((size) => (place === 0 ? LARGER : 1) * size + 2 * RIM) as [number, number];
+      const larger = place === 0 ? LARGER : 1;
+      const [width, height] = [WIDTH * larger + 2 * RIM, HEIGHT * larger + 2 * RIM];
       if (x + width < box.x1 || x - width > box.x2 || y + height < box.y1 || y - height > box.y2) return;
+      const colour = colours[place] ?? null;
       context.globalAlpha = faded(place) ? FADED : 1;
-      context.fillStyle = colours[place] ?? "gray";
-      context.fillRect(x - width / 2, y - height / 2, width, height);
+      context.strokeStyle = edge;
+      context.lineWidth = (colour === null ? 2 : 1) * pixel;
+      context.fillStyle = colour ?? paper;
+      context.beginPath();
+      if (dots) context.arc(x, y, larger * Math.max(DOT, LEAST_DOT * devicePixelRatio * pixel), 0, 2 * Math.PI);
+      else context.rect(x - width / 2, y - height / 2, width, height);
+      context.fill();
+      if (dots || colour === null) context.stroke();
+      if (dots) return;
+      context.fillStyle = colour === null ? "#ffffff" : pale(colour); // what structures are drawn for
+      context.fillRect(x - width / 2 + RIM, y - height / 2 + RIM, width - 2 * RIM, height - 2 * RIM);
     });
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inside, nearest, packed, paint, type Points, pointsOf, tinted, whole, zoomed } from "./points";
+import { inside, nearest, paint, type Points, pointsOf, tinted, whole, zoomed } from "./points";
 
 const POINTS: Points = {
   x: Float32Array.of(0, 1, 0.5, 0.5),
@@ -15,11 +15,11 @@ test("rows are read", () => {
 });
 
 test("colours say least and most, and who has no value", () => {
-  const { pixels, colours, without } = tinted(POINTS, true);
-  expect([colours.range, without]).toEqual([[2, 4], 1]);
+  const { pixels, colours } = tinted(POINTS, true, "light");
+  expect([colours.range, colours.without]).toEqual([[2, 4], 1]);
   expect(new Set(pixels).size).toBe(4);
-  expect(pixels[1]).toBe(packed("#8a939c"));
-  const clusters = tinted(POINTS, false);
+  expect(pixels[1]).toBe(0);
+  const clusters = tinted(POINTS, false, "light");
   expect(clusters.pixels[0]).toBe(clusters.pixels[1]);
   expect([clusters.sizes[0], clusters.sizes[1], clusters.colours.components.length]).toEqual([2, 1, 7]);
 });
@@ -27,13 +27,16 @@ test("colours say least and most, and who has no value", () => {
 test("points are painted where they are seen, and not beside the picture", () => {
   const target = new Uint32Array(10 * 10);
   const seen = whole(POINTS, 10, 10, 1);
-  paint(target, 10, POINTS, Uint32Array.of(1, 2, 3, 4), seen, 1);
+  paint(target, 10, POINTS, Uint32Array.of(1, 2, 3, 4), seen, 1, [8, 9]);
   const at = (id: number) => [(POINTS.x[id]! - seen.left) * seen.scale, (POINTS.y[id]! - seen.top) * seen.scale].map(Math.round);
   for (const id of [0, 1, 2, 3]) expect(target[at(id)[1]! * 10 + at(id)[0]!]).toBe(id + 1);
   expect(target.filter(Boolean)).toHaveLength(4);
   target.fill(0);
-  paint(target, 10, POINTS, Uint32Array.of(1, 2, 3, 4), { left: 0, top: 0, scale: 1000 }, 5);
+  paint(target, 10, POINTS, Uint32Array.of(1, 2, 3, 4), { left: 0, top: 0, scale: 1000 }, 5, [8, 9]);
   expect(new Set(target)).toEqual(new Set([0, 1]));
+  target.fill(0);
+  paint(target, 10, { ...POINTS, x: Float32Array.of(1), y: Float32Array.of(1) }, Uint32Array.of(0), { left: 0, top: 0, scale: 5 }, 3, [8, 9]);
+  expect([...target.filter(Boolean)]).toEqual([8, 8, 8, 8, 9, 8, 8, 8, 8]);
 });
 
 test("who is pointed at is the nearest, if near", () => {

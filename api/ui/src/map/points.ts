@@ -1,5 +1,4 @@
-import { interpolateViridis } from "d3-scale-chromatic";
-import { type Colours, DISTINCT, OTHER } from "../graph/colour";
+import { byComponent, byNumber, type Colours, type Paper } from "../graph/colour";
 
 /** Where items lie on the map, by id: from 0 to 1, and y downwards. */
 export interface Points {
@@ -42,51 +41,66 @@ export function pointsOf(lines: string): Points {
   };
 }
 
-const STEPS = 256;
-const SCALE = Array.from({ length: STEPS }, (_, step) => packed(interpolateViridis(step / (STEPS - 1))));
-const DISTINCT_PACKED = DISTINCT.map(packed);
-const OTHER_PACKED = packed(OTHER);
-
 /** `#rrggbb` as the four bytes of a pixel. */
 export function packed(colour: string): number {
   const [red, green, blue] = [1, 3, 5].map((start) => Number.parseInt(colour.slice(start, start + 2), 16)) as [number, number, number];
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-/** The colour of each point, and what colours mean; `valued` says whether they are of the property, else of clusters. */
-export function tinted(points: Points, valued: boolean): { pixels: Uint32Array; colours: Colours; sizes: number[]; without: number } {
-  const pixels = new Uint32Array(points.x.length);
-  if (!valued) {
-    const sizes: number[] = [];
-    points.cluster.forEach((cluster, id) => {
-      pixels[id] = DISTINCT_PACKED[cluster - 1] ?? OTHER_PACKED;
-      sizes[cluster - 1] = (sizes[cluster - 1] ?? 0) + 1;
-    });
-    return { pixels, colours: { nodes: [], components: DISTINCT.slice(0, sizes.length), range: null }, sizes, without: 0 };
-  }
-  let [least, most, without] = [Infinity, -Infinity, 0];
-  for (const value of points.value) {
-    if (Number.isNaN(value)) without++;
-    else [least, most] = [Math.min(least, value), Math.max(most, value)];
-  }
-  const span = most - least || 1;
-  points.value.forEach((value, id) => {
-    pixels[id] = Number.isNaN(value) ? OTHER_PACKED : SCALE[Math.round(((value - least) / span) * (STEPS - 1))]!;
+/** The pixel of each point, 0 where it is hollow, and what colours mean; `valued`: of the property, else of clusters. */
+export function tinted(points: Points, valued: boolean, paper: Paper): { pixels: Uint32Array; colours: Colours; sizes: number[] } {
+  const component = points.cluster.map((cluster) => cluster - 1);
+  const sizes: number[] = [];
+  if (!valued) for (const rank of component) sizes[rank] = (sizes[rank] ?? 0) + 1;
+  const colours = valued ? byNumber(points.value, paper) : byComponent({ component, sizes });
+  const known = new Map<string | null, number>([[null, 0]]);
+  const pixels = Uint32Array.from(colours.nodes, (colour) => {
+    const pixel = known.get(colour) ?? packed(colour!);
+    known.set(colour, pixel);
+    return pixel;
   });
-  const range: Colours["range"] = without < pixels.length ? [least, most] : null;
-  return { pixels, colours: { nodes: [], components: [], range }, sizes: [], without };
+  return { pixels, colours, sizes };
 }
 
-/** Draw each point as a square of so many pixels into the pixels of a picture; what comes later lies above. */
-export function paint(target: Uint32Array, width: number, points: Points, pixels: Uint32Array, seen: Window, side: number): void {
+/**
+ * Draw each point as a square of so many pixels into the pixels of a picture; what comes later lies above. Hollow ones,
+ * below all others, are lines of `line` around `paper`.
+ */
+export function paint(
+  target: Uint32Array,
+  width: number,
+  points: Points,
+  pixels: Uint32Array,
+  seen: Window,
+  side: number,
+  [line, paper]: [line: number, paper: number],
+): void {
+  const around = Math.max(1, Math.round(side / 6));
+  const hollow = (id: number) => pixels[id] === 0;
+  squares(target, width, points, seen, side, (id) => (hollow(id) ? line : null));
+  if (side > 2) squares(target, width, points, seen, side - 2 * around, (id) => (hollow(id) ? paper : null));
+  squares(target, width, points, seen, side, (id) => (hollow(id) ? null : pixels[id]!));
+}
+
+/** In the colour of each, if it has one. */
+function squares(
+  target: Uint32Array,
+  width: number,
+  points: Points,
+  seen: Window,
+  side: number,
+  colour: (id: number) => number | null,
+): void {
   const height = target.length / width;
   const half = side >> 1;
-  for (let id = 0; id < pixels.length; id++) {
+  for (let id = 0; id < points.x.length; id++) {
+    const pixel = colour(id);
+    if (pixel === null) continue;
     const left = Math.round((points.x[id]! - seen.left) * seen.scale) - half;
     const top = Math.round((points.y[id]! - seen.top) * seen.scale) - half;
     if (left < -side || top < -side || left >= width || top >= height) continue;
     for (let row = Math.max(top, 0); row < Math.min(top + side, height); row++) {
-      target.fill(pixels[id]!, row * width + Math.max(left, 0), row * width + Math.min(left + side, width));
+      target.fill(pixel, row * width + Math.max(left, 0), row * width + Math.min(left + side, width));
     }
   }
 }
