@@ -1,7 +1,10 @@
 """The item table: distinct items in order of first appearance, with every source name and typed properties."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -41,8 +44,8 @@ class Written:
 @dataclass(frozen=True)
 class Properties:
     """The properties of some items: `computed` are columns of their describer, all numbers; `given` are those of their
-    source, by name, and how each is written. One is numeric if every value is; the texts of its numbers are kept beside
-    them unless all are the shortest."""
+    source, by name in its order, and how each is written. One is numeric if every value is; the texts of its numbers
+    are kept beside them unless all are the shortest."""
 
     computed: Sequence[str]
     given: Mapping[str, Written] = field(default_factory=dict)
@@ -61,15 +64,17 @@ class Properties:
 
     def __and__(self, other: "Properties") -> "Properties":
         """Of the items of both, whose computed ones are the same."""
-        both = {name: how & other.given.get(name, how) for name, how in self.given.items()}
-        return Properties(self.computed, {**other.given, **both})
+        both = {**other.given, **{name: how & other.given.get(name, how) for name, how in self.given.items()}}
+        names = list(dict.fromkeys([*self.given, *other.given]))
+        order = _in_order(names, [*pairwise(self.given), *pairwise(other.given)])
+        return Properties(self.computed, {name: both[name] for name in order})
 
     @property
     def types(self) -> dict[str, PropertyType]:
-        """By name, in order."""
-        types: dict[str, PropertyType] = dict.fromkeys(self.computed, "number")
+        """By name: those of the source in its order, then those computed."""
+        types: dict[str, PropertyType] = {}
         types |= {name: "number" if how.numeric else "text" for name, how in self.given.items()}
-        return dict(sorted(types.items()))
+        return types | dict.fromkeys(self.computed, "number")
 
     @property
     def written(self) -> list[str]:
@@ -246,14 +251,40 @@ def names_of(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray
     return pa.ListArray.from_arrays(pa.array(offsets), encoded.dictionary.take(pa.array(codes[once][by_item])))
 
 
+def _in_order(names: Sequence[str], before: Iterable[tuple[str, str]]) -> list[str]:
+    """Names, of which the first of each pair comes before the other; what that leaves open, or contradicts, as they
+    are."""
+    rank = {name: place for place, name in enumerate(names)}
+    sorter = TopologicalSorter[str](dict.fromkeys(names, ()))
+    for one, other in before:
+        sorter.add(other, one)
+    try:
+        sorter.prepare()
+    except CycleError:
+        return [*names]
+    found, ready = list[str](), list[tuple[int, str]]()
+    while sorter.is_active():
+        for name in sorter.get_ready():
+            heappush(ready, (rank[name], name))
+        found.append(heappop(ready)[1])
+        sorter.done(found[-1])
+    return found
+
+
 def _source_columns(properties: pa.ChunkedArray, computed: Sequence[str]) -> dict[str, pa.Array]:
-    """The readers' key/value pairs as one nullable text column a key, by what it is called beside those computed."""
+    """The readers' key/value pairs as one nullable text column a key, by what it is called beside those computed, in
+    the order of their records."""
     pairs = properties.combine_chunks()
     rows = np.repeat(np.arange(len(pairs)), np.diff(np.asarray(pairs.offsets)))
     keys = pairs.keys.dictionary_encode()
     codes = np.asarray(keys.indices)
+    found = keys.dictionary.to_pylist()
+    one, other = codes[:-1][rows[:-1] == rows[1:]], codes[1:][rows[:-1] == rows[1:]]
+    beside = np.unique(np.stack([one, other], axis=1)[one != other], axis=0).tolist()
     columns = {}
-    for code, key in enumerate(keys.dictionary.to_pylist()):
+    code_of = {key: code for code, key in enumerate(found)}
+    for key in _in_order(found, ((found[one], found[other]) for one, other in beside)):
+        code = code_of[key]
         chosen = np.flatnonzero(codes == code)
         picked = np.full(len(pairs), -1, np.int64)
         picked[rows[chosen]] = chosen

@@ -46,8 +46,8 @@ def distinct(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
 
 
 def titles(properties: Iterable[str]) -> dict[str, str]:
-    """The column of each property."""
-    return distinct(properties, [ID.name, *ITEM_SCHEMA.names])
+    """The column of each property, in the order of the item table: that of their names."""
+    return distinct(sorted(properties), [ID.name, *ITEM_SCHEMA.names])
 
 
 def item_schema(provenance: Provenance) -> pa.Schema:

@@ -302,6 +302,9 @@ def test_a_query_has_the_similarity_that_a_search_finds(mine: Collection) -> Non
         mine.query(filters=[{"property": "activity"}])
 
 
+RINGED = Chem.MolFromSmarts("c1ccccc1")
+
+
 @pytest.mark.parametrize("by", ["sali", "difference"])
 def test_cliffs_are_those_of_pandas(
     mine: Collection, frame: pd.DataFrame, joined: dict[tuple[int, int], float], by: By
@@ -354,6 +357,7 @@ def test_clusters_are_those_of_rdkit(mine: Collection, vectors: list[Any], frame
 
 
 def test_a_map_has_all_items(mine: Collection, frame: pd.DataFrame) -> None:
+    assert [*mine.manifest.properties] == ["activity", "note", "molwt", "rings", "heavy_atoms"]  # as the file has them
     found = mine.map(property="activity", method="scaffold").to_pandas()
     assert found.columns.tolist() == ["id", "x", "y", "value", "cluster"]
     assert found["id"].tolist() == [*range(MOLECULES)]
@@ -378,6 +382,10 @@ def test_a_diverse_subset_is_the_least_similar(mine: Collection, vectors: list[A
         assert nearest[ids[number]] == min(nearest.values())
         assert found["nearest"][number] == pytest.approx(nearest[ids[number]])
     assert mine.pick(15, ids=even[::-1])["id"].to_pylist() == ids
+    ringed = [id for id in even if Chem.MolFromSmiles(frame["smiles"][id]).HasSubstructMatch(RINGED)]
+    assert len(even) > len(ringed) > 15
+    having = mine.pick(15, filters=[{"property": "note", "equals": "even"}], substructure=Chem.MolToSmarts(RINGED))
+    assert having["id"].to_pylist() == mine.pick(15, ids=ringed)["id"].to_pylist()
     spheres = mine.pick(60, method="sphere", threshold=0.25, ids=even[:60])["id"].to_pylist()
     assert max(DataStructs.TanimotoSimilarity(vectors[a], vectors[b]) for a, b in combinations(spheres, 2)) < 0.25
     with pytest.raises(InvalidInput, match="so many items"):

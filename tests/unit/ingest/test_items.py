@@ -14,7 +14,7 @@ from rdkit import Chem
 from rdkit.Chem import Descriptors
 
 from graphkin.ingest import items as items_module
-from graphkin.ingest.items import ItemTable, Older, Properties
+from graphkin.ingest.items import ItemTable, Older, Properties, Written
 from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.molecules.describer import MoleculeDescriber
@@ -76,6 +76,24 @@ def test_duplicates_collapse_into_the_first(parser: ChunkParser, chunk: Callable
     assert [row["names"] for row in rows] == [["a", "c"], ["b"], ["b"]]
     assert [_own(row) for row in rows] == [{"x": 0}, {"x": 1}, {"x": 5}]
     assert (table.read, table.rejected, len(descriptors)) == (6, 0, 3)
+
+
+def test_properties_have_the_order_of_their_source(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+    """Of its columns, however many cells of the first records are empty; then those that are computed."""
+    sparse = ["za", "zy", "cb", "czyx", "xb", "bad"]  # of the columns c, z, y, x, b, a and d
+    table, _, _ = _finish(
+        parser, chunk(["C", "N", "O", "S", "P", "F"], properties=[dict.fromkeys(keys, "1") for keys in sparse])
+    )
+    source = [name for name in table.properties.types if len(name) == 1]
+    assert "".join(source) == "czyxbad"
+    assert list(table.properties.types)[len(source) :] == ["molwt", "rings", "heavy_atoms"]
+    further = Properties.stored((), table.properties.types, ()) & Properties(
+        (), dict.fromkeys("xwb", Written(True, True))
+    )
+    assert "".join(name for name in further.types if len(name) == 1) == "czyxwbad"
+    assert list((Properties((), further.given) & Properties((), dict.fromkeys("xc", Written(True, True)))).given) == [
+        *further.given
+    ]  # which contradicts it
 
 
 def test_rejections_are_counted_and_take_no_id(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
@@ -205,7 +223,7 @@ def test_properties_are_columns_by_name(parser: ChunkParser, chunk: Callable[...
     (row,) = pa.Table.from_batches(batches).drop_columns(ITEM_SCHEMA.names).to_pylist()
     alpha = {"number": 1.5, "text": "1.50"}
     assert row == {"alpha": alpha, "beta": 2.5, "heavy_atoms": 1, "molwt": 16.043, "rings": 0, "zeta": "é"}
-    assert list(table.properties.types) == list(row) == ["alpha", "beta", "heavy_atoms", "molwt", "rings", "zeta"]
+    assert list(row) == sorted(row) == sorted(table.properties.types)
     assert table.properties.written == ["alpha"]
 
 
