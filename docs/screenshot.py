@@ -31,7 +31,8 @@ def take(url: str, path: Path) -> None:
     """The page in `STATE`, as a PNG."""
     with sync_playwright() as playwright:
         arguments = ["--headless", "--no-sandbox", "--disable-gpu"]
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
+        found = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=found, args=arguments)
         page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
         page.goto(f"{url}/?{urlencode(STATE)}")
         _settle(page)

@@ -1,7 +1,8 @@
 """What commands and the library ask of a generation; with --json commands print the fields of the API's replies."""
 
+import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -11,16 +12,21 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from graphkin.export.table import Comparison
+from graphkin.ingest.progress import Progress
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Policy
+from graphkin.protocol.values import ClusterMethod
 from graphkin.similarity.cliffs import Cliffs
+from graphkin.similarity.clusters.kept import clusters, threshold_of
+from graphkin.similarity.clusters.partition import Clusters
+from graphkin.similarity.having import Having
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.kinds import kind_of, recipe_of
 from graphkin.similarity.query import read_structure, the_one
-from graphkin.similarity.selection import Near
+from graphkin.similarity.selection import Near, Selections
 from graphkin.store.base import Generation, require_stored_threshold
 from graphkin.store.columns import titles
 from graphkin.store.records import Float32, Int32, shortest
@@ -117,6 +123,42 @@ def filter_of(manifest: Manifest, condition: str) -> Filter:
         return Filter.model_validate({"property": property, _SIGNS[sign]: float(value) if number else value})
     except ValueError as error:
         raise InvalidInput("not a condition", given=condition, expected=f"a number after {sign}") from error
+
+
+def having_of(
+    generation: Generation,
+    selections: Selections,
+    substructure: tuple[str, str] | None,
+    among: Callable[[], Int32],
+    progress: Progress,
+) -> Having | None:
+    """Which of some items have a substructure, which is a text and how that is written. Raises as `Kind.pattern`."""
+    if substructure is None:
+        return None
+    kind, ids = kind_of(generation), among()
+    pattern = kind.pattern(recipe_of(generation), *substructure)
+    with progress.stage("match", len(ids), "items") as advance:
+        return selections.having(pattern).find(kind.substructures(generation), ids, os.cpu_count() or 1, advance)
+
+
+def among_of(
+    generation: Generation, conditions: Sequence[str], substructure: tuple[str, str] | None, progress: Progress
+) -> Int32 | None:
+    """The ids of the items that pass conditions and have a substructure; None for all, where nothing is asked."""
+    if not conditions and substructure is None:
+        return None
+    filters, selections = [filter_of(generation.manifest, each) for each in conditions], Selections(generation)
+    having = having_of(generation, selections, substructure, lambda: selections.selected(filters).ids, progress)
+    return selections.selected(filters, having=having).ids
+
+
+def clusters_of(
+    generation: Generation, method: ClusterMethod, threshold: float | None, workers: int | None, progress: Progress
+) -> Clusters:
+    """All items in clusters, as `threshold_of` means them. Raises as that."""
+    meant = threshold_of(generation, method, threshold)
+    with progress.stage("clusters", generation.size, "items") as advance:
+        return clusters(generation, method, meant, workers or os.cpu_count() or 1, advance)
 
 
 def cliffs_table(found: Cliffs, structure: str, property: str, items_of: Callable[[Int32], pa.Table]) -> pa.Table:

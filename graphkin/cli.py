@@ -21,6 +21,8 @@ _COMMANDS = {
     "load": "load",
     "epochs": "epochs",
     "cluster": "cluster",
+    "core": "core",
+    "map": "map",
     "pick": "pick",
     "cliffs": "cliffs",
     "recall": "check",

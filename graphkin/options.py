@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 import click
 from click.core import ParameterSource
 
-from graphkin.protocol.values import MAX_SEED, Pad, PolicyName, Rank
+from graphkin.protocol.values import MAX_SEED, ClusterMethod, Pad, PolicyName, Rank
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -40,6 +40,7 @@ conditions = click.option(
     multiple=True,
     help="'molwt>=300', 'molwt<=500', 'class=acid', 'names~acid'; once for each, all of which hold.",
 )
+workers = click.option("--workers", type=click.IntRange(min=1), help="Processes and threads.  [default: all cores]")
 output = click.option(
     "--output",
     type=click.Path(path_type=Path),
@@ -81,6 +82,49 @@ def reading(command: Command) -> Command:
     return store(collection(generation(command)))
 
 
+def clustering(*, required: bool) -> Callable[[Command], Command]:
+    """--method, --threshold, --workers: which clusters, if any."""
+
+    def told(command: Command) -> Command:
+        return _method(required)(_threshold(workers(command)))
+
+    return told
+
+
+def _method(required: bool) -> Callable[[Command], Command]:
+    return click.option(
+        "--method",
+        type=click.Choice(get_args(ClusterMethod)),
+        required=required,
+        help="Taylor and Butina's; molecules by Bemis and Murcko's scaffolds; or single linkage in the stored "
+        "hierarchy.",
+    )
+
+
+_threshold = click.option(
+    "--threshold",
+    type=float,
+    help="Smallest similarity of neighbours, for butina and single; with single the stored threshold or more.  "
+    "[default: 0.7; single: the smallest at which the largest cluster holds a tenth of all items]",
+)
+
+
+def substructure(command: Callable[..., None]) -> Callable[..., None]:
+    """What molecules have in them. The command gets it as `substructure`: its text and how that is written, or None."""
+
+    @click.option("--substructure", metavar="SMARTS", help="What molecules have in them.")
+    @click.option("--substructure-smiles", metavar="SMILES", help="The same as a molecule, which is no SMARTS.")
+    @wraps(command)
+    def gathered(**given: Any) -> None:
+        said = {"smarts": given.pop("substructure"), "smiles": given.pop("substructure_smiles")}
+        drawn = [(text, writing) for writing, text in said.items() if text is not None]
+        if len(drawn) > 1:
+            raise click.UsageError("one of --substructure and --substructure-smiles")
+        command(substructure=drawn[0] if drawn else None, **given)
+
+    return gathered
+
+
 def table(command: Callable[..., None]) -> Callable[..., None]:
     """How tables of molecules are read. The command gets it as one mapping, `table`: options of `ReadOptions`."""
 
@@ -116,7 +160,7 @@ def running(command: Callable[..., None]) -> Callable[..., None]:
     """Which files are ingested, and how to run. The command gets it as one mapping, `running`."""
 
     @as_json
-    @click.option("--workers", type=click.IntRange(min=1), help="Processes and threads.  [default: all cores]")
+    @workers
     @click.option(
         "--rejections-file",
         type=click.Path(dir_okay=False, path_type=Path),

@@ -24,6 +24,7 @@ from graphkin.protocol.values import By
 @options.min_similarity
 @click.option("--min-difference", type=float, default=0.0, metavar="X", help="Smallest difference.")
 @options.conditions
+@options.substructure
 @click.option("--limit", type=click.IntRange(1), default=1000, metavar="N", help="Pairs to write, the steepest.")
 @options.output
 def cliffs(
@@ -35,24 +36,24 @@ def cliffs(
     min_similarity: float | None,
     min_difference: float,
     conditions: tuple[str, ...],
+    substructure: tuple[str, str] | None,
     limit: int,
     output: Path,
 ) -> None:
     """Write the steepest pairs of the stored hierarchy: columns a, b, similarity, difference, sali, and of both ends
-    smiles (of graphs: structure), names and the property. Of pairs whose both ends pass all conditions, which are as
-    of `graphkin query`.
+    smiles (of graphs: structure), names and the property. Of pairs whose both ends pass all conditions and have a
+    substructure, which are as of `graphkin query`.
     """
-    from graphkin.answers import cliffs_table, filter_of
+    from graphkin.answers import among_of, cliffs_table
     from graphkin.export import read_items
     from graphkin.export.cells import csv_lines
     from graphkin.output import whole_file
+    from graphkin.progress import terminal_progress
     from graphkin.similarity.cliffs import cliffs as find
-    from graphkin.similarity.selection import Selections
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
-        filters = [filter_of(opened.manifest, each) for each in conditions]
-        among = Selections(opened).selected(filters).ids if filters else None
+        among = among_of(opened, conditions, substructure, terminal_progress())
         found = find(opened, name, by, min_similarity, min_difference, limit, among)
         structure = opened.manifest.structure
         table = cliffs_table(found, structure, name, partial(read_items, opened))

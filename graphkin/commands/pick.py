@@ -12,6 +12,7 @@ from graphkin.protocol.values import Picking
 @click.command()
 @options.reading
 @options.conditions
+@options.substructure
 @click.option("--count", type=click.IntRange(1), required=True, metavar="N", help="Items to pick.")
 @click.option(
     "--method",
@@ -26,6 +27,7 @@ def pick(
     collection: str,
     generation: str | None,
     conditions: tuple[str, ...],
+    substructure: tuple[str, str] | None,
     count: int,
     method: Picking,
     threshold: float,
@@ -34,25 +36,23 @@ def pick(
     """Write a diverse subset, in the order in which it is picked: columns id, smiles (of graphs: structure), names, and
     nearest, the similarity to the most similar item picked before.
 
-    All items are compared, exactly, or all that pass all conditions, which are as of `graphkin query`. The same items
-    give the same subset, and of a larger count one that begins so.
+    All items are compared, exactly, or all that pass all conditions and have a substructure, which are as of `graphkin
+    query`. The same items give the same subset, and of a larger count one that begins so.
     """
     import pyarrow as pa
 
-    from graphkin.answers import filter_of
+    from graphkin.answers import among_of
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress import Clock
     from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
     from graphkin.similarity.kinds import kind_of
     from graphkin.similarity.picking import Picked, Picker
-    from graphkin.similarity.selection import Selections
     from graphkin.store import open_generation
 
     clock = Clock(terminal_progress())
     with open_generation(store_location, collection, generation) as opened:
-        filters = [filter_of(opened.manifest, condition) for condition in conditions]
-        among = Selections(opened).selected(filters).ids if filters else None
+        among = among_of(opened, conditions, substructure, clock.progress)
         picks = Picker(opened, kind_of(opened).search(opened), among).picks(method, threshold, count)
         with clock.stage("pick", count, "items") as advance:
             picked = Picked.of(picks, count, advance)

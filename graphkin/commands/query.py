@@ -1,6 +1,5 @@
 """`graphkin query`: filter, sort and count a whole collection, and take what passes home."""
 
-import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -19,8 +18,7 @@ _FORMATS = (".csv", ".parquet", ".sdf")
 @options.reading
 @options.conditions
 @click.option("--name", metavar="TEXT", help="How a name begins.")
-@click.option("--substructure", metavar="SMARTS", help="What molecules have in them.")
-@click.option("--substructure-smiles", metavar="SMILES", help="The same as a molecule, which is no SMARTS.")
+@options.substructure
 @click.option("--similar", metavar="STRUCTURE", help="A SMILES, or what STRUCTURE is of `graphkin search`.")
 @click.option("--min-similarity", type=float, metavar="X", help="Smallest similarity to it, above 0 to 1.")
 @click.option("--sort", metavar="COLUMN", help="id, similarity or any column.  [default: similarity if asked, else id]")
@@ -40,8 +38,7 @@ def query(
     generation: str | None,
     conditions: tuple[str, ...],
     name: str | None,
-    substructure: str | None,
-    substructure_smiles: str | None,
+    substructure: tuple[str, str] | None,
     similar: str | None,
     min_similarity: float | None,
     sort: str | None,
@@ -59,13 +56,12 @@ def query(
     A substructure is a SMARTS or, which is not the same, a molecule; RDKit says which molecules have it. The first time
     all of them are described, which takes a while; that is kept on this machine.
     """
-    from graphkin.answers import comparison_of, filter_of, near_of
+    from graphkin.answers import comparison_of, filter_of, having_of, near_of
     from graphkin.export import export_items
     from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
     from graphkin.protocol.errors import require
     from graphkin.protocol.filters import Sort
-    from graphkin.similarity.kinds import kind_of, recipe_of
     from graphkin.similarity.selection import Selections
     from graphkin.store import open_generation
 
@@ -74,23 +70,13 @@ def query(
         raise click.UsageError("--similar and --min-similarity go together")
     if descending and sort is None:
         raise click.UsageError("--descending is of --sort")
-    said = {"smarts": substructure, "smiles": substructure_smiles}
-    drawn = {writing: text for writing, text in said.items() if text is not None}
-    if len(drawn) > 1:
-        raise click.UsageError("one of --substructure and --substructure-smiles")
     with open_generation(store_location, collection, generation) as opened:
         filters = [filter_of(opened.manifest, condition) for condition in conditions]
         near = None if similar is None or min_similarity is None else near_of(opened, similar, min_similarity)
         order = None if sort is None else Sort(by=sort, descending=descending)
-        selections, having = Selections(opened), None
+        selections = Selections(opened)
         select = partial(selections.selected, filters, name, near)
-        if drawn:
-            ((writing, text),) = drawn.items()
-            pattern = kind_of(opened).pattern(recipe_of(opened), text, writing)
-            ids, substructures = select().ids, kind_of(opened).substructures(opened)
-            with terminal_progress().stage("match", len(ids), "items") as advance:
-                having = selections.having(pattern).find(substructures, ids, os.cpu_count() or 1, advance)
-        found = select(order, having)
+        found = select(order, having_of(opened, selections, substructure, lambda: select().ids, terminal_progress()))
         compared = None if near is None else comparison_of(near)
         format = cast("ItemFormat", output.suffix[1:])
         blocks = export_items(opened, format, found.first(limit).ids, compared, columns or None)

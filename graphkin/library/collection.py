@@ -303,19 +303,25 @@ class Collection(ABC):
         threshold: float = 0.7,
         ids: Sequence[int] | Int32 | None = None,
         filters: Sequence[Mapping[str, Any]] = (),
+        substructure: str | Mapping[str, str] | None = None,
     ) -> Table:
         """A diverse subset of `count` items, at most 10,000, in the order in which they are picked: `maxmin`, each the
         least similar to those before it, or `sphere`, any that is not near one before it, by similarity ≥ threshold,
         and perhaps fewer.
 
-        Of everything, or of the items with some ids, at most 10,000, that pass filters as in `query`. The same items
-        give the same subset, and of a larger count one that begins so. Columns: those of `items`, and after id nearest
-        float32, the similarity to the most similar item picked before. Raises `InvalidInput` for more than there are.
+        Of everything, or of the items with some ids, at most 10,000, that pass filters and have a substructure, both
+        as in `query`. The same items give the same subset, and of a larger count one that begins so. Columns: those of
+        `items`, and after id nearest float32, the similarity to the most similar item picked before. Raises
+        `InvalidInput` for more than there are.
         """
-        source: dict[str, Any] = {"filters": [*filters]}
+        source: dict[str, Any] = {}
+        if filters:
+            source["filters"] = [*filters]
+        if substructure is not None:
+            source["substructure"] = substructure if isinstance(substructure, str) else dict(substructure)
         if ids is not None:
             source["ids"] = np.asarray(ids, np.int64).tolist()
-        given = {"count": count, "method": method, "threshold": threshold, "from": source}
+        given = {"count": count, "method": method, "threshold": threshold, "from": source or None}
         with refusing():
             asked = PickBody.model_validate_json(json.dumps(given))
         found = self._pick(asked)

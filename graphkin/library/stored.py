@@ -153,14 +153,18 @@ class StoredCollection(Collection):
         return clusters(self._opened, asked.method, threshold, os.cpu_count() or 1)
 
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
-        among = self._query(QueryBody(filters=asked.filters, substructure=asked.substructure), None).ids
+        among = None
+        if asked.filters or asked.substructure is not None:
+            among = self._query(QueryBody(filters=asked.filters, substructure=asked.substructure), None).ids
         thresholds = asked.min_similarity, asked.min_difference
         return cliffs(self._opened, asked.property, asked.by, *thresholds, limit, among)
 
     def _pick(self, asked: PickBody) -> Picked:
-        chosen = asked.source
-        listed = None if chosen is None or chosen.ids is None else Listed(tuple(chosen.ids))
-        among = self._selections.selected((chosen and chosen.filters) or (), source=listed).ids
+        chosen, among = asked.source, None
+        if chosen is not None:
+            listed = None if chosen.ids is None else Listed(tuple(chosen.ids))
+            select = partial(self._selections.selected, chosen.filters or (), source=listed)
+            among = select(having=self._having(chosen.substructure, lambda: select().ids)).ids
         picks = Picker(self._opened, self._index, among).picks(asked.method, asked.threshold, asked.count)
         return Picked.of(picks, asked.count)
 

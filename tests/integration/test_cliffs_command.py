@@ -96,3 +96,6 @@ def test_properties_that_are_called_as_other_columns_are(
     assert set(found["sali_a"]) == {7}
     assert found["sali"].tolist() == pytest.approx(2 / (1 - found["similarity"].astype(np.float32).astype(float)))
     assert graphkin("cliffs", *where, "--property", "class").code == 2
+    longer = ("--property", "sali", "--substructure-smiles", "CCCCCCO")
+    assert graphkin("cliffs", *where, *longer).code == 0  # which one of them has
+    assert len(pd.read_csv(tmp_path / "cliffs.csv")) == 0

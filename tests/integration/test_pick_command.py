@@ -60,9 +60,11 @@ def test_no_two_are_near_and_all_others_are_near_one(pick: Callable[..., pd.Data
 
 
 def test_of_what_passes_conditions(pick: Callable[..., pd.DataFrame]) -> None:
-    found = pick("--count", 9, "--filter", "molwt>=200", "--filter", "rings=2")
+    has = ("--substructure", "[#7,#8]=,-[#6;R]")
+    found = pick("--count", 9, "--filter", "molwt>=200", "--filter", "rings=2", *has)
     molecules = [Chem.MolFromSmiles(each) for each in found["smiles"]]
     assert all(Descriptors.MolWt(each) >= 200 and each.GetRingInfo().NumRings() == 2 for each in molecules)
+    assert all(each.HasSubstructMatch(Chem.MolFromSmarts(has[1])) for each in molecules)
     assert len(set(found["id"])) == 9
 
 

@@ -1,0 +1,117 @@
+"""What a chemist waits for at 85,000 molecules, as the page and over HTTP: a line for each figure, with its bound.
+
+    python -m benchmarks.workbench [--molecules 85000]
+
+Substructures, each pattern once, of molecules that have been described; cliffs, when they are first asked for; 200
+pasted structures, of which some are stored, some are not and some cannot be read, on the page, from the click until
+all are told; and all members of a series as an SD file, in clicks from the empty page. Needs Chromium.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect, sync_playwright
+from rdkit import Chem
+
+from benchmarks.data import molecules
+from benchmarks.http import reply, served, wait
+from benchmarks.substructures import PATTERNS, asked
+from graphkin.api.app import create_app
+from graphkin.api.settings import Settings
+from graphkin.ingest.pipeline import ingest
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.store import open_store
+
+SERIES = "S(=O)(=O)N1CCNCC1"
+PASTED = 200
+GARBAGE = 10
+STORED = 120
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--molecules", type=int, default=85_000)
+    options = parser.parse_args()
+    source, lines = molecules(options.molecules + PASTED)
+    stored, others = lines[:-PASTED], lines[-PASTED:]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.environ["XDG_CACHE_HOME"] = f"{folder}/user"
+        (folder / "molecules.smi").write_text("".join(stored))
+        with open_store(folder / "store", create=True) as store:
+            ingest(store, "benchmark", [str(folder / "molecules.smi")], resolve())
+        settings: dict[str, Any] = {"store": folder / "store", "cache_dir": folder / "cache"}
+        with served(lambda: create_app(Settings(**settings))) as api:
+            wait(api)
+            print(f"{len(stored):,} of {source}; load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
+            print(f"all described for substructures                {asked(api, '[U]')[0]:7.2f} s")
+            took = {pattern: asked(api, pattern)[0] for pattern in PATTERNS}
+            slowest = max(took, key=lambda pattern: took[pattern])
+            told(f"substructure, the slowest of {len(PATTERNS)}: {slowest}", took[slowest], 1)
+            for by in ("sali", "difference"):
+                begin = time.perf_counter()
+                path = f"/v1/collections/benchmark/cliffs?property=molwt&by={by}"
+                total = json.loads(reply(api, ("GET", path, None, {})))["total"]
+                told(f"cliffs by {by}, the first of {total:,}", time.perf_counter() - begin, 2)
+            with sync_playwright() as playwright:
+                arguments = ["--headless", "--no-sandbox", "--disable-gpu"]
+                found = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+                browser = playwright.chromium.launch(executable_path=found, args=arguments)
+                page = browser.new_page()
+                page.set_default_timeout(120_000)
+                url = f"http://{api.host}:{api.port}/?collection=benchmark"
+                for which in ("first", "again"):
+                    told(f"{PASTED} pasted structures on the page, {which}", looked_up(page, url, stored, others), 3)
+                members, clicks = series(page, url)
+                print(f"a series of {members:,} as an SD file: {clicks} clicks (at most 4)")
+                browser.close()
+
+
+def told(what: str, seconds: float, most: float) -> None:
+    print(f"{what:46} {seconds:7.2f} s (under {most} s{'' if seconds < most else ': NOT'})", flush=True)
+
+
+def looked_up(page: Page, url: str, stored: list[str], others: list[str]) -> float:
+    """Seconds from the click until the page says what became of all."""
+    step = len(stored) // STORED
+    known = [line.split()[0] for line in stored[::step][:STORED]]
+    new = [line.split()[0] for line in others[: PASTED - STORED - GARBAGE]]
+    page.goto(f"{url}&part=list")
+    page.get_by_role("textbox", name="Paste SMILES").fill("\n".join([*known, *new, *["c1ccc("] * GARBAGE]))
+    begin = time.perf_counter()
+    page.get_by_role("button", name="Look up").click()
+    page.get_by_role("status").filter(has_text=f"{GARBAGE} unreadable").wait_for()
+    return time.perf_counter() - begin
+
+
+def series(page: Page, url: str) -> tuple[int, int]:
+    """Takes all that have a substructure home, from the empty page; gives how many, and in how many clicks."""
+    clicks = 0
+
+    def click(what: Locator) -> None:
+        nonlocal clicks
+        what.click()
+        clicks += 1
+
+    page.goto(url)
+    click(page.get_by_role("link", name="Items", exact=True))
+    page.get_by_label("Substructure", exact=True).fill(SERIES)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status").first).to_contain_text(" of ", timeout=120_000)
+    click(page.get_by_text("Download", exact=True))
+    with page.expect_download() as download:
+        click(page.get_by_role("button", name="SDF"))
+    pattern = Chem.MolFromSmarts(SERIES)
+    members = [*Chem.SDMolSupplier(str(download.value.path()))]
+    assert all(each.HasSubstructMatch(pattern) for each in members)
+    return len(members), clicks
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""`graphkin core`: what the molecules of a cluster have in common."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from graphkin import options
+from graphkin.protocol.values import ClusterMethod
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from graphkin.similarity.clusters.partition import Clusters
+    from graphkin.store.base import Generation
+
+
+@click.command()
+@options.reading
+@options.clustering(required=True)
+@click.option("--clusters", type=click.IntRange(1), default=10, metavar="N", help="Of so many clusters, the largest.")
+@options.output
+def core(
+    store_location: str,
+    collection: str,
+    generation: str | None,
+    method: ClusterMethod,
+    threshold: float | None,
+    workers: int | None,
+    clusters: int,
+    output: Path,
+) -> None:
+    """Write the largest substructure that the members of each cluster share, the largest cluster first: columns
+    cluster, as `graphkin cluster` numbers them, size, smarts, smiles, atoms and complete.
+
+    smarts: as RDKit finds it in each of them; smiles: cut from the cluster's centre, with * where more hangs on it
+    there; both empty where they share nothing. Of a cluster with more than 100 members its centre and 99 others are
+    compared, evenly by their place. Each core is looked for during 2 s; complete is false where there may be a larger
+    one.
+    """
+    from graphkin.answers import clusters_of
+    from graphkin.export.cells import csv_lines
+    from graphkin.output import whole_file
+    from graphkin.progress import terminal_progress
+    from graphkin.store import open_generation
+
+    progress = terminal_progress()
+    with open_generation(store_location, collection, generation) as opened:
+        found = clusters_of(opened, method, threshold, workers, progress)
+        count = min(clusters, len(found.sizes))
+        with progress.stage("cores", count, "clusters") as advance, whole_file(output) as file:
+            for line in csv_lines(_rows(opened, found, count), plain=("smarts", "smiles")):
+                file.write(line)
+                advance(1)
+
+
+def _rows(opened: "Generation", found: "Clusters", count: int) -> "Iterator[pa.Table]":
+    """A table for each cluster."""
+    import pyarrow as pa
+
+    from graphkin.similarity.clusters.core import compared, core
+
+    for number in range(count):
+        shared = core([*opened.structures(compared(opened, found, number))])
+        columns = {"cluster": [number + 1], "size": [int(found.sizes[number])]}
+        texts = {name: pa.array([getattr(shared, name)], pa.string()) for name in ("smarts", "smiles")}
+        yield pa.table({**columns, **texts, "atoms": [shared.atoms], "complete": [shared.complete]})
