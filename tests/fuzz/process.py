@@ -15,7 +15,7 @@ COMMAND = Path(sys.executable).with_name("graphkin")
 PRIVATE = re.compile(r"/(usr|home|root|tmp)/|site-packages|\.(cpp|hpp|h|pyx?|so)\b|Traceback|Violation")
 """What nobody outside is told: paths, and what libraries say of their own code."""
 
-_EVERY = 0.25  # seconds between two looks at the memory
+_EVERY = 0.5  # seconds between two looks at the memory, each of which takes the kernel some 50 ms
 
 
 class Watched:
