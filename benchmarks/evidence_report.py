@@ -1,6 +1,6 @@
 """From the finished parts of `benchmarks.evidence` to Markdown."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -140,10 +140,15 @@ def _times(cells: Cells) -> Iterator[str]:
     for arm in ARMS:
         own = [cell for (name, _), cell in sorted(cells.items()) if name == arm]
         if own:
-            trained = [cell["pretraining"]["processor_seconds"] for cell in own if "pretraining" in cell]
-            told = f"{np.mean(trained) / 60:.1f}" if trained else ""
-            whole = np.mean([cell["processor_seconds"] for cell in own]) / 60
-            yield f"| {ARMS[arm]} | {len(own)} | {told} | {whole:.1f} |"
+            timed = [cell for cell in own if cell.get("pretraining", True)]  # empty: of one that was killed
+            trained = [cell["pretraining"]["processor_seconds"] for cell in timed if "pretraining" in cell]
+            whole = [cell["processor_seconds"] for cell in timed]
+            yield f"| {ARMS[arm]} | {len(own)} | {_minutes(trained)} | {_minutes(whole)} |"
+
+
+def _minutes(seconds: Sequence[float]) -> str:
+    """The mean; nothing where nothing was measured."""
+    return f"{np.mean(seconds) / 60:.1f}" if seconds else ""
 
 
 def _seeds(cells: Cells, arm: str) -> set[int]:

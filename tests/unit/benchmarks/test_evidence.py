@@ -162,3 +162,15 @@ def test_held_out_anchors_are_the_last_and_were_not_trained_on() -> None:
             z = torch.nn.functional.normalize(encoder.eval().graphs(Assembler(corpus).batch(batch)), dim=1)
             hits += [int((z @ z[row]).argmax()) == row for row in range(8)]
     assert found["retrieval"] == pytest.approx(np.mean(hits), abs=0.02)  # equal trees are ties
+
+
+def test_a_run_that_went_on_where_it_was_killed_has_no_time() -> None:
+    """Nobody has measured all of it: its arm's time is that of the others."""
+    made = cells()
+    made["exact", 0]["pretraining"] = {}
+    rows = report(made).partition("## Minutes")[2].splitlines()
+    assert next(row for row in rows if ARMS["exact"] in row).endswith("| 3 | 10.0 | 15.0 |")
+    for seed in range(3):
+        made["exact", seed]["pretraining"] = {}
+    rows = report(made).partition("## Minutes")[2].splitlines()
+    assert next(row for row in rows if ARMS["exact"] in row).endswith("| 3 |  |  |")
