@@ -15,6 +15,7 @@ const MARGIN = 30;
 const CLOSE = 1.6; // zoom, at most, where little is to be seen
 const SHARP = 2; // pixels of a picture file for one of the screen
 const LARGEST = 8000; // pixels of a picture file, either way
+const INDENT = 10; // of what stands below it
 
 /** What is pointed at, and where on the screen; `dot`: without a picture of its own. */
 export type Target = Point & ({ node: number; dot: boolean } | { edge: number });
@@ -169,7 +170,7 @@ export class Canvas {
     context.resetTransform();
     context.globalAlpha = 1;
     context.drawImage(nodes, 0, 0);
-    context.drawImage(words, 0, nodes.height, nodes.width, height * sharp);
+    context.drawImage(words, INDENT * sharp, nodes.height, nodes.width, height * sharp);
     URL.revokeObjectURL(words.src);
     return context.canvas.convertToBlob();
   }
