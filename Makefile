@@ -16,7 +16,7 @@ CYCLONEDX := 7.4.0
 SIDE_BY_SIDE := --numprocesses 3 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test test-page test-python kernels server page lint format bench soak pins sbom results graph-results node-results evidence check-long docs screenshot clean
+.PHONY: help demo unit test test-page test-python kernels server page lint format bench soak chaos pins sbom results graph-results node-results evidence check-long docs screenshot clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -67,6 +67,9 @@ bench: $(VENV)/.dev ## every figure of the README
 
 soak: $(VENV)/.dev ## two hours of trainers, chemists and a writer, and what the server held: SOAK="--minutes 2" for less
 	$(BIN)/python -m benchmarks.soak $(SOAK)
+
+chaos: $(VENV)/.dev ## a hundred faults while a server is used, and what was lost or wrong: CHAOS="--rounds 8" for fewer
+	$(BIN)/python -m benchmarks.chaos --rounds 100 --seed 1 $(CHAOS)
 
 results: $(VENV)/.dev ## what pre-training is worth downstream: hours, and it goes on where it was stopped
 	$(BIN)/python -m benchmarks.results $(RESULTS)

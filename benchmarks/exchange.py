@@ -6,7 +6,7 @@ Replies are parsed by httptools and thrown away as they come; nothing is decoded
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import cast
+from typing import Self, cast
 
 import httptools
 
@@ -34,7 +34,7 @@ class Connection(asyncio.Protocol):
     _end: asyncio.Future[None] | None = None
 
     @classmethod
-    async def to(cls, host: str, port: int) -> "Connection":
+    async def to(cls, host: str, port: int) -> Self:
         _, connection = await asyncio.get_running_loop().create_connection(cls, host, port)
         return connection
 

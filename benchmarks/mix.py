@@ -30,13 +30,15 @@ class Ask(NamedTuple):
 
 @dataclass(frozen=True)
 class Mix:
-    """Requests to one collection. `smiles`: of some of its items. `host`: the value of the Host header."""
+    """Requests to one collection. `smiles`: of some of its items. `host`: the value of the Host header. `key`: of the
+    API, if it asks for one."""
 
     host: str
     collection: str
     items: int
     smiles: list[str]
     threshold: float
+    key: str | None = None
 
     def draw(self, random: Random, shares: Mapping[str, float] = SHARES) -> tuple[str, Ask]:
         """(class, request)"""
@@ -55,15 +57,15 @@ class Mix:
     # instant
 
     def item(self, random: Random) -> Ask:
-        return self._get("item", f"/items/{self._id(random)}")
+        return self.get("item", f"/items/{self._id(random)}")
 
     def neighbors(self, random: Random) -> Ask:
-        return self._get("neighbours", f"/items/{self._id(random)}/neighbors")
+        return self.get("neighbours", f"/items/{self._id(random)}/neighbors")
 
     def lookup(self, random: Random) -> Ask:
         if random.random() < 0.5:
-            return self._get("item by SMILES", "/items", smiles=random.choice(self.smiles))
-        return self._get("item by name", "/items", name=f"ZINC{random.randrange(10**8):08}")
+            return self.get("item by SMILES", "/items", smiles=random.choice(self.smiles))
+        return self.get("item by name", "/items", name=f"ZINC{random.randrange(10**8):08}")
 
     def collections(self, random: Random) -> Ask:  # noqa: ARG002
         return Ask("collections", self._request("GET", "/v1/collections"))
@@ -77,44 +79,44 @@ class Mix:
         return self._post("search", "/search", {"smiles": random.choice(self.smiles), "limit": 10})
 
     def structure(self, random: Random) -> Ask:
-        return self._get("structure", "/structure", smiles=random.choice(self.smiles))
+        return self.get("structure", "/structure", smiles=random.choice(self.smiles))
 
     def subgraph(self, random: Random) -> Ask:
-        return self._get("subgraph", f"/items/{self._id(random)}/subgraph", hops=2)
+        return self.get("subgraph", f"/items/{self._id(random)}/subgraph", hops=2)
 
     def path(self, random: Random) -> Ask:
-        return self._get("path", f"/paths?from={self._id(random)}&to={self._id(random)}")
+        return self.get("path", f"/paths?from={self._id(random)}&to={self._id(random)}")
 
     def components(self, random: Random) -> Ask:
         threshold = self.threshold + (1 - self.threshold) * random.randrange(50) / 50
-        return self._get("components", "/components", min_similarity=round(threshold, 4))
+        return self.get("components", "/components", min_similarity=round(threshold, 4))
 
     # drawing
 
     def depiction(self, random: Random) -> Ask:
-        return self._get("drawing", f"/items/{self._id(random)}/depiction.svg")
+        return self.get("drawing", f"/items/{self._id(random)}/depiction.svg")
 
     def shared(self, random: Random) -> Ask:
         path = f"/items/{self._id(random)}/depiction.svg"
-        return self._get("drawing of what is shared", path, highlight=self._id(random))
+        return self.get("drawing of what is shared", path, highlight=self._id(random))
 
     def structure_drawn(self, random: Random) -> Ask:
-        return self._get("structure drawn", "/structure.svg", smiles=random.choice(self.smiles))
+        return self.get("structure drawn", "/structure.svg", smiles=random.choice(self.smiles))
 
     # heavy
 
     def export(self, random: Random) -> Ask:
         formats = {"items": ("csv", "sdf", "parquet"), "edges": ("csv", "graphml")}
         what, format = random.choice([(what, format) for what, each in formats.items() for format in each])
-        return self._get(f"{what} as {format}", "/export", what=what, format=format)
+        return self.get(f"{what} as {format}", "/export", what=what, format=format)
 
     def epoch(self, random: Random) -> Ask:
         path = f"/positives/epochs/{random.randrange(3)}"
         accept = random.choice(_ROWS)
-        return self._get("epoch", path, accept, policy="random_walk", seed=random.randrange(4))
+        return self.get("epoch", path, accept, policy="random_walk", seed=random.randrange(4))
 
     def negatives(self, random: Random) -> Ask:
-        return self._get("negatives", "/negatives", _ROWS[0], seed=random.randrange(1000), batches=4096, count=255)
+        return self.get("negatives", "/negatives", _ROWS[0], seed=random.randrange(1000), batches=4096, count=255)
 
     def batch(self, random: Random) -> Ask:
         ids = [self._id(random) for _ in range(4096)]
@@ -124,7 +126,7 @@ class Mix:
     def _id(self, random: Random) -> int:
         return random.randrange(self.items)
 
-    def _get(self, kind: str, path: str, accept: str = "*/*", **query: Any) -> Ask:
+    def get(self, kind: str, path: str, accept: str = "*/*", **query: Any) -> Ask:
         place = f"/v1/collections/{self.collection}{path}"
         return Ask(kind, self._request("GET", f"{place}?{urlencode(query)}" if query else place, accept))
 
@@ -139,7 +141,8 @@ class Mix:
         return Ask(kind, head + content)
 
     def _request(self, method: str, target: str, accept: str = "*/*", **headers: Any) -> bytes:
-        fields = {"Host": self.host, "Accept": accept, **headers}
+        known = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
+        fields = {"Host": self.host, "Accept": accept, **known, **headers}
         return "\r\n".join([f"{method} {target} HTTP/1.1", *map(": ".join, _texts(fields)), "", ""]).encode()
 
 

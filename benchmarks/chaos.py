@@ -1,0 +1,150 @@
+"""Faults, one after the other, while the server is used; after each all that was acknowledged is compared.
+
+    python -m benchmarks.chaos [--rounds 100] [--seed 0] [--faults api,worker,...] [--molecules 1200] [--witnesses 4]
+                               [--workers 2] [--neo4j] [--json FILE]
+
+    api      the server is killed with all its processes, or its first process alone, and started again
+    worker   one of its processes is killed
+    ingest   an ingest is killed, alone or with its workers, and run again; so is
+    append   an append
+    trainer  `graphkin pretrain` is killed and resumed: its weights are those of one that was not
+    disk     an ingest finds the disk full, and is run again when it is not
+    damage   a bit of a file of the store is another when the server starts: it is told, and no answer is made of it
+    clock    the time of day of all processes is set forward and back by up to 30 days, with an append meanwhile
+    neo4j    with --neo4j: an ingest to a Neo4j server that is killed meanwhile, which is then started again
+
+Witnesses ask the server without a pause: what never changes must be answered as before the first fault, neighbours in
+what does as RDKit finds them. After each round every generation that was acknowledged is read and compared with RDKit's
+edges, and everything is asked once more. An error is no wrong answer: the connection may break, and the server may say
+that it is busy, or that a file is damaged. Ctrl-C ends it with what was measured so far.
+
+The exit code is 1 where something was lost, wrong, failed or did not recover.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from random import Random
+from time import perf_counter
+
+from benchmarks.chaos_report import Chaos, Round, report
+from benchmarks.clock import Clock
+from benchmarks.faults import FAULTS, GROWN, OTHER, PATIENCE, STILL, Place
+from benchmarks.load import mixed
+from benchmarks.site import Disk, Site
+from benchmarks.truth import Ledger, Truth
+from benchmarks.witnesses import Witnesses
+from graphkin.protocol.keys import Quota, made
+from graphkin.store import open_store
+
+_FEWEST = 300
+_PLENTY = Quota(requests=10**7, rows=10**11)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--faults", type=lambda text: tuple(text.split(",")), default=FAULTS, help="by default all")
+    parser.add_argument("--molecules", type=int, default=1200)
+    parser.add_argument("--witnesses", type=int, default=4)
+    parser.add_argument("--workers", type=int, default=2, help="processes of the server")
+    parser.add_argument("--neo4j", action="store_true", help="kill one too: needs Java and Maven")
+    parser.add_argument("--json", type=Path, help="file for every single round")
+    options = parser.parse_args()
+    if unknown := {*options.faults} - {*FAULTS}:
+        parser.error(f"there is no fault {', '.join(unknown)}, only {', '.join(FAULTS)}")
+    if options.molecules < _FEWEST:
+        parser.error(f"--molecules {_FEWEST} at least: every collection is asked for its first 50")
+    if options.workers < 2 and "worker" in options.faults:
+        parser.error("one of several processes is killed: --workers 2, or --faults without worker")
+    done = Chaos(options.seed, 0, [], [])
+    with suppress(KeyboardInterrupt), asyncio.Runner() as runner:
+        runner.run(_chaos(options, done))
+    print(report(done))
+    if options.json:
+        options.json.write_text(json.dumps(asdict(done)))
+    return 1 if done.problems else 0
+
+
+async def _chaos(options: argparse.Namespace, done: Chaos) -> None:
+    with tempfile.TemporaryDirectory(prefix="graphkin-chaos-") as name:
+        folder = Path(name)
+        with closing(Disk(folder)) as disk:
+            faults = [*options.faults]
+            clock = Clock(folder)
+            if not clock.environment and "clock" in faults:
+                faults.remove("clock")
+                done.how.append("No clock was set: there is no C compiler.")
+            if not disk.mounted:
+                done.how.append("The full disk is a bound on the sizes of files: no file system could be mounted.")
+            async with AsyncExitStack() as stack:
+                place = await stack.enter_async_context(_opened(folder, disk, clock, options))
+                strikes: dict[str, Callable[[Random], Awaitable[tuple[bool, float]]]] = {
+                    fault: getattr(place, fault) for fault in faults
+                }
+                if options.neo4j:
+                    from benchmarks.chaos_neo4j import struck
+
+                    strikes["neo4j"] = await stack.enter_async_context(struck(folder / "neo4j", place))
+                await place.prepare(strikes)
+                begin = perf_counter()
+                for number in range(options.rounds):
+                    fault = _drawn(options.seed, number, [*strikes])
+                    random = Random(f"{options.seed} {number}")
+                    done.rounds.append(await place.round(fault, partial(strikes[fault], random)))
+                    done.seconds = perf_counter() - begin
+                    print(f"{number + 1}: {_told(done.rounds[-1])}", file=sys.stderr)
+
+
+def _drawn(seed: int, number: int, faults: Sequence[str]) -> str:
+    """Each as often as the others, in an order of the seed's."""
+    turn, place = divmod(number, len(faults))
+    return Random(f"{seed} turn {turn}").sample(faults, len(faults))[place]
+
+
+def _told(round: Round) -> str:
+    seconds = "not recovered" if round.recovered is None else f"recovered in {round.recovered:.1f} s"
+    return "; ".join([f"{round.fault}, {seconds}", *round.problems[:3]])
+
+
+@asynccontextmanager
+async def _opened(folder: Path, disk: Disk, clock: Clock, options: argparse.Namespace) -> AsyncIterator["Place"]:
+    secret, key = made("chaos", ["admin"], quota=_PLENTY)
+    site = Site(folder / "store", folder / "cache", options.workers, {**clock.environment, "GRAPHKIN_API_KEY": secret})
+    place = Place(folder, site, disk, clock, Ledger(await asyncio.to_thread(Truth, options.molecules)))
+    try:
+        await place.begin()
+        async with asyncio.timeout(PATIENCE):
+            await site.serve()
+        mixes = [
+            await asyncio.to_thread(mixed, site.address, name, Random(options.seed)) for name in (STILL, GROWN, OTHER)
+        ]
+        with open_store(folder / "store") as store:
+            store.keys().add(key)
+        still, *growing = (replace(mix, key=secret) for mix in mixes)
+        place.witnesses = Witnesses(site.address, still, {mix.collection: mix for mix in growing}, place.ledger)
+        await place.witnesses.learn()
+        asking = [
+            asyncio.create_task(place.witnesses.work(Random(f"{options.seed} witness {each}")))
+            for each in range(options.witnesses)
+        ]
+        try:
+            yield place
+        finally:
+            for task in asking:
+                task.cancel()
+            await asyncio.gather(*asking, return_exceptions=True)
+    finally:
+        await site.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

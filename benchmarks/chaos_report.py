@@ -1,0 +1,77 @@
+"""What `benchmarks.chaos` did and found, as Markdown."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class Round:
+    """One fault and what came of it.
+
+    met        whether it met what it was meant for: a command may have ended before it is killed
+    recovered  seconds from the fault, or from when what made it was taken away, until all goes on; None: it did not
+    asked      replies that were compared with what they should be
+    lost       what was acknowledged and is not there
+    wrong      what was answered, written or learned otherwise than without the fault
+    failed     requests that were neither answered nor told to come back
+    """
+
+    fault: str
+    met: bool = True
+    recovered: float | None = None
+    asked: int = 0
+    lost: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    @property
+    def problems(self) -> list[str]:
+        late = [] if self.recovered is not None else ["it did not recover"]
+        return [f"{self.fault}: {each}" for each in (*late, *self.lost, *self.wrong, *self.failed)]
+
+
+@dataclass
+class Chaos:
+    """`how`: of faults that this machine allows in one way alone, or not at all."""
+
+    seed: int
+    seconds: float
+    how: list[str]
+    rounds: list[Round]
+
+    @property
+    def problems(self) -> list[str]:
+        return [problem for each in self.rounds for problem in each.problems]
+
+
+def report(chaos: Chaos) -> str:
+    return "\n".join(_lines(chaos))
+
+
+def _lines(chaos: Chaos) -> Iterator[str]:
+    yield f"{len(chaos.rounds)} rounds of seed {chaos.seed} in {chaos.seconds:,.0f} s."
+    yield from chaos.how
+    yield ""
+    yield "| fault | rounds | met it | recovered, median | longest | replies compared | lost | wrong | failed |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    faults = {each.fault: [] for each in chaos.rounds} | {"all": chaos.rounds}  # type: dict[str, list[Round]]
+    for each in chaos.rounds:
+        faults[each.fault].append(each)
+    for fault, rounds in faults.items():
+        yield _row(fault, rounds)
+    yield ""
+    counted = Counter(chaos.problems)
+    yield f"Problems: {counted.total()}."
+    yield from (f"- {number} times: {problem}" for problem, number in counted.most_common(20))
+
+
+def _row(fault: str, rounds: list[Round]) -> str:
+    seconds = [each.recovered for each in rounds if each.recovered is not None]
+    times = [f"{np.median(seconds):.1f} s", f"{max(seconds):.1f} s"] if seconds else ["", ""]
+    counts = [sum(len(getattr(each, what)) for each in rounds) for what in ("lost", "wrong", "failed")]
+    asked = sum(each.asked for each in rounds)
+    met = sum(each.met for each in rounds)
+    return f"| {fault} | {len(rounds)} | {met} | {' | '.join(times)} | {asked:,} | {' | '.join(map(str, counts))} |"

@@ -1,0 +1,262 @@
+"""The faults of `benchmarks.chaos`, and the rounds that they come in."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
+from random import Random
+from time import perf_counter
+
+from benchmarks.chaos_report import Round
+from benchmarks.clock import Clock
+from benchmarks.site import Disk, Ended, Site
+from benchmarks.truth import THRESHOLD, Ledger
+from benchmarks.witnesses import Witnesses
+from graphkin.protocol.errors import StoreDamaged
+from graphkin.store import open_store
+from graphkin.store.backup import prune
+
+FAULTS = ("api", "worker", "ingest", "append", "trainer", "disk", "damage", "clock")
+
+STILL, GROWN, OTHER = "still", "grown", "other"
+"""Collections: one never changes, one is appended to, one is ingested anew."""
+
+_APPENDED = 20  # molecules at a time
+_KEPT = 3  # generations of each collection
+PATIENCE = 300.0  # seconds until what does not recover is given up
+_MONTH = 30 * 86_400
+_STEPS, _CHECKPOINT = 24, 3  # of a training run
+_RECIPE = ("--format", "smi", "--threshold", str(THRESHOLD), "--top-k", "0", "--workers", "2")
+
+
+class Place:
+    """Where it happens. Each fault gives whether it met what it was meant for, and seconds until all went on."""
+
+    witnesses: Witnesses
+
+    def __init__(self, folder: Path, site: Site, disk: Disk, clock: Clock, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.wrong: list[str] = []
+        self.store = folder / "store"
+        self._folder = folder
+        self._site = site
+        self._disk = disk
+        self._clock = clock
+        self._files = 0
+        self._usual: dict[str, float] = {}  # seconds of a command that nobody disturbs
+
+    async def begin(self) -> None:
+        """The collections."""
+        size = len(self.ledger.truth.smiles)
+        self._first, self._fresh = [*range(size // 3, size // 2)], range(size // 2, size)
+        for name, members in ((STILL, range(size // 3)), (GROWN, self._first), (OTHER, range(0, size, 3))):
+            await self._acknowledged(name, members, *self.ingesting(name, members))
+
+    async def prepare(self, faults: Iterable[str]) -> None:
+        """What must be done before the first of some faults: a training run that nobody disturbs."""
+        if "trainer" in faults:
+            ended = await self._site.run(*self._training(self._folder / "run"), store=False)
+            if ended.code:
+                raise RuntimeError(f"pretrain failed: {_last(ended)}")
+            self._usual["pretrain"] = ended.seconds
+
+    async def round(self, fault: str, strike: Callable[[], Awaitable[tuple[bool, float]]]) -> Round:
+        """A fault, and what the oracle says afterwards."""
+        witnesses = self.witnesses
+        before = witnesses.counted.copy()
+        done = Round(fault)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                done.met, done.recovered = await strike()
+                if not await witnesses.everything():
+                    done.wrong.append("not everything was answered rightly afterwards")
+        except (TimeoutError, RuntimeError) as error:
+            done.failed += [str(error)] if str(error) else []
+            done.recovered = None
+            await self._again()
+        with open_store(self.store) as store:
+            lost, wrong = await asyncio.to_thread(self.ledger.check, store)
+        witnesses.settle()
+        done.asked = sum((witnesses.counted - before)[outcome] for outcome in ("right", "wrong"))
+        done.lost += lost
+        done.wrong += [*wrong, *self.wrong, *witnesses.wrong]
+        done.failed += witnesses.failed
+        for told in (self.wrong, witnesses.wrong, witnesses.failed):
+            told.clear()
+        return done
+
+    # faults
+
+    async def api(self, random: Random) -> tuple[bool, float]:
+        await asyncio.sleep(random.random())
+        await self._site.kill_server(whole=random.random() < 0.5)
+        return True, await self._until(self._site.serve())
+
+    async def worker(self, random: Random) -> tuple[bool, float]:
+        await asyncio.sleep(random.random())
+        worker = random.choice(self._site.listening())
+        worker.kill()
+        await asyncio.to_thread(worker.wait)
+        return True, await self._until(self._site.all_listen())
+
+    async def ingest(self, random: Random) -> tuple[bool, float]:
+        size = len(self.ledger.truth.smiles)
+        members = random.sample(range(size), random.randint(size // 4, size // 2))
+        return await self._struck(random, OTHER, members, *self.ingesting(OTHER, members))
+
+    async def append(self, random: Random) -> tuple[bool, float]:
+        members, command = self._appending(random)
+        return await self._struck(random, GROWN, members, *command)
+
+    async def trainer(self, random: Random) -> tuple[bool, float]:
+        output = self._folder / f"run-{random.random()}"
+        killed = await self._site.killed(
+            self._usual["pretrain"] * random.random(), *self._training(output), alone=True, store=False
+        )
+        resumed = await self._site.run(*self._training(output), store=False)
+        if resumed.code:
+            self.wrong.append(f"a training run was not resumed: {_last(resumed)}")
+        elif _learned(output) != _learned(self._folder / "run"):
+            self.wrong.append(f"a training run that was killed after {killed.seconds:.1f} s learned otherwise")
+        return killed.code < 0, resumed.seconds
+
+    async def disk(self, random: Random) -> tuple[bool, float]:
+        sizes = [file.stat().st_size for file in self._current_files(OTHER)]
+        size = len(self.ledger.truth.smiles)
+        members = random.sample(range(size), size // 3)
+        command = self.ingesting(OTHER, members)
+        with self._disk.full(int(0.9 * random.random() * sum(sizes)), max(sizes)) as within:
+            refused = await self._site.run(*command, within=within)
+        if refused.code == 0:
+            self._publish(OTHER, members)
+        elif refused.code != 4 or "Traceback" in refused.err:
+            self.wrong.append(f"an ingest on a full disk ended with {refused.code}: {_last(refused)}")
+        again = await self._acknowledged(OTHER, members, *command)
+        return refused.code == 4, again.seconds
+
+    async def damage(self, random: Random) -> tuple[bool, float]:
+        collection = random.choice([STILL, GROWN, OTHER])
+        file = random.choice(self._current_files(collection))
+        at, bit = random.randrange(file.stat().st_size), 1 << random.randrange(8)
+        await self._site.kill_server()
+        _flip(file, at, bit)
+        try:
+            await self._site.serve(ready=False)
+            if await self.witnesses.everything() and not self._is_told(collection):
+                self.wrong.append(f"nobody was told that byte {at} of {file.name} of {collection} is another")
+            elif not self._is_told(collection):
+                self.wrong.append(
+                    f"byte {at} of {file.name} of {collection} is another: requests say so, checks do not"
+                )
+        finally:
+            await self._site.kill_server()
+            _flip(file, at, bit)
+        return True, await self._until(self._site.serve())
+
+    async def clock(self, random: Random) -> tuple[bool, float]:
+        for _ in range(2):
+            self._clock.set(random.randint(-_MONTH, _MONTH))
+            await asyncio.sleep(0.5)
+            await self.witnesses.well()
+        members, command = self._appending(random)
+        await self._acknowledged(GROWN, members, *command)
+        self._clock.set(0)
+        return True, await self._until(asyncio.sleep(0))
+
+    # what they are made of
+
+    async def _until(self, there: Awaitable[object]) -> float:
+        """Seconds until that is there, and the server answers rightly."""
+        begin = perf_counter()
+        await there
+        await self.witnesses.well()
+        return perf_counter() - begin
+
+    async def _again(self) -> None:
+        """All as it should run, after what did not recover."""
+        self._clock.set(0)
+        await self._site.kill_server()
+        await self._site.serve()
+
+    async def _struck(
+        self, random: Random, collection: str, members: Sequence[int], *command: str | Path
+    ) -> tuple[bool, float]:
+        """A command is killed and run again."""
+        after = self._usual.get(f"{command[0]}", self._usual["ingest"]) * random.random()
+        killed = await self._site.killed(after, *command, alone=random.random() < 0.5)
+        if killed.code == 0:
+            self._publish(collection, members)
+        again = await self._acknowledged(collection, members, *command)
+        return killed.code < 0, again.seconds
+
+    async def _acknowledged(self, collection: str, members: Sequence[int], *command: str | Path) -> Ended:
+        """A command that publishes, and what it has replaced is deleted. Raises `RuntimeError` if it fails."""
+        ended = await self._site.run(*command)
+        if ended.code:
+            raise RuntimeError(f"{command[0]} of {collection} failed: {_last(ended)}")
+        self._usual[f"{command[0]}"] = ended.seconds
+        self._publish(collection, members)
+        with open_store(self.store) as store:
+            prune(store, _KEPT)
+        self.ledger.prune(_KEPT)
+        return ended
+
+    def _publish(self, collection: str, members: Sequence[int]) -> None:
+        with open_store(self.store) as store:
+            self.ledger.publish(collection, store.collection(collection).current, members)
+
+    def ingesting(self, collection: str, members: Sequence[int]) -> tuple[str | Path, ...]:
+        return "ingest", "molecules", self._file(members), *_RECIPE, "--collection", collection
+
+    def _appending(self, random: Random) -> tuple[list[int], tuple[str | Path, ...]]:
+        """What the collection that grows will hold, and the command. Once it has everything it begins anew."""
+        older = self.ledger.members(GROWN)
+        left = sorted({*self._fresh} - {*older})
+        if not left:
+            return self._first, self.ingesting(GROWN, self._first)
+        new = random.sample(left, min(_APPENDED, len(left)))
+        return [*older, *new], ("append", self._file(new), "--collection", GROWN)
+
+    def _file(self, members: Sequence[int]) -> Path:
+        self._files += 1
+        file = self._folder / f"{self._files}.smi"
+        file.write_text("".join(self.ledger.truth.lines[each] for each in members))
+        return file
+
+    def _current_files(self, collection: str) -> list[Path]:
+        """Those that a collection's current generation is read from."""
+        with open_store(self.store) as store:
+            manifest = store.manifest(collection)
+        folders = [each.folder for each in manifest.fragments] or [manifest.generation]
+        found = [file for each in folders for file in (self.store / "collections" / collection / each).iterdir()]
+        return sorted(file for file in found if file.stat().st_size)
+
+    def _is_told(self, collection: str) -> bool:
+        """Whether who looks for damage finds some."""
+        try:
+            with open_store(self.store) as store, store.open(collection) as generation:
+                return bool(generation.check())
+        except StoreDamaged:
+            return True
+
+    def _training(self, output: Path) -> tuple[str | Path, ...]:
+        place = ("--api", self._site.url, "--collection", STILL, "--output", output)
+        steps = ("--batch-size", "8", "--max-steps", str(_STEPS), "--checkpoint-steps", str(_CHECKPOINT))
+        how = ("--strategy", "hgc-fo", "--encoder", "gcn", "--cache-dir", self._folder / "fed", "--resume")
+        return "pretrain", *place, *how, *steps
+
+
+def _learned(output: Path) -> list[bytes]:
+    """All that a training run has come to."""
+    return [file.read_bytes() for file in sorted((output / f"step-{_STEPS:09}").glob("*.safetensors"))]
+
+
+def _flip(file: Path, at: int, bit: int) -> None:
+    with file.open("r+b") as opened:
+        opened.seek(at)
+        (byte,) = opened.read(1)
+        opened.seek(at)
+        opened.write(bytes([byte ^ bit]))
+
+
+def _last(ended: Ended) -> str:
+    return ended.err.strip()[-500:]

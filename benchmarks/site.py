@@ -1,0 +1,188 @@
+"""A store with a server of several processes, the commands that write to it, and the disk that it lies on."""
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import psutil
+
+from benchmarks.exchange import Connection
+from benchmarks.machine import family
+
+_TREE = Path(__file__).parents[1]
+_SIZE = 2 << 30  # bytes of a disk in memory, at most
+_PAUSE = 0.05  # seconds between two looks
+
+
+class Disk:
+    """A file system in memory at `folder`, where this process may mount one; it goes with the block. Where not, the
+    folder lies on the machine's disk, and `full` bounds the files of the commands instead."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={_SIZE}", "graphkin-chaos", str(folder)]
+        self.mounted = shutil.which("mount") is not None and not subprocess.run(mount, capture_output=True).returncode
+
+    @contextmanager
+    def full(self, left: int, largest: int) -> Iterator[Sequence[str]]:
+        """But for so many bytes. What commands are run by meanwhile; `largest`: bytes of their largest file."""
+        if not self.mounted:
+            yield "prlimit", f"--fsize={min(left, largest - 1)}"
+            return
+        usage, ballast = os.statvfs(self._folder), self._folder / "ballast"
+        try:
+            with ballast.open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, max(1, usage.f_bavail * usage.f_frsize - left))
+            yield ()
+        finally:
+            ballast.unlink()
+
+    def close(self) -> None:
+        if self.mounted:
+            subprocess.run(["umount", "-l", self._folder], check=True)
+
+
+@dataclass
+class Ended:
+    """How a command ended: its exit code, or minus the signal that killed it."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+
+class Site:
+    """`store` is a folder or a URL. Processes get `environment`."""
+
+    def __init__(self, store: Path | str, cache: Path, workers: int, environment: Mapping[str, str]) -> None:
+        self.store = store
+        self._workers = workers
+        self._environment = {**os.environ, "PYTHONPATH": str(_TREE), "OMP_NUM_THREADS": "1", **environment}
+        self._cache = cache
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.address: tuple[str, int] = ("127.0.0.1", free.getsockname()[1])
+        self._server: Process | None = None
+        self._running: set[Process] = set()
+
+    @property
+    def url(self) -> str:
+        return "http://{}:{}".format(*self.address)
+
+    # the server
+
+    async def serve(self, *, ready: bool = True) -> None:
+        """Until it is ready, or there, as over a damaged store, which never is; one that ends is started again, as a
+        supervisor does."""
+        while True:
+            if self._server is None or self._server.returncode is not None:
+                await self._launch()
+            if len(self.listening()) >= self._workers and await self._answers("/readyz" if ready else "/livez"):
+                return
+            await asyncio.sleep(_PAUSE)
+
+    async def _launch(self) -> None:
+        several = ["--workers", str(self._workers)] if self._workers > 1 else []
+        port = ["--host", self.address[0], "--port", str(self.address[1])]
+        self._server = await asyncio.create_subprocess_exec(
+            *_graphkin("serve", "--store", self.store, *port, *several),
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+            cwd=_TREE,
+            env={**self._environment, "GRAPHKIN_CACHE_DIR": str(self._cache)},
+            start_new_session=True,
+        )
+
+    async def _answers(self, path: str) -> bool:
+        try:
+            connection = await Connection.to(*self.address)
+        except OSError:
+            return False
+        asked = await connection.ask(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        connection.close()
+        return asked.status == 200
+
+    async def kill_server(self, whole: bool = True) -> None:
+        """The server with all its processes, as a machine that is out of memory may; or its first process alone, with
+        which the others end."""
+        assert self._server is not None
+        members = family(self._server.pid)
+        for each in members if whole else members[:1]:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+        await self._server.wait()
+
+    def listening(self) -> list[psutil.Process]:
+        """Those of the server's processes that do."""
+        assert self._server is not None
+        found = []
+        for each in family(self._server.pid):
+            with suppress(psutil.Error):
+                if any(c.status == psutil.CONN_LISTEN for c in each.net_connections("tcp")):
+                    found.append(each)
+        return found
+
+    async def all_listen(self) -> None:
+        while len(self.listening()) < self._workers:
+            await asyncio.sleep(_PAUSE)
+
+    # commands
+
+    async def run(self, *arguments: str | Path, within: Sequence[str] = (), store: bool = True) -> Ended:
+        """A command, to its end."""
+        return await self.killed(None, *arguments, within=within, store=store)
+
+    async def killed(
+        self,
+        after: float | None,
+        *arguments: str | Path,
+        alone: bool = False,
+        within: Sequence[str] = (),
+        store: bool = True,
+    ) -> Ended:
+        """A command that is killed after so many seconds, `alone` or with all that it has started."""
+        where = ["--store", self.store] if store else []
+        begin = perf_counter()
+        process = await asyncio.create_subprocess_exec(
+            *within,
+            *_graphkin(*arguments, *where),
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
+            cwd=_TREE,
+            env=self._environment,
+            start_new_session=True,
+        )
+        self._running.add(process)
+        telling = asyncio.create_task(process.communicate())
+        if after is not None:
+            await asyncio.wait([telling], timeout=after)
+            if not telling.done():
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGKILL) if alone else os.killpg(process.pid, signal.SIGKILL)
+        out, err = await telling
+        self._running.discard(process)
+        assert process.returncode is not None
+        return Ended(process.returncode, out.decode(), err.decode(errors="replace"), perf_counter() - begin)
+
+    async def close(self) -> None:
+        """Kill what runs."""
+        for each in self._running:
+            with suppress(ProcessLookupError):
+                os.killpg(each.pid, signal.SIGKILL)
+        if self._server is not None and self._server.returncode is None:
+            await self.kill_server()
+
+
+def _graphkin(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "graphkin", *map(str, arguments)]

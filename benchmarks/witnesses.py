@@ -1,0 +1,184 @@
+"""Users who know what they must be answered: of one collection by heart, of those that change by what was published."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator
+from hashlib import sha256
+from random import Random
+from typing import Literal, NamedTuple
+
+from benchmarks.exchange import Connection, Exchange
+from benchmarks.mix import Ask, Mix
+from benchmarks.truth import Ledger
+
+_KNOWN = 0.6  # of their requests
+_PAUSE = 0.05  # seconds between two requests of one of them, on average
+_CLOSE = 1e-6
+_SMALLEST = 50  # items of any collection that is asked
+_DAMAGED = b"urn:graphkin:problem:damaged"
+_SLOW = b"reading it takes more than"  # a structure that has its time, on a machine that has none
+
+Outcome = Literal["right", "wrong", "refused", "damaged", "broken", "failed"]
+
+
+class _Question(NamedTuple):
+    """A request, and of which item's neighbours, where they are of a collection that grows."""
+
+    ask: Ask
+    item: int | None = None
+
+
+class Whole(Connection):
+    """Keeps the body, and which generation it is of."""
+
+    body: bytes = b""
+    generation: str = ""
+
+    async def ask(self, request: bytes) -> Exchange:
+        self.body, self.generation = b"", ""
+        return await super().ask(request)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        if name.lower() == b"graphkin-generation":
+            self.generation = value.decode()
+
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        self.body += body
+
+
+class Witnesses:
+    """Of the server at (host, port). `still`: requests to a collection that never changes; `growing`: to those that do,
+    by name.
+
+    counted  replies by what became of them
+    wrong    what was answered with success and is not so
+    failed   what was answered otherwise, and is no way to refuse
+    """
+
+    def __init__(self, address: tuple[str, int], still: Mix, growing: dict[str, Mix], ledger: Ledger) -> None:
+        self.address = address
+        self.counted: Counter[Outcome] = Counter()
+        self.wrong: list[str] = []
+        self.failed: list[str] = []
+        self._still_mix = still
+        self._growing = growing
+        self._ledger = ledger
+        random = Random(0)
+        makes = [
+            make
+            for makes in still.classes.values()
+            for make in makes
+            if make not in (still.collections, still.negatives)
+        ]
+        self._still = [_Question(make(random)) for make in makes for _ in range(3)]
+        self._known: dict[bytes, bytes] = {}
+        self._seen: list[tuple[str, int, bytes]] = []
+
+    async def learn(self) -> None:
+        """What an undisturbed server answers."""
+        connection = await self._connected()
+        for ask, _ in self._still:
+            while (exchange := await connection.ask(ask.content)).status == 503:
+                await asyncio.sleep(min(exchange.retry_after or 0, 0.2))
+            if exchange.status != 200:
+                raise RuntimeError(f"{ask.kind} was answered {exchange.status}: {exchange.said!r}")
+            self._known[ask.content] = sha256(connection.body).digest()
+        connection.close()
+
+    def of(self, address: tuple[str, int], ledger: Ledger, growing: str) -> "Witnesses":
+        """Others, of a server that must answer alike, with one of these collections that grow."""
+        others = Witnesses(address, self._still_mix, {growing: self._growing[growing]}, ledger)
+        others._known = self._known
+        return others
+
+    async def work(self, random: Random) -> None:
+        """One of them, until it is cancelled."""
+        while True:
+            try:
+                connection = await self._connected()
+                while not connection.closed:
+                    await self._exchanged(connection, self._draw(random))
+                    await asyncio.sleep(random.uniform(0, 2 * _PAUSE))
+            except OSError:  # nobody listens there
+                self.counted["broken"] += 1
+                await asyncio.sleep(_PAUSE)
+
+    async def everything(self) -> bool:
+        """Ask for all of it once; whether all of that was answered, and rightly. Who is told to come back does."""
+        right = True
+        grown = (self._neighbors(name, id) for name in self._growing for id in range(0, _SMALLEST, 7))
+        for question in (*self._still, *grown):
+            while (outcome := await self._once(question)) == "refused":
+                await asyncio.sleep(0.05)
+            right = right and outcome == "right"
+        return right
+
+    async def well(self, times: int = 4) -> None:
+        """Return once so many requests in turn, each by a connection of its own, were answered rightly."""
+        random, row = Random(0), 0
+        while row < times:
+            row = row + 1 if await self._once(self._draw(random)) == "right" else 0
+            if not row:
+                await asyncio.sleep(0.02)
+
+    def settle(self) -> None:
+        """Look at the replies about what changes, now that it is known what was published."""
+        self.wrong += [problem for seen in self._seen for problem in self._differing(*seen)]
+        self._seen.clear()
+
+    async def _once(self, question: _Question) -> Outcome:
+        try:
+            connection = await self._connected()
+        except OSError:
+            return "broken"
+        try:
+            return await self._exchanged(connection, question)
+        finally:
+            connection.close()
+
+    async def _connected(self) -> Whole:
+        return await Whole.to(*self.address)
+
+    def _draw(self, random: Random) -> _Question:
+        if random.random() < _KNOWN:
+            return random.choice(self._still)
+        return self._neighbors(random.choice([*self._growing]), random.randrange(_SMALLEST))
+
+    def _neighbors(self, collection: str, id: int) -> _Question:
+        return _Question(self._growing[collection].get("neighbours", f"/items/{id}/neighbors", limit=1000), id)
+
+    async def _exchanged(self, connection: Whole, question: _Question) -> Outcome:
+        exchange = await connection.ask(question.ask.content)
+        outcome = self._outcome(question, exchange, connection)
+        self.counted[outcome] += 1
+        return outcome
+
+    def _outcome(self, question: _Question, exchange: Exchange, connection: Whole) -> Outcome:
+        ask, item = question
+        if exchange.status == 200:
+            if item is not None:
+                self._seen.append((connection.generation, item, connection.body))
+                return "right"
+            if self._known[ask.content] == sha256(connection.body).digest():
+                return "right"
+            self.wrong.append(f"{ask.kind} was answered otherwise than before")
+            return "wrong"
+        if exchange.status == 0:
+            return "broken"
+        if exchange.status == 503 or _SLOW in exchange.said:
+            return "damaged" if _DAMAGED in exchange.said else "refused"
+        self.failed.append(f"{ask.kind}: {exchange.status} {exchange.said.decode(errors='replace')}")
+        return "failed"
+
+    def _differing(self, generation: str, item: int, body: bytes) -> Iterator[str]:
+        members = self._ledger.told(generation)
+        if members is None:
+            yield f"a reply is of generation {generation[:12]}, which nobody published"
+            return
+        right = self._ledger.truth.neighbors(members, item)
+        found = {each["item"]["id"]: each["similarity"] for each in json.loads(body)["neighbors"]}
+        if found.keys() != right.keys() or any(abs(found[id] - right[id]) > _CLOSE for id in right):
+            yield f"neighbours of {item} in {generation[:12]} were {found}, not {right}"
