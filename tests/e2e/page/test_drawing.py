@@ -19,6 +19,15 @@ ACCENT = (10, 106, 143)
 LARGEST = (0, 114, 178)  # cluster
 PALE = (191, 220, 236)  # the same, where structures are drawn on it
 
+LABELS = """() => {
+    const { cy } = document.querySelector(".canvas")._cyreg;
+    const { x1, x2, y1, y2 } = cy.extent();
+    const seen = cy.nodes().filter((node) => {
+        const { x, y } = node.position();
+        return x > x1 && x < x2 && y > y1 && y < y2;
+    });
+    return seen.map((node) => (node.style("label") ? parseFloat(node.style("font-size")) * cy.zoom() : 0));
+}"""
 REST = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -26,7 +35,7 @@ REST = "() => new Promise((done) => requestAnimationFrame(() => requestAnimation
 def opened(page: Page) -> Page:
     """The page, showing a graph."""
     page.goto(ADDRESS)
-    expect(page.get_by_role("list", name="Items of the graph").get_by_role("listitem").nth(1)).to_be_visible()
+    page.get_by_role("list", name="Items of the graph").get_by_role("listitem").nth(1).wait_for()
     return page
 
 
@@ -87,12 +96,23 @@ def test_edges_follow_a_node_that_is_dragged(opened: Page) -> None:
     assert 0 < (after != before).any(axis=-1).mean() < 0.1
 
 
+def labels(page: Page) -> set[float]:
+    """How high on the screen the names of the nodes in view are; 0 where they are hidden."""
+    expect(page.locator(".canvas")).to_have_attribute("aria-busy", "false")
+    return {round(height, 3) for height in page.evaluate(LABELS)}
+
+
 def test_what_was_zoomed_to_stays_in_view(opened: Page) -> None:
+    assert labels(opened) == {11}
     opened.get_by_role("button", name="Zoom in").click()
+    assert labels(opened) == {11}
     near = (pixels(opened)[..., 3] == 255).sum()
     opened.get_by_role("slider").fill("0.31")
     expect(opened).to_have_url(re.compile("min_similarity=0.31"))
     assert (pixels(opened)[..., 3] == 255).sum() > 0.8 * near
+    for _ in range(3):
+        opened.get_by_role("button", name="Zoom out").click()
+    assert labels(opened) == {0}
     opened.get_by_role("button", name="Fit").click()
     assert (pixels(opened)[..., 3] == 255).sum() < 0.8 * near
 

@@ -35,7 +35,7 @@ def opened(page: Page, address: str = ADDRESS) -> Locator:
     """Go there; gives the items of the graph once they are there."""
     page.goto(address)
     members = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
-    expect(members.first).to_be_visible()
+    members.first.wait_for()
     return members
 
 

@@ -17,8 +17,8 @@ const SHARP = 2; // pixels of a picture file for one of the screen
 const LARGEST = 8000; // pixels of a picture file, either way
 const INDENT = 10; // of what stands below it
 
-/** What is pointed at, and where on the screen; `dot`: without a picture of its own. */
-export type Target = Point & ({ node: number; dot: boolean } | { edge: number });
+/** What is pointed at, and where in a canvas of what size; `dot`: without a picture of its own. */
+export type Target = Point & { width: number; height: number } & ({ node: number; dot: boolean } | { edge: number });
 
 /** What the graph asks of the page, and tells it. Nodes are places. */
 export interface Listener {
@@ -43,6 +43,7 @@ export class Canvas {
   private width: number;
   private height: number;
   private timer = 0;
+  private readonly ended = new AbortController();
 
   constructor(
     private readonly container: HTMLElement,
@@ -68,7 +69,7 @@ export class Canvas {
     this.cy.on("mouseover", "node", ({ target }) => {
       const node = target as NodeSingular;
       this.point(null);
-      listener.over({ node: node.data("place") as number, dot: this.drawing.dots, ...node.renderedPosition() });
+      listener.over({ node: node.data("place") as number, dot: this.drawing.dots, ...node.renderedPosition(), ...this.size() });
     });
     this.cy.on("mouseout", "node", () => listener.over(null));
     this.cy.on("mousemove", ({ target, position, renderedPosition }) => {
@@ -77,15 +78,13 @@ export class Canvas {
       const nodes = this.nodes.map((node) => node.position());
       const edge = edgeAt(edges, Math.min(held, MOST_EDGES), nodes, position, NEAR / this.cy.zoom());
       this.point(edge);
-      listener.over(edge === null ? null : { edge, ...renderedPosition });
-    });
-    container.addEventListener("pointerleave", () => {
-      this.point(null);
-      listener.over(null);
+      listener.over(edge === null ? null : { edge, ...renderedPosition, ...this.size() });
     });
     this.cy.on("viewport", this.moved);
     this.cy.on("resize", this.resized);
-    container.addEventListener("pointerenter", () => this.cy.resize()); // or it would believe that it is where it was
+    const { signal } = this.ended;
+    container.addEventListener("pointerenter", () => this.cy.resize(), { signal }); // or it would believe that it is where it was
+    container.addEventListener("pointerleave", this.left, { signal });
     this.dark.addEventListener("change", this.restyle);
   }
 
@@ -182,11 +181,21 @@ export class Canvas {
 
   destroy(): void {
     clearTimeout(this.timer);
+    this.ended.abort();
     this.dark.removeEventListener("change", this.restyle);
     this.forget();
     this.underlay.destroy();
     this.cy.destroy();
   }
+
+  private size(): { width: number; height: number } {
+    return { width: this.cy.width(), height: this.cy.height() };
+  }
+
+  private readonly left = (): void => {
+    this.point(null);
+    this.listener.over(null);
+  };
 
   private point(edge: number | null): void {
     if (edge !== this.drawing.pointed) this.draw({ pointed: edge });
@@ -257,9 +266,10 @@ export class Canvas {
   private async painted(address: string, signal: AbortSignal): Promise<string> {
     const drawn = bare(await drawing(address, signal));
     signal.throwIfAborted();
-    const image = await loaded(drawn);
-    this.addresses.push(image.src);
-    return image.src;
+    const { src } = await loaded(drawn);
+    if (signal.aborted) URL.revokeObjectURL(src);
+    else this.addresses.push(src);
+    return src;
   }
 
   /** Nobody waits for the pictures of these nodes any longer. */
