@@ -201,7 +201,7 @@ def test_a_structure_is_drawn(page: Page, look: Look) -> None:
     page.goto("/?collection=chembl")
     page.locator("main li").first.wait_for()
     assert [url for url in asked if "openchemlib" in url] == []
-    page.get_by_role("button", name="Draw").click()
+    page.get_by_role("button", name="Draw", exact=True).click()
     canvases = page.locator("dialog canvas")
     expect(canvases).to_have_count(2)
     expect(canvases.nth(1)).to_be_focused()
@@ -213,7 +213,7 @@ def test_a_structure_is_drawn(page: Page, look: Look) -> None:
     look(page, "editor")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    page.get_by_role("button", name="Draw").click()
+    page.get_by_role("button", name="Draw", exact=True).click()
     expect(page.get_by_text("This is what you had drawn before.")).to_be_visible()
     use.click()
     expect(page.locator("#box")).to_have_value("c1ccccc1")
@@ -221,7 +221,7 @@ def test_a_structure_is_drawn(page: Page, look: Look) -> None:
 
 def test_the_editor_begins_with_the_query(page: Page) -> None:
     page.goto(f"/?collection=chembl&q={QUERY}")
-    page.get_by_role("button", name="Draw").click()
+    page.get_by_role("button", name="Draw", exact=True).click()
     use = page.get_by_role("button", name="Search this structure")
     expect(use).to_be_enabled()
     use.click()
@@ -246,7 +246,7 @@ def test_nodes_are_found_by_name(page: Page, look: Look) -> None:
 
 def test_graphs_are_found_by_name(page: Page, look: Look) -> None:
     page.goto("/?collection=graphs")
-    expect(page.get_by_role("button", name="Draw")).to_have_count(0)
+    expect(page.get_by_role("button", name="Draw", exact=True)).to_have_count(0)
     page.get_by_role("combobox", name="Name or id").fill("b")
     expect(page.locator("#readings li")).to_contain_text("named “b”")
     page.keyboard.press("Enter")
