@@ -181,7 +181,8 @@ class Place:
         self, random: Random, collection: str, members: Sequence[int], *command: str | Path
     ) -> tuple[bool, float]:
         """A command is killed and run again."""
-        after = self._usual.get(f"{command[0]}", self._usual["ingest"]) * random.random()
+        usual = self._usual.get(f"{command[0]}", self._usual["ingest"] / 2)  # an append takes no longer than that
+        after = usual * random.random()
         killed = await self._site.killed(after, *command, alone=random.random() < 0.5)
         if killed.code == 0:
             self._publish(collection, members)
