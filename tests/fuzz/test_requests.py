@@ -13,6 +13,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
+from graphkin.api.work.structures import MEMORY
 from tests.fuzz.conftest import Server
 from tests.fuzz.corpus import content, lines
 from tests.fuzz.exchange import Reply, converse, exchange
@@ -24,7 +25,7 @@ AT_A_TIME = 4
 LEFT_OPEN = 30  # connections on which half a request is left meanwhile
 LONGEST = 5.0  # seconds
 LONGEST_LAG = 0.25  # seconds
-MOST_MEMORY = 10**9  # bytes
+MOST_MEMORY = 400 * 2**20 + AT_A_TIME * MEMORY  # bytes: all that rests, and what so many requests may take
 
 UNDOCUMENTED = {200, 304, 400, 404, 405, 413}
 """What the page, the gate and the framework answer."""
