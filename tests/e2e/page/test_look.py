@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -129,11 +130,16 @@ def test_what_is_pointed_at_is_enlarged(page: Page, api: httpx.Client, neighbour
     assert page.locator("aside details").count() == bool(folded)
 
 
+def chosen_is(smiles: str, url: str) -> bool:
+    return parse_qs(urlsplit(url).query).get("chosen") == [smiles]
+
+
 def test_what_is_chosen_can_be_sent_to_a_colleague(page: Page, neighbours: list[dict[str, Any]]) -> None:
     rows = opened(page)
     for place in (2, 5):
         rows.nth(place).get_by_role("img").click()
-        assert parse_qs(urlsplit(page.url).query)["chosen"] == [neighbours[place]["item"]["smiles"]]
+        smiles = neighbours[place]["item"]["smiles"]
+        page.wait_for_url(partial(chosen_is, smiles))
     page.go_back()
     expect(rows.nth(2)).to_have_class(re.compile("chosen"))
     similarity = rows.nth(2).locator("td").nth(1).inner_text()
@@ -143,7 +149,7 @@ def test_what_is_chosen_can_be_sent_to_a_colleague(page: Page, neighbours: list[
     compared = page.get_by_label("Query and comparison").locator("figure.other")
     expect(compared).to_contain_text(neighbours[2]["item"]["smiles"])
     expect(compared).to_contain_text(similarity)
-    expect(page.locator("li.chosen")).to_contain_text(neighbours[2]["item"]["smiles"])
+    expect(page.locator("li.chosen")).to_contain_text(neighbours[2]["item"]["smiles"], timeout=20_000)
 
 
 def test_only_the_picture_chooses(page: Page) -> None:
