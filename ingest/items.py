@@ -72,9 +72,8 @@ class Properties:
     @property
     def types(self) -> dict[str, PropertyType]:
         """By name: those of the source in its order, then those computed."""
-        types: dict[str, PropertyType] = {}
-        types |= {name: "number" if how.numeric else "text" for name, how in self.given.items()}
-        return types | dict.fromkeys(self.computed, "number")
+        given: dict[str, PropertyType] = {name: "number" if how.numeric else "text" for name, how in self.given.items()}
+        return given | dict.fromkeys(self.computed, "number")
 
     @property
     def written(self) -> list[str]:
@@ -279,11 +278,12 @@ def _source_columns(properties: pa.ChunkedArray, computed: Sequence[str]) -> dic
     keys = pairs.keys.dictionary_encode()
     codes = np.asarray(keys.indices)
     found = keys.dictionary.to_pylist()
-    one, other = codes[:-1][rows[:-1] == rows[1:]], codes[1:][rows[:-1] == rows[1:]]
-    beside = np.unique(np.stack([one, other], axis=1)[one != other], axis=0).tolist()
-    columns = {}
+    follows = rows[:-1] == rows[1:]
+    both = pa.array(codes[:-1][follows] * np.int64(len(found)) + codes[1:][follows]).unique().to_pylist()
+    before = [(found[one], found[other]) for one, other in (divmod(each, len(found)) for each in both) if one != other]
     code_of = {key: code for code, key in enumerate(found)}
-    for key in _in_order(found, ((found[one], found[other]) for one, other in beside)):
+    columns = {}
+    for key in _in_order(found, before):
         code = code_of[key]
         chosen = np.flatnonzero(codes == code)
         picked = np.full(len(pairs), -1, np.int64)
