@@ -11,7 +11,6 @@ import argparse
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from statistics import median
 
 import numpy as np
 
+from benchmarks.command import graphkin
 from benchmarks.data import molecules
 from graphkin.ingest.append import append
 from graphkin.ingest.pipeline import IngestOptions, ingest
@@ -68,8 +68,8 @@ def commands(workers: int) -> tuple[Run, Run]:
     """An ingest and an append of files, each a process of its own."""
 
     def run(folder: Path, *words: str) -> None:
-        where = "--store", str(folder), "--collection", "c", "--workers", str(workers)
-        subprocess.run([sys.executable, "-m", "graphkin", *words, *where], check=True, capture_output=True)
+        where = "--store", folder, "--collection", "c", "--workers", str(workers)
+        subprocess.run(graphkin(*words, *where), check=True, capture_output=True)
 
     return lambda folder, files: run(folder, "ingest", "molecules", *files), lambda folder, files: run(
         folder, "append", *files

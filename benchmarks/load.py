@@ -19,7 +19,6 @@ import asyncio
 import http.client
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -36,6 +35,7 @@ from urllib.parse import urlsplit
 
 import uvloop
 
+from benchmarks.command import free_port, graphkin
 from benchmarks.data import smiles_file
 from benchmarks.exchange import Connection
 from benchmarks.load_report import Phase, Results, report
@@ -88,7 +88,7 @@ def stored(tree: Path, cache: Path, count: int) -> Path:
             label, path = smiles_file(Path(folder), count)
             print(f"ingesting {label}", file=sys.stderr)
             made = Path(folder) / "store"
-            command = _graphkin("ingest", "molecules", path, "--store", made, "--collection", _COLLECTION)
+            command = graphkin("ingest", "molecules", path, "--store", made, "--collection", _COLLECTION)
             subprocess.run(command, check=True, stdout=sys.stderr, cwd=tree, env=_environment(tree))
             made.rename(store)
     return store
@@ -97,10 +97,9 @@ def stored(tree: Path, cache: Path, count: int) -> Path:
 @contextmanager
 def served(tree: Path, store: Path) -> Iterator[tuple[Address, int]]:
     """Address and process id of a server that is ready."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = ("127.0.0.1", free.getsockname()[1])
+    address = ("127.0.0.1", free_port())
     with tempfile.TemporaryDirectory() as cache:
-        command = _graphkin("serve", "--store", store, "--port", str(address[1]))
+        command = graphkin("serve", "--store", store, "--port", str(address[1]))
         environment = {**_environment(tree), "GRAPHKIN_CACHE_DIR": cache}
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=tree, env=environment) as process:
             try:
@@ -111,10 +110,6 @@ def served(tree: Path, store: Path) -> Iterator[tuple[Address, int]]:
                 yield address, process.pid
             finally:
                 process.kill()
-
-
-def _graphkin(*arguments: str | Path) -> list[str | Path]:
-    return [sys.executable, "-m", "graphkin", *arguments]
 
 
 def _environment(tree: Path) -> dict[str, str]:

@@ -4,9 +4,7 @@ import asyncio
 import os
 import shutil
 import signal
-import socket
 import subprocess
-import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -16,6 +14,7 @@ from time import perf_counter
 
 import psutil
 
+from benchmarks.command import free_port, graphkin
 from benchmarks.exchange import Connection
 from benchmarks.machine import family
 
@@ -70,8 +69,7 @@ class Site:
         self._workers = workers
         self._environment = {**os.environ, "PYTHONPATH": str(_TREE), "OMP_NUM_THREADS": "1", **environment}
         self._cache = cache
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.address: tuple[str, int] = ("127.0.0.1", free.getsockname()[1])
+        self.address: tuple[str, int] = ("127.0.0.1", free_port())
         self._server: Process | None = None
         self._running: set[Process] = set()
 
@@ -95,7 +93,7 @@ class Site:
         several = ["--workers", str(self._workers)] if self._workers > 1 else []
         port = ["--host", self.address[0], "--port", str(self.address[1])]
         self._server = await asyncio.create_subprocess_exec(
-            *_graphkin("serve", "--store", self.store, *port, *several),
+            *graphkin("serve", "--store", self.store, *port, *several),
             stdout=DEVNULL,
             stderr=DEVNULL,
             cwd=_TREE,
@@ -155,7 +153,7 @@ class Site:
         begin = perf_counter()
         process = await asyncio.create_subprocess_exec(
             *within,
-            *_graphkin(*arguments, *where),
+            *graphkin(*arguments, *where),
             stdin=DEVNULL,
             stdout=PIPE,
             stderr=PIPE,
@@ -182,7 +180,3 @@ class Site:
                 os.killpg(each.pid, signal.SIGKILL)
         if self._server is not None and self._server.returncode is None:
             await self.kill_server()
-
-
-def _graphkin(*arguments: str | Path) -> list[str]:
-    return [sys.executable, "-m", "graphkin", *map(str, arguments)]

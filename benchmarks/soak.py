@@ -28,6 +28,7 @@ from random import Random
 
 import uvloop
 
+from benchmarks.command import graphkin
 from benchmarks.data import molecules
 from benchmarks.load import Address, mixed, served
 from benchmarks.machine import descriptors, memory, processor_seconds
@@ -112,10 +113,9 @@ class Writer:
 
     async def _graphkin(self, *arguments: str | Path, collection: str | None = None) -> str:
         """What the command prints. One that fails is told, and the last."""
-        where = ["--store", self.store, *([] if collection is None else ["--collection", collection])]
+        where: list[str | Path] = ["--store", self.store, *([] if collection is None else ["--collection", collection])]
         begin = time.perf_counter()
-        command = (sys.executable, "-m", "graphkin", *map(str, (*arguments, *where)))
-        process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE)
+        process = await asyncio.create_subprocess_exec(*graphkin(*arguments, *where), stdout=PIPE, stderr=PIPE)
         out, err = await process.communicate()
         self.log.append((str(arguments[0]), time.perf_counter() - begin))
         if process.returncode:

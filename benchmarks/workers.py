@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import http.client
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from random import Random
 
 import uvloop
 
+from benchmarks.command import free_port, graphkin
 from benchmarks.data import smiles_file
 from benchmarks.load import Address, mixed
 from benchmarks.machine import processor_seconds
@@ -44,8 +44,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
         label, path = smiles_file(Path(folder), options.molecules)
         store = Path(folder) / "store"
-        ingest = ["ingest", "molecules", str(path), "--store", str(store), "--collection", _COLLECTION]
-        subprocess.run([sys.executable, "-m", "graphkin", *ingest], check=True, stdout=sys.stderr)
+        ingest = graphkin("ingest", "molecules", path, "--store", store, "--collection", _COLLECTION)
+        subprocess.run(ingest, check=True, stdout=sys.stderr)
         servers = [running.enter_context(_served(store, number)) for number in (1, options.workers)]
         for address, _ in servers:
             _turn(address, None, options, 1.0)  # and warms up
@@ -68,13 +68,11 @@ def main() -> None:
 @contextmanager
 def _served(store: Path, workers: int) -> Iterator[tuple[Address, int]]:
     """Address and process id, once all of them answer."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
+    port = free_port()
     with tempfile.TemporaryDirectory() as cache:
-        command = ["serve", "--store", str(store), "--port", str(port), "--workers", str(workers)]
+        command = graphkin("serve", "--store", store, "--port", str(port), "--workers", str(workers))
         environment = {**os.environ, "GRAPHKIN_CACHE_DIR": cache}
-        whole = [sys.executable, "-m", "graphkin", *command]
-        with subprocess.Popen(whole, stdout=subprocess.PIPE, env=environment) as process:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
             try:
                 assert process.stdout is not None
                 process.stdout.readline()  # all listen

@@ -43,18 +43,17 @@ def pick(
 
     from graphkin.answers import among_of
     from graphkin.export.cells import csv_lines
-    from graphkin.ingest.progress import Clock
     from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
     from graphkin.similarity.kinds import kind_of
     from graphkin.similarity.picking import Picked, Picker
     from graphkin.store import open_generation
 
-    clock = Clock(terminal_progress())
+    progress = terminal_progress()
     with open_generation(store_location, collection, generation) as opened:
-        among = among_of(opened, conditions, substructure, clock.progress)
+        among = among_of(opened, conditions, substructure, progress)
         picks = Picker(opened, kind_of(opened).search(opened), among).picks(method, threshold, count)
-        with clock.stage("pick", count, "items") as advance:
+        with progress.stage("pick", count, "items") as advance:
             picked = Picked.of(picks, count, advance)
         columns = ["id", opened.manifest.structure, "names"]
         items = opened.take(picked.ids, columns)

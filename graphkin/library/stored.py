@@ -9,8 +9,9 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa
 
-from graphkin.answers import item_of, policy_of
+from graphkin.answers import clusters_of, item_of, policy_of
 from graphkin.export import read_edges, read_items
+from graphkin.ingest.progress import Progress
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
 from graphkin.protocol.requests import (
@@ -27,7 +28,6 @@ from graphkin.protocol.requests import (
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.cliffs import Cliffs, cliffs
 from graphkin.similarity.clusters.core import Core, compared, core
-from graphkin.similarity.clusters.kept import clusters, threshold_of
 from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.columns import numeric
 from graphkin.similarity.having import Having
@@ -149,8 +149,7 @@ class StoredCollection(Collection):
         return pa.Table.from_batches([rows(found, values, label, slice(0, self._opened.size))])
 
     def _clustered(self, asked: ClusteringFields) -> Clusters:
-        threshold = threshold_of(self._opened, asked.method, asked.threshold)
-        return clusters(self._opened, asked.method, threshold, os.cpu_count() or 1)
+        return clusters_of(self._opened, asked.method, asked.threshold, None, Progress())
 
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
         among = None

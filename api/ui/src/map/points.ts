@@ -75,10 +75,12 @@ export function paint(
   side: number,
   [line, paper]: [line: number, paper: number],
 ): void {
-  const around = Math.max(1, Math.round(side / 6));
   const hollow = (id: number) => pixels[id] === 0;
-  squares(target, width, points, seen, side, (id) => (hollow(id) ? line : null));
-  if (side > 2) squares(target, width, points, seen, side - 2 * around, (id) => (hollow(id) ? paper : null));
+  if (pixels.includes(0)) {
+    const around = Math.max(1, Math.round(side / 6));
+    squares(target, width, points, seen, side, (id) => (hollow(id) ? line : null));
+    if (side > 2) squares(target, width, points, seen, side - 2 * around, (id) => (hollow(id) ? paper : null));
+  }
   squares(target, width, points, seen, side, (id) => (hollow(id) ? null : pixels[id]!));
 }
 
