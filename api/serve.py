@@ -2,9 +2,11 @@
 
 import asyncio
 import ctypes
+import gc
 import signal
 import socket
 import ssl
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,6 +33,9 @@ _MALLOC = {  # glibc's numbers of its settings, and what they are set to
     -1: 2**22,  # bytes that may be kept at the end of an arena
 }
 
+_TURN = 0.0005
+"""Seconds that a thread computes while others wait. The one that answers waits so long each time it has let go."""
+
 
 class Server:
     """One process that listens from its construction on, so its URL is known before it answers.
@@ -41,7 +46,7 @@ class Server:
     """
 
     def __init__(self, settings: Settings, nursery: Nursery | None = None) -> None:
-        keep_little_memory()
+        share_machine()
         require_servable(settings)
         app = create_app(settings, nursery)
         self._socket = listening(settings.host, settings.port)
@@ -85,6 +90,7 @@ def configured(app: FastAPI, settings: Settings) -> uvicorn.Config:
 
 def serve(server: uvicorn.Server, listening: socket.socket) -> None:
     """Until SIGINT or SIGTERM; then let replies end, for a while, and return."""
+    gc.freeze()  # what was imported is not looked through for garbage while requests wait
     with handled(signal.SIG_IGN):  # uvicorn takes them over, then raises them
         server.run(sockets=[listening])
 
@@ -100,8 +106,10 @@ def handled(handler: Callable[[int, FrameType | None], object] | signal.Handlers
             signal.signal(each, former)
 
 
-def keep_little_memory() -> None:
-    """Have the C library give back what is freed, where it is glibc: a large reply costs its memory but once."""
+def share_machine() -> None:
+    """Set this process up to serve: threads that compute let others answer, and the C library, where it is glibc, gives
+    back what is freed, so that a large reply costs its memory but once."""
+    sys.setswitchinterval(_TURN)
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         for setting, value in _MALLOC.items():
             mallopt(setting, value)

@@ -31,10 +31,10 @@ from graphkin.api.serve import (
     bound,
     configured,
     handled,
-    keep_little_memory,
     listening,
     require_servable,
     serve,
+    share_machine,
     url_of,
 )
 from graphkin.api.settings import Settings
@@ -195,7 +195,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
     with channel.makefile("r") as reading:
         order: dict[str, Any] = json.loads(reading.readline())
-    keep_little_memory()
+    share_machine()
     settings = Settings(**order["settings"])
     shared = metrics.Shared(Path(order["folder"]), order["number"])
     server = _Telling(configured(create_app(settings, shared=shared), settings), channel)

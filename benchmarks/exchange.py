@@ -27,6 +27,11 @@ class Exchange:
     retry_after: float | None = None
     said: bytes = b""
 
+    @property
+    def unheard(self) -> bool:
+        """Whether the connection broke before the first byte."""
+        return not self.first
+
 
 class Connection(asyncio.Protocol):
     """One TCP connection; one request at a time."""

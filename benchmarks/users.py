@@ -68,6 +68,9 @@ class Users:
             try:
                 async with asyncio.timeout(limit):
                     exchange = await connection.ask(ask.content)
+                    if exchange.unheard:  # it was closed for having been idle: RFC 9112, section 9.3.1
+                        connection = await Connection.to(*self._address)
+                        exchange = await connection.ask(ask.content)
             except TimeoutError:
                 if limit == left:
                     self.log.append(Record(name, ask.kind, "unfinished", limit, limit, ""))

@@ -40,10 +40,15 @@ def opened(page: Page) -> Page:
 
 
 def pixels(page: Page) -> Any:
-    """(height, width, 4) red, green, blue, alpha."""
+    """(height, width, 4) red, green, blue, alpha, once all that is in view is drawn."""
+    settled(page)
     page.evaluate(REST)
     address = page.evaluate("() => document.querySelector('.canvas > canvas').toDataURL()")
     return np.array(Image.open(io.BytesIO(b64decode(address.partition(",")[2]))))
+
+
+def settled(page: Page) -> None:
+    expect(page.locator(".canvas")).to_have_attribute("aria-busy", "false", timeout=20_000)
 
 
 def ink(image: Any, colour: tuple[int, int, int]) -> int:
@@ -98,7 +103,7 @@ def test_edges_follow_a_node_that_is_dragged(opened: Page) -> None:
 
 def labels(page: Page) -> set[float]:
     """How high on the screen the names of the nodes in view are; 0 where they are hidden."""
-    expect(page.locator(".canvas")).to_have_attribute("aria-busy", "false")
+    settled(page)
     return {round(height, 3) for height in page.evaluate(LABELS)}
 
 
