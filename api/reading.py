@@ -149,16 +149,14 @@ class Reading:
         return None if asked.ids is None else Listed(tuple(asked.ids))
 
     async def having(self, asked: str | Substructure, among: Callable[[], Int32]) -> Having:
-        """Which of some items, `among`, have a substructure. Meanwhile the request is of the class substructure.
+        """Which of some items, `among`, have a substructure. While that is learned the request is of the class
+        substructure.
 
-        Raises as `Kind.pattern`, `api.work.substructures.Substructures` and `among` do, and `StoreBusy`.
+        Raises as `Patterns.get` and `among` do, and `StoreBusy`.
         """
-        substructures = state_of(self._request)["substructures"]
+        ids = await run_in_threadpool(among)
         async with as_work(self._request.scope, "substructure"):
-            pattern = await substructures.read(self.generation, *written_pattern(asked))
-            having = self.opened.selections.having(pattern)
-            await substructures.learn(self.generation, having, await run_in_threadpool(among))
-            return having
+            return await state_of(self._request)["patterns"].get(self.opened, *written_pattern(asked), ids)
 
     async def clusters(self, asked: ClusteringFields) -> "Clustered":
         """Those that a request names. Raises as `threshold_of` and `Clusterings.get` do."""

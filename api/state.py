@@ -1,7 +1,7 @@
 """What a running application holds, from its start to its end."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing, nullcontext
+from contextlib import aclosing, asynccontextmanager, closing, nullcontext
 from typing import TypedDict, cast
 
 from starlette.requests import Request
@@ -14,6 +14,7 @@ from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.damage import Scrub
 from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.library import Library
+from graphkin.api.generations.patterns import Patterns
 from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings
 from graphkin.api.work.classes import CLASSES, Queue
@@ -26,7 +27,7 @@ from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
 
 _MATCHING = 2  # processes
-_IDLE = 20.0  # seconds after which a process that exports is ended: exports are few, and it holds much memory
+_IDLE = 20.0  # seconds after which a process that exports, or reads patterns, is ended: that is seldom asked for
 
 
 class State(TypedDict):
@@ -36,7 +37,7 @@ class State(TypedDict):
     library: Library
     positives: PositiveCache
     structures: Structures
-    substructures: Substructures
+    patterns: Patterns
     artist: Artist
     exports: Exports
     clusterings: Clusterings
@@ -66,14 +67,16 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
         closing(Nursery()) if shared is None else nullcontext(shared) as nursery,
     ):
         store.require_engine(settings.sampler)
+        location, files = str(settings.store), settings.cache_dir / "exports"
         async with (
             Pool(nursery, 2, niceness=2, memory=MEMORY) as readers,
             Pool(nursery, 2, niceness=5, memory=MEMORY) as drawers,
             Pool(nursery, 2, niceness=10, memory=MEMORY) as comparers,
+            Pool(nursery, 2, niceness=10, memory=MEMORY, idle=_IDLE) as pattern_readers,
             Pool(nursery, _MATCHING, niceness=10, memory=MEMORY) as matchers,
             Pool(nursery, 2, niceness=10, idle=_IDLE) as exporters,
+            aclosing(Patterns(Substructures(pattern_readers, matchers, location, _MATCHING))) as patterns,
         ):
-            location, files = str(settings.store), settings.cache_dir / "exports"
             with closing(
                 Exports(exporters, location, files, settings.export_bytes, setting="GRAPHKIN_EXPORT_BYTES")
             ) as exports:
@@ -82,7 +85,7 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
                     library=library,
                     positives=positives,
                     structures=Structures(readers),
-                    substructures=Substructures(matchers, location, _MATCHING),
+                    patterns=patterns,
                     artist=Artist(drawers, comparers),
                     exports=exports,
                     clusterings=clusterings,

@@ -70,11 +70,17 @@ def served(make: Callable[[], FastAPI]) -> Iterator[http.client.HTTPConnection]:
         process.join()
 
 
+class NotYet(RuntimeError):
+    """The server says how far it is."""
+
+
 def reply(connection: http.client.HTTPConnection, ask: Ask) -> bytes:
     method, path, body, headers = ask
     connection.request(method, path, body, headers)
     answer = connection.getresponse()
     content = answer.read()
+    if answer.status == 503:
+        raise NotYet(content.decode())
     if answer.status != 200:
         raise RuntimeError(f"{method} {path}: {answer.status} {content[:300]!r}")
     return content

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.data import smiles_file
-from benchmarks.http import reply, served, wait
+from benchmarks.http import NotYet, reply, served, wait
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
@@ -68,8 +68,8 @@ def asked(connection: http.client.HTTPConnection, pattern: str) -> tuple[float, 
         try:
             total = json.loads(reply(connection, ask))["total"]
             return time.perf_counter() - begin, total
-        except TimeoutError:  # what has been described meanwhile stays so
-            connection.close()
+        except NotYet:
+            continue  # the server itself waits a while
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import os
 
-from graphkin.api.generations.background import Background, Job
+from graphkin.api.generations.background import Job, Threaded
 from graphkin.api.generations.opened import Opened
 from graphkin.protocol.values import ClusterMethod
 from graphkin.similarity.clusters.kept import clusters
@@ -13,7 +13,7 @@ _PAIRS = 50_000_000  # similar ones, of Taylor and Butina's: 16 bytes each
 _THREADS = max(1, (os.cpu_count() or 1) // 2)  # the others answer everybody
 
 
-class Clusterings(Background[Clusters]):
+class Clusterings(Threaded[Clusters]):
     """Those asked for lately. Taylor and Butina's and scaffolds take minutes of millions of items: one such clustering
     is computed at a time."""
 
@@ -29,7 +29,7 @@ class Clusterings(Background[Clusters]):
         """
         generation = opened.generation
         key = (generation.collection, generation.id, method, threshold)
-        job = self._jobs.get(key)
+        job = self.job(key)
         if job is None:
             if method != "single" and self._long is not None and not self._long.made.done():
                 raise self._long.told

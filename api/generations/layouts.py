@@ -2,14 +2,14 @@
 
 from functools import partial
 
-from graphkin.api.generations.background import Background
+from graphkin.api.generations.background import Threaded
 from graphkin.api.generations.opened import Opened
 from graphkin.similarity.layout import Layout, layout
 
 _REMEMBERED = 8  # their arrays are maps of files
 
 
-class Layouts(Background[Layout]):
+class Layouts(Threaded[Layout]):
     """Those asked for lately, computed one at a time."""
 
     def __init__(self) -> None:
@@ -19,5 +19,5 @@ class Layouts(Background[Layout]):
         """Where it is not there yet, it is computed from now on; `StoreBusy` says how far that is."""
         generation = opened.generation
         key = generation.collection, generation.id
-        job = self._jobs.get(key) or self.begin(key, generation.size, partial(layout, generation))
+        job = self.job(key) or self.begin(key, generation.size, partial(layout, generation))
         return await self.result(key, job)

@@ -45,7 +45,9 @@ async def query(
     there is one.
 
     The first request with a substructure describes the molecules that it is about, which takes a while; what it needs
-    is kept on this machine.
+    is kept on this machine. Where matching them takes longer than 2 s, 503 says how many are matched of how many; it
+    goes on for as long as somebody asks again, and what is known by then stays known. So it is wherever else there is
+    a substructure.
     """
     read = await open_reading(request, c, (JSON,), said=_said(body))
     return await run_in_threadpool(_page, read, body, await read.query(body))

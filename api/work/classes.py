@@ -43,7 +43,7 @@ class Limits:
 CLASSES = {
     "search": Limits(at_once=4, waiting=256, retry_after=1, stoppable=False),
     "query": Limits(at_once=2, waiting=64, retry_after=2, patience=30, stoppable=False),
-    "substructure": Limits(at_once=2, waiting=64, retry_after=5, patience=30, seconds=300),
+    "substructure": Limits(at_once=16, waiting=64, retry_after=5, patience=30),
     "batch": Limits(at_once=1, waiting=8, retry_after=5, patience=30, seconds=300),
     "pick": Limits(at_once=1, waiting=8, retry_after=5, patience=30, seconds=300),
     "drawing": Limits(at_once=2, waiting=512, retry_after=2, seconds=4.5),
@@ -52,10 +52,11 @@ CLASSES = {
     "export": Limits(at_once=2, waiting=8, retry_after=5, patience=30),
     "part": Limits(at_once=32, waiting=256, retry_after=5, patience=30),
 }
-"""search: a structure's, or the hierarchy as a graph; query: columns or edges of a whole collection; substructure: what
-any request has matched with a pattern; batch: a search for many structures; pick: a diverse subset; drawing: a picture;
-comparison: a picture of a molecule beside another, what the members of a cluster share; feed: positives of all anchors,
-negatives; export: a whole collection as a file; part: a part of such a file, which the first has made."""
+"""search: a structure's, or the hierarchy as a graph; query: columns or edges of a whole collection; substructure: any
+request, while it waits for a pattern to be read and matched; batch: a search for many structures; pick: a diverse
+subset; drawing: a picture; comparison: a picture of a molecule beside another, what the members of a cluster share;
+feed: positives of all anchors, negatives; export: a whole collection as a file; part: a part of such a file, which the
+first has made."""
 
 
 COMPARED = frozenset({"highlight", "highlight_smiles"})
@@ -83,6 +84,16 @@ class Queue:
         return StoreBusy(
             f"too many requests for {self._name} work",
             expected=f"{limits.at_once} at once, and {limits.waiting} that wait {limits.patience:g} s at most",
+            retry_after=limits.retry_after,
+        )
+
+    def late(self) -> StoreBusy:
+        """What one is told who was stopped because time was up, and is counted."""
+        limits = self.limits
+        self.refused += 1
+        return StoreBusy(
+            f"this {self._name} work was not done in time",
+            expected=f"{limits.seconds:g} s at most, waiting for its turn included",
             retry_after=limits.retry_after,
         )
 
@@ -148,7 +159,7 @@ class Place:
         gone = self._watching is None or self._watching.done()
         if self.stopping.cancelled_caught and not gone and self.stopping.deadline < math.inf:
             assert self.work is not None  # else there is all time
-            raise self._queues[self.work].busy()
+            raise self._queues[self.work].late()
 
     def sending(self, send: Send) -> Send:
         """Stop the work for a client that no longer takes what it is sent: its connection is cut. What has begun to be

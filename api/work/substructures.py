@@ -13,58 +13,71 @@ from graphkin.api.work.matching import packed, unpacked
 from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.having import Having
-from graphkin.similarity.kind import Pattern
+from graphkin.similarity.kind import Advance, Pattern
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 
 _READING = 5.0  # seconds
 _SECONDS = 2.0  # of a processor, for one part of the items
+_PATTERNS = 256  # that are remembered, of 10 kB at most
 _DESCRIBED = 4096  # blocks of which it is remembered that this machine has them
 _PATIENCE = 10.0  # seconds, where others keep the processors busy
 
 
 class Substructures:
-    """Has patterns read, and items of the store at `location` matched with them, in the processes of a pool.
+    """Has patterns read by the processes of one pool, and items of the store at `location` matched with them by those
+    of another, where each block of items takes its time.
 
     A pattern on which RDKit takes longer than `seconds` for a thousand items, or too much memory, or that crashes
     it, costs its process and nothing else.
     """
 
-    def __init__(self, matchers: Pool, location: str, at_once: int, seconds: float = _SECONDS) -> None:
+    def __init__(self, readers: Pool, matchers: Pool, location: str, at_once: int, seconds: float = _SECONDS) -> None:
+        self._readers = readers
         self._matchers = matchers
         self._location = location
         self._at_once = at_once
         self._seconds = seconds
+        self._patterns: LRUCache[tuple[str, str, str], Pattern] = LRUCache(_PATTERNS)
         self._describing: LRUCache[tuple[str, int], asyncio.Task[None]] = LRUCache(_DESCRIBED)
 
     async def read(self, generation: Generation, text: str, writing: str) -> Pattern:
         """Raises as `Kind.pattern` does, and `InvalidInput` for what takes too long or too much memory."""
         manifest = generation.manifest
+        key = (generation.id, writing, text)
+        known = self._patterns.get(key)
+        if known is not None:
+            return known
         with self._refusing(text):
-            async with self._matchers.worker() as reader:
+            async with self._readers.worker() as reader:
                 said = await reader.ask(
                     "read_pattern", _READING, kind=manifest.kind, recipe=manifest.recipe, text=text, writing=writing
                 )
-                return unpacked(said)
+        self._patterns[key] = unpacked(said)
+        return self._patterns[key]
 
-    async def learn(self, generation: Generation, having: Having, ids: Int32) -> None:
-        """Of some items whether they have a pattern. What has been learned when this is cancelled, or raises, stays
-        known. Raises as `read` does."""
-        blocks = iter(having.unknown(ids).items())
+    async def learn(
+        self, generation: Generation, having: Having, unknown: dict[int, list[Int32]], advance: Advance
+    ) -> None:
+        """Of some items, as `Having.unknown` gives them, whether they have a pattern; `advance` is told how many more
+        are known. What has been learned when this is cancelled, or raises, as `advance` may, stays known. Raises as
+        `read` does."""
+        blocks = iter(unknown.items())
         try:
             async with asyncio.TaskGroup() as learning:
                 for _ in range(self._at_once):
-                    learning.create_task(self._learn_some(generation, having, blocks))
+                    learning.create_task(self._learn_some(generation, having, blocks, advance))
         except ExceptionGroup as raised:
             raise raised.exceptions[0] from None
 
     async def _learn_some(
-        self, generation: Generation, having: Having, blocks: Iterator[tuple[int, list[Int32]]]
+        self, generation: Generation, having: Having, blocks: Iterator[tuple[int, list[Int32]]], advance: Advance
     ) -> None:
         """Of the blocks that nobody else has begun with, one after the other."""
         for block, parts in blocks:
             await self._described(generation, block)
-            await self._match(generation, having, block, parts)
+            advance(0)  # none is known yet, but there may be nobody any more who waits
+            await self._match(generation, having, block, parts, advance)
 
     async def _described(self, generation: Generation, block: int) -> None:
         """Have a block described, once, and to the end: who goes away meanwhile finds it when they come again."""
@@ -80,7 +93,9 @@ class Substructures:
             async for _ in matcher.stream("describe", **self._of(generation, block)):
                 pass
 
-    async def _match(self, generation: Generation, having: Having, block: int, parts: list[Int32]) -> None:
+    async def _match(
+        self, generation: Generation, having: Having, block: int, parts: list[Int32], advance: Advance
+    ) -> None:
         given = [b64encode(part.tobytes()).decode() for part in parts]
         asked = {"pattern": packed(having.pattern), "parts": given, "seconds": self._seconds}
         async with (
@@ -92,7 +107,15 @@ class Substructures:
                 with self._refusing(having.pattern.text):
                     async with asyncio.timeout(_PATIENCE):
                         having.learn(part, np.frombuffer(await anext(pieces), np.bool_))
+                advance(len(part))
             await anext(pieces, None)  # the end: it has answered
+
+    async def aclose(self) -> None:
+        """Stop describing."""
+        describing = [*self._describing.values()]
+        for each in describing:
+            each.cancel()
+        await asyncio.gather(*describing, return_exceptions=True)
 
     def _of(self, generation: Generation, block: int) -> dict[str, Any]:
         """What tasks are told of what they read."""

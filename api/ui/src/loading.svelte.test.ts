@@ -131,6 +131,16 @@ describe("a busy server", () => {
     expect(loading.failure).not.toBeInstanceOf(Busy);
   });
 
+  it("is asked for as long as it tells that it goes on", async () => {
+    const ask = vi.fn();
+    for (let done = 0; done < 60; done++) ask.mockRejectedValueOnce(new Busy(1, 503, "Not available now", `${done >> 1} of 30`));
+    void loading.start(ask.mockResolvedValueOnce("one"));
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(loading.busy?.message).toBe("29 of 30");
+    await vi.advanceTimersByTimeAsync(1);
+    expect([loading.value, loading.pending]).toEqual(["one", false]);
+  });
+
   it("is not asked again by who has gone", async () => {
     for (const stop of [() => loading.cancel(), () => loading.clear(), end]) {
       const ask = vi.fn().mockRejectedValue(BUSY);

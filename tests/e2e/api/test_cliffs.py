@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from rdkit import Chem
 
+from tests.until import once_ready
+
 URL = "/v1/collections/nci"
 
 
@@ -29,7 +31,7 @@ def edges(client: httpx.Client) -> pd.DataFrame:
 
 
 def answered(client: httpx.Client, property: str, **query: Any) -> dict[str, Any]:
-    reply = client.get(f"{URL}/cliffs", params={"property": property, **query})
+    reply = once_ready(lambda: client.get(f"{URL}/cliffs", params={"property": property, **query}))
     assert reply.status_code == 200, reply.text
     found: dict[str, Any] = reply.json()
     return found

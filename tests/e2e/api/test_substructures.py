@@ -1,10 +1,13 @@
 """Substructures as filters, beside RDKit's own `HasSubstructMatch`."""
 
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 from rdkit import Chem
+
+from tests.until import once_ready
 
 URL = "/v1/collections/nci"
 SMARTS = [
@@ -40,7 +43,7 @@ def having(stored: dict[int, Chem.Mol], pattern: Chem.Mol) -> list[int]:
 
 
 def answered(client: httpx.Client, path: str = "items/query", **body: Any) -> dict[str, Any]:
-    reply = client.post(f"{URL}/{path}", json=body)
+    reply = once_ready(lambda: client.post(f"{URL}/{path}", json=body))
     assert reply.status_code == 200, reply.text
     found: dict[str, Any] = reply.json()
     return found
@@ -126,14 +129,15 @@ def test_neighbours_that_have_it(client: httpx.Client, stored: dict[int, Chem.Mo
     ):
         kept = set(having(stored, pattern))
         expected = [each for each in everything if each["item"]["id"] in kept]
-        found = client.get(url, params={**params, "limit": 2}).json()
+        found = once_ready(partial(client.get, url, params={**params, "limit": 2})).json()
         assert found["neighbors"] == expected[:2]
         assert 0 < found["total"] == len(expected) < len(everything)
 
 
 def test_charges_that_were_not_escaped(client: httpx.Client) -> None:
     url = f"{URL}/items/0/neighbors?substructure="
-    assert client.get(f"{url}[N+](=O)[O-]").json() == client.get(f"{url}[N%2B](=O)[O-]").json()
+    plain = once_ready(lambda: client.get(f"{url}[N+](=O)[O-]"))
+    assert plain.json() == once_ready(lambda: client.get(f"{url}[N%2B](=O)[O-]")).json()
 
 
 @pytest.mark.parametrize(
@@ -175,5 +179,6 @@ def test_picks_and_exports_take_what_a_query_finds(client: httpx.Client, stored:
     query: dict[str, Any] = {"substructure": "c1ccccc1", "filters": [{"property": "molwt", "max": 200}]}
     ids = [item["id"] for item in answered(client, **query, limit=1000)["items"]]
     assert set(answered(client, "pick", count=5, **{"from": query})["ids"]) < set(ids)
-    exported = client.post(f"{URL}/export", json={"what": "items", "format": "csv", "query": query}).text
+    body = {"what": "items", "format": "csv", "query": query}
+    exported = once_ready(lambda: client.post(f"{URL}/export", json=body)).text
     assert [int(line.partition(",")[0]) for line in exported.splitlines()[1:]] == ids

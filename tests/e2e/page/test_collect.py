@@ -202,7 +202,8 @@ def test_clusters_are_opened(page: Page, api: httpx.Client, look: Look) -> None:
     expect(shared).to_contain_text(f"{core['atoms']} atoms in each of its {len(members)} members")
     look(page, "cluster")
     shared.get_by_role("link", name="All items with it").click()
-    counted = api.post(f"{URL}/items/query", json={"substructure": core["smarts"], "limit": 1}).json()["total"]
+    having = {"substructure": core["smarts"], "limit": 1}
+    counted = once_ready(lambda: api.post(f"{URL}/items/query", json=having)).json()["total"]
     page.get_by_text(f"{counted:,} of 2,000 items").first.wait_for()
     page.go_back()
     page.reload()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphkin.api.generations import background, clusterings
+from graphkin.api.generations import clusterings
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.opened import Opened
 from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
@@ -39,7 +39,7 @@ class Computing:
 def computing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Computing]:
     made = Computing()
     monkeypatch.setattr(clusterings, "clusters", made)
-    monkeypatch.setattr(background, "_PATIENCE", 0.01)
+    monkeypatch.setattr(Clusterings, "patience", 0.01)
     yield made
     made.go.set()
 
@@ -114,16 +114,14 @@ def test_what_cannot_be_computed_is_remembered_and_other_failures_are_not(comput
 
 
 @pytest.mark.parametrize("end", ["closed", "forgotten"])
-def test_what_nobody_waits_for_is_given_up(
-    computing: Computing, opened: Opened, monkeypatch: pytest.MonkeyPatch, end: str
-) -> None:
+def test_what_nobody_waits_for_is_given_up(computing: Computing, opened: Opened, end: str) -> None:
     all_of_them = Clusterings()
     with pytest.raises(StoreBusy):
         asyncio.run(all_of_them.get(opened, "butina", 0.7))
     (job,) = all_of_them._jobs.values()
     computing.at.wait()
     if end == "forgotten":
-        monkeypatch.setattr(background, "_FORGOTTEN", 0)
+        job.forgotten = 0
     else:
         threading.Timer(0.05, computing.go.set).start()
         all_of_them.close()

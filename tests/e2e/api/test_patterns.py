@@ -1,0 +1,116 @@
+"""What items have a substructure, learned in the background: how far it is, and what becomes of what nobody awaits."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from rdkit import Chem
+
+from graphkin.api.generations.opened import Opened
+from graphkin.api.generations.patterns import Patterns
+from graphkin.api.work.nursery import Nursery
+from graphkin.api.work.pool import Pool
+from graphkin.api.work.substructures import Substructures
+from graphkin.library import connect
+from graphkin.protocol.errors import StoreBusy
+from graphkin.similarity import having
+from graphkin.store import open_store
+from tests.until import once_ready
+
+URL = "/v1/collections/nci"
+
+
+def molecules(client: httpx.Client) -> list[Chem.Mol]:
+    items = client.get(f"{URL}/items", params={"limit": 1000}).json()["items"]
+    return [Chem.MolFromSmiles(item["smiles"]) for item in items]
+
+
+def with_(pattern: str, stored: list[Chem.Mol]) -> list[int]:
+    wanted = Chem.MolFromSmarts(pattern)
+    return [id for id, molecule in enumerate(stored) if molecule.HasSubstructMatch(wanted)]
+
+
+def test_how_far_it_is_is_told_until_it_is_known(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Patterns, "patience", 0)
+    pattern, stored = "[#6]!@[#8]", molecules(client)
+
+    def asked(**query: Any) -> Callable[[], httpx.Response]:
+        body = {"substructure": pattern, "limit": 1000, **query}
+        return lambda: client.post(f"{URL}/items/query", json=body)
+
+    for ask, told in ((asked(ids=[*range(150)]), "0 of 150"), (asked(), "150 of 400")):
+        reply = ask()
+        assert (reply.status_code, reply.headers["retry-after"]) == (503, "1")
+        problem = reply.json()
+        assert problem["type"] == "urn:graphkin:problem:not-available-now"
+        assert problem["detail"] == f"computing matches of this substructure: {told}"
+        assert once_ready(ask).status_code == 200
+    expected = with_(pattern, stored)
+    assert 0 < len(expected) < 400
+    assert [item["id"] for item in ask().json()["items"]] == expected
+    for reply in (  # it is known to all that ask for it
+        client.post(f"{URL}/search", json={"smiles": "CCO", "substructure": pattern}),
+        client.get(f"{URL}/items/5/neighbors", params={"substructure": pattern}),
+        client.get(f"{URL}/cliffs", params={"property": "molwt", "substructure": pattern}),
+        client.post(f"{URL}/pick", json={"count": 2, "from": {"substructure": pattern}}),
+        client.post(f"{URL}/export", json={"what": "items", "format": "csv", "query": {"substructure": pattern}}),
+    ):
+        assert reply.status_code == 200, reply.text
+
+
+def test_clients_ask_until_it_is_known(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Patterns, "patience", 0)
+    pattern = "[#6]!@[#7]"
+    with connect(str(client.base_url)) as server:
+        found = server.collection("nci").query(substructure=pattern)
+    assert found["id"].to_pylist() == with_(pattern, molecules(client))
+
+
+def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
+    nursery: Nursery, store_folder: Path, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(having, "_PART", 16)
+    monkeypatch.setattr(Patterns, "patience", 0)
+    pattern, ids = "[#6]!@[#6]", np.arange(400, dtype=np.int32)
+
+    async def once_known(patterns: Patterns, opened: Opened) -> having.Having:
+        while True:
+            try:
+                return await patterns.get(opened, pattern, "smarts", ids)
+            except StoreBusy:
+                await asyncio.sleep(0.01)
+
+    async def story(opened: Opened) -> list[int]:
+        async with (
+            Pool(nursery, 1) as pool,
+            aclosing(Patterns(Substructures(pool, pool, str(store_folder), 2))) as patterns,
+        ):
+            with pytest.raises(StoreBusy, match="0 of 400"):
+                await patterns.get(opened, pattern, "smarts", ids)
+            (job,) = patterns._jobs.values()
+            known = having.Having.learn
+
+            def learn_once(self: having.Having, *learned: Any) -> None:
+                known(self, *learned)
+                job.forgotten = -1
+
+            with monkeypatch.context() as until_then:
+                until_then.setattr(having.Having, "learn", learn_once)
+                with pytest.raises(StoreBusy, match="given up"):
+                    await asyncio.wrap_future(job.made)
+            with pytest.raises(StoreBusy, match="16 of 400"):
+                await patterns.get(opened, pattern, "smarts", ids)
+            found = np.flatnonzero((await once_known(patterns, opened)).of(ids)).tolist()
+            with pytest.raises(StoreBusy, match="0 of 400"):
+                await patterns.get(opened, "[#8]!@[#7]", "smarts", ids)
+            (job,) = patterns._jobs.values()
+        assert job.made.cancelled()
+        return found
+
+    with open_store(store_folder) as store:
+        assert asyncio.run(story(Opened(store.open("nci"), "snapshot"))) == with_(pattern, molecules(client))
