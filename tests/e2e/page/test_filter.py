@@ -13,6 +13,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from rdkit import Chem
 
+from graphkin.api.generations.patterns import Patterns
+
 Look = Callable[[Page, str], None]
 
 QUERY = "COc1cccc(NC(=O)c2ccc(S(=O)(=O)N3CCCC3)cc2)c1"
@@ -141,3 +143,27 @@ def test_a_series_is_taken_home_by_four_clicks(page: Page, frame: pd.DataFrame, 
     page.get_by_role("button", name="Draw a substructure").click()
     page.get_by_role("button", name="Filter by this substructure").click()
     page.get_by_text(f"{len(pyridines)} of 2,000 items").wait_for()
+
+
+def test_a_substructure_that_takes_its_time_says_how_far_it_is(
+    page: Page, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Patterns, "patience", 0)  # as if all took longer
+    left, series = "[#7]!@[#7]", "[#8]!@[#16]"
+    members = [
+        each for each in frame["smiles"] if Chem.MolFromSmiles(each).HasSubstructMatch(Chem.MolFromSmarts(series))
+    ]
+    substructure = page.get_by_label("Substructure", exact=True)
+    told = page.get_by_text("computing matches of this substructure: 0 of 2000")
+    page.goto("/?collection=chembl&part=items")
+    substructure.fill(left)
+    page.keyboard.press("Enter")
+    told.wait_for()
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_role("status").filter(has_text=re.compile("^2,000 items$")).wait_for()
+    expect(told).to_have_count(0)
+    substructure.fill(series)
+    page.keyboard.press("Enter")
+    told.wait_for()
+    page.get_by_text(f"{len(members)} of 2,000 items").wait_for()
+    expect(told).to_have_count(0)
