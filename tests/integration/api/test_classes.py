@@ -207,6 +207,7 @@ def test_work_for_who_has_gone_away_is_stopped(url: str, work: Work, name: str) 
 def test_what_is_not_there_in_time_is_told_to_come_back(url: str, work: Work) -> None:
     refused = httpx.get(f"{url}/drawing/slow", timeout=20)
     assert (refused.status_code, refused.headers["retry-after"]) == (503, str(CLASSES["drawing"].retry_after))
+    assert refused.json()["detail"] == "this drawing work was not done in time"
     assert work.stopped == ["slow"]
 
 
