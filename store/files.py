@@ -9,6 +9,7 @@ import math
 import os
 import shutil
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from io import BufferedReader
@@ -20,6 +21,9 @@ from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 
 from graphkin.protocol.errors import StoreError
+
+_PARSING = threading.Lock()
+"""Headers are Python literals, and in some Pythons a parser that another thread interrupts fails: gh-106905."""
 
 PARTIAL = ".partial"
 """The ending of what is being written, or was left so by a process that died."""
@@ -120,11 +124,17 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
         writer.append(array)
 
 
+def read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether in Fortran's order, and type of the array that a file begins with. Raises what numpy does."""
+    npy.read_magic(file)
+    with _PARSING:
+        return npy.read_array_header_1_0(file)
+
+
 def map_array(file: BufferedReader) -> NDArray[Any]:
     """A read-only memory map as a plain array. Raises `ValueError` unless the file is one array and nothing more."""
     try:
-        npy.read_magic(file)
-        shape, fortran, dtype = npy.read_array_header_1_0(file)
+        shape, fortran, dtype = read_header(file)
         expected = file.tell() + math.prod(shape) * dtype.itemsize
         size = os.fstat(file.fileno()).st_size
         if fortran or dtype.hasobject or size != expected:

@@ -12,6 +12,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from graphkin.store.columns import ID
+from graphkin.store.files import read_header
 from graphkin.store.lake.layout import Group, Part, name_of
 from graphkin.store.lake.place import Place
 from graphkin.store.records import EDGE_SCHEMA, Edges, Graph
@@ -61,8 +62,7 @@ def read_array(content: Any) -> NDArray[Any]:
     """An array over these bytes. Raises `ValueError` for what is none."""
     view = io.BytesIO(content[: 4 * npy.ARRAY_ALIGN * npy.ARRAY_ALIGN])
     try:
-        npy.read_magic(view)
-        shape, fortran, dtype = npy.read_array_header_1_0(view)
+        shape, fortran, dtype = read_header(view)
         if fortran or dtype.hasobject:
             raise ValueError("not a plain array")
         return np.frombuffer(content, dtype, int(np.prod(shape)), view.tell()).reshape(shape)
