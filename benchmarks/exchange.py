@@ -36,6 +36,9 @@ class Exchange:
 class Connection(asyncio.Protocol):
     """One TCP connection; one request at a time."""
 
+    used = False
+    """Whether it has brought a whole reply."""
+
     _end: asyncio.Future[None] | None = None
 
     @classmethod
@@ -85,6 +88,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         self._exchange.status = self._parser.get_status_code()
+        self.used = True
         if not self._parser.should_keep_alive():
             self.close()
         self._finish()

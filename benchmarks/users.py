@@ -68,7 +68,7 @@ class Users:
             try:
                 async with asyncio.timeout(limit):
                     exchange = await connection.ask(ask.content)
-                    if exchange.unheard:  # it was closed for having been idle: RFC 9112, section 9.3.1
+                    if connection.used and exchange.unheard:  # it was closed as idle: RFC 9112, section 9.3.1
                         connection = await Connection.to(*self._address)
                         exchange = await connection.ask(ask.content)
             except TimeoutError:

@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 
 from graphkin.api.generations.background import Background
 from graphkin.api.generations.opened import Opened
-from graphkin.api.work.substructures import Substructures
+from graphkin.api.work.substructures import Substructures, failed
 from graphkin.protocol.errors import StoreBusy
 from graphkin.similarity.having import Having
 from graphkin.similarity.kind import Advance
@@ -75,7 +75,7 @@ class Patterns(Background[Having]):
 
         advance(items - sum(len(part) for parts in unknown.values() for part in parts))
         learning = asyncio.create_task(learn())
-        learning.add_done_callback(_looked_at)
+        learning.add_done_callback(failed)  # there may be nobody else to look
         return learning
 
     async def aclose(self) -> None:
@@ -85,9 +85,3 @@ class Patterns(Background[Having]):
             each.cancel()
         await asyncio.gather(*map(asyncio.wrap_future, learning), return_exceptions=True)
         await self._substructures.aclose()
-
-
-def _looked_at(learning: "asyncio.Future[Having]") -> None:
-    """There may be nobody else to look how it ended."""
-    if not learning.cancelled():
-        learning.exception()

@@ -80,22 +80,17 @@ class Queue:
     def busy(self) -> StoreBusy:
         """What one is told who cannot be served now, and is counted."""
         limits = self.limits
-        self.refused += 1
-        return StoreBusy(
-            f"too many requests for {self._name} work",
-            expected=f"{limits.at_once} at once, and {limits.waiting} that wait {limits.patience:g} s at most",
-            retry_after=limits.retry_after,
-        )
+        expected = f"{limits.at_once} at once, and {limits.waiting} that wait {limits.patience:g} s at most"
+        return self._refusal(f"too many requests for {self._name} work", expected)
 
     def late(self) -> StoreBusy:
         """What one is told who was stopped because time was up, and is counted."""
-        limits = self.limits
+        expected = f"{self.limits.seconds:g} s at most, waiting for its turn included"
+        return self._refusal(f"this {self._name} work was not done in time", expected)
+
+    def _refusal(self, detail: str, expected: str) -> StoreBusy:
         self.refused += 1
-        return StoreBusy(
-            f"this {self._name} work was not done in time",
-            expected=f"{limits.seconds:g} s at most, waiting for its turn included",
-            retry_after=limits.retry_after,
-        )
+        return StoreBusy(detail, expected=expected, retry_after=self.limits.retry_after)
 
     async def take(self) -> None:
         """Wait for one's turn. Raises `StoreBusy` where too many wait already."""

@@ -83,9 +83,9 @@ class Substructures:
         """Have a block described, once, and to the end: who goes away meanwhile finds it when they come again."""
         key = generation.id, block
         describing = self._describing.get(key)
-        if describing is None or _failed(describing):
+        if describing is None or failed(describing):
             describing = self._describing[key] = asyncio.create_task(self._describe(generation, block))
-            describing.add_done_callback(_failed)  # there may be nobody else to look
+            describing.add_done_callback(failed)  # there may be nobody else to look
         await asyncio.shield(describing)
 
     async def _describe(self, generation: Generation, block: int) -> None:
@@ -136,5 +136,6 @@ class Substructures:
             ) from error
 
 
-def _failed(task: asyncio.Task[None]) -> bool:
+def failed(task: asyncio.Future[Any]) -> bool:
+    """Whether it has. Who calls this looks at what it raised, of which asyncio warns where nobody does."""
     return task.done() and (task.cancelled() or task.exception() is not None)

@@ -48,7 +48,7 @@ def pixels(page: Page) -> Any:
 
 
 def settled(page: Page) -> None:
-    expect(page.locator(".canvas")).to_have_attribute("aria-busy", "false", timeout=20_000)
+    page.locator(".canvas[aria-busy=false]").wait_for()
 
 
 def ink(image: Any, colour: tuple[int, int, int]) -> int:
