@@ -1,5 +1,6 @@
 """Which molecules have a substructure: RDKit's answer, of those that their pattern fingerprints let pass."""
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from importlib.metadata import version
@@ -23,6 +24,7 @@ from graphkin.store.records import Int32, Int64, Mask, UInt64
 
 _WORDS = 32  # of a pattern fingerprint
 _SMARTS = "smarts"
+_OF_RINGS = re.compile(r"R|(?<!B)r|[xk@]")  # what a SMARTS that asks for rings cannot do without; Br asks for none
 
 
 def read_pattern(recipe: MoleculeRecipe, text: str, writing: str) -> Pattern:
@@ -65,37 +67,66 @@ def _asked(writing: str, text: str) -> Chem.Mol:
     return Chem.MolFromSmarts(text) if writing == _SMARTS else Chem.MolFromSmiles(text)
 
 
-class Described(NamedTuple):
-    """Molecules one after the other: pattern fingerprints screen (n, 32) uint64, and pickles, of which that of molecule
-    i is pickled[indptr[i] : indptr[i + 1]] (uint8). indptr (n + 1,) int64."""
+class Pickles(NamedTuple):
+    """Molecules one after the other, that of molecule i in pickled[indptr[i] : indptr[i + 1]] (uint8). indptr (n + 1,)
+    int64."""
 
-    screen: UInt64
     indptr: Int64
     pickled: NDArray[np.uint8]
 
     @classmethod
+    def of(cls, pickles: list[bytes]) -> "Pickles":
+        indptr = np.zeros(len(pickles) + 1, np.int64)
+        np.cumsum([len(each) for each in pickles], out=indptr[1:])
+        return cls(indptr, np.frombuffer(b"".join(pickles), np.uint8))
+
+    def fit(self, items: int) -> bool:
+        return (
+            (self.indptr.dtype, *self.indptr.shape, self.pickled.dtype) == (np.dtype(np.int64), items + 1, np.dtype(np.uint8))
+            and self.indptr[0] == 0
+            and self.indptr[-1] == len(self.pickled)
+            and bool((np.diff(self.indptr) > 0).all())
+        )
+
+    def hold(self, places: Int32) -> CachedMolHolder:
+        """Some of them, for RDKit to read when it looks at them."""
+        holder = CachedMolHolder()
+        for place in places.tolist():
+            pickled = self.pickled[self.indptr[place] : self.indptr[place + 1]]
+            holder.AddBinary(pickled.tobytes())  # type: ignore[arg-type]  # stubs say str
+        return holder
+
+
+class Described(NamedTuple):
+    """Molecules: pattern fingerprints screen (n, 32) uint64, and two `Pickles` of each, with and without its rings. To
+    read rings takes more than half of a molecule's time, and most patterns do not ask for them."""
+
+    screen: UInt64
+    indptr: Int64
+    pickled: NDArray[np.uint8]
+    ringless_indptr: Int64
+    ringless: NDArray[np.uint8]
+
+    @classmethod
     def of(cls, smiles: Iterable[str]) -> "Described":
-        screens, pickles = [], []
+        screens, pickles, ringless = [], list[bytes](), list[bytes]()
         for each in smiles:
             molecule = Chem.MolFromSmiles(each)
             screens.append(Chem.PatternFingerprint(molecule))
             pickles.append(molecule.ToBinary(Chem.PropertyPickleOptions.NoProps))
-        indptr = np.zeros(len(pickles) + 1, np.int64)
-        np.cumsum([len(each) for each in pickles], out=indptr[1:])
-        return cls(pack(screens), indptr, np.frombuffer(b"".join(pickles), np.uint8))
+            molecule.ClearComputedProps(includeRings=True)
+            ringless.append(molecule.ToBinary(Chem.PropertyPickleOptions.NoProps))
+        return cls(pack(screens), *Pickles.of(pickles), *Pickles.of(ringless))
+
+    def pickles(self, rings: bool) -> Pickles:
+        return Pickles(self.indptr, self.pickled) if rings else Pickles(self.ringless_indptr, self.ringless)
 
     def fit(self, items: int) -> bool:
         """Whether types and sizes are those of so many molecules."""
-        expected = {
-            "screen": (np.uint64, items, _WORDS),
-            "indptr": (np.int64, items + 1),
-            "pickled": (np.uint8, len(self.pickled)),
-        }
         return (
-            all((array.dtype, *array.shape) == expected[name] for name, array in self._asdict().items())
-            and self.indptr[0] == 0
-            and self.indptr[-1] == len(self.pickled)
-            and bool((np.diff(self.indptr) > 0).all())
+            (self.screen.dtype, *self.screen.shape) == (np.dtype(np.uint64), items, _WORDS)
+            and self.pickles(True).fit(items)
+            and self.pickles(False).fit(items)
         )
 
 
@@ -123,7 +154,7 @@ class MoleculeSubstructures(Substructures):
         ids = np.arange(start, start + size, dtype=np.int32)
         return cached_index(
             self._generation,
-            f"substructures {start} {size} {rdBase.rdkitVersion} {version('graphkin')}",
+            f"substructures {' '.join(Described._fields)} {start} {size} {rdBase.rdkitVersion} {version('graphkin')}",
             Described,
             lambda described: described.fit(size),
             lambda: Described.of(self._generation.structures(ids)),
@@ -134,13 +165,10 @@ def _matching(described: Described, pattern: Pattern, places: Int32, threads: in
     """(n,) of some molecules of a block, which RDKit finds the pattern in. Configurations are not compared."""
     screen = np.frombuffer(pattern.screen, np.uint64)
     passing = np.flatnonzero((described.screen[places] & screen == screen).all(axis=1))
-    holder = CachedMolHolder()
-    for place in places[passing].tolist():
-        pickled = described.pickled[described.indptr[place] : described.indptr[place + 1]]
-        holder.AddBinary(pickled.tobytes())  # type: ignore[arg-type]  # stubs say str
     has = np.zeros(len(places), np.bool_)
     if len(passing):
-        found = SubstructLibrary(holder).GetMatches(
+        molecules = described.pickles(_asks_for_rings(pattern)).hold(places[passing])
+        found = SubstructLibrary(molecules).GetMatches(
             _asked(pattern.writing, pattern.text),
             useChirality=False,
             numThreads=threads,
@@ -148,3 +176,8 @@ def _matching(described: Described, pattern: Pattern, places: Int32, threads: in
         )
         has[passing[cast("Int32", np.asarray(found, np.int64))]] = True
     return has
+
+
+def _asks_for_rings(pattern: Pattern) -> bool:
+    """Whether it may: a SMARTS by its letters, of which some are of elements too; a molecule never does."""
+    return pattern.writing == _SMARTS and _OF_RINGS.search(pattern.text) is not None

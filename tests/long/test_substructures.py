@@ -19,7 +19,7 @@ c1ccccc1 c1ccncc1 c1cc[nH]c1 c1ccc2ccccc2c1 C1CCCCC1 C1CC1 [#6] [#7] [#16] [F,Cl
 C(=O)O C(=O)[OX2H1] C(=O)[O-] C(=O)N [NX3;H2,H1;!$(NC=O)] [$([NX3;H2,H1;!$(NC=O)])]c S(=O)(=O)N [#7;R] [R2] [R3] [r3]
 [r5] [r7] [r{8-}] [x3] [D4] [X4;!C] [v5] [h3] [CX2] C#N C=C C/C=C/C C/C=C\\C [C@H](N)C [C@@](N)(C)C *1~*~*~*~*~*1
 [!#6;!#1]~[!#6;!#1] [#6]~[#7]~[#8] [O;D1]-[#6]~[#7] C.O c1ccccc1.Cl [$(c1ccc(Cl)cc1),$(c1ccc(F)cc1)] [2H] [#1] [*;+1]
-[^1] N=N O=C1CCCN1 [OH]c1ccccc1C
+[^1] N=N [Br] [Br,r3] [Rb,Sr] [k6] *@*@* *!@* [#6;r6]@[#7;r5] [R0] O=C1CCCN1 [OH]c1ccccc1C
 """.split()  # noqa: SIM905
 SMILES = """
 CC c1ccccc1 Cc1ccccc1 CC(=O)O C1CCNCC1 O=C1CCCN1 c1ccc2[nH]ccc2c1 CS(C)(=O)=O N#Cc1ccccc1 C[N+](C)(C)C [Na+] Cl *
