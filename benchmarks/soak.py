@@ -4,9 +4,10 @@
                               [--json FILE]
 
 Chemists draw from the mix of `benchmarks.mix` but for its heavy part, and look at each reply for some seconds; one of
-five asks a collection that grows. Trainers ask for epochs, batches of positives and negatives, one after the other.
-A writer meanwhile appends to the collection that grows, ingests another one anew and prunes both, without a pause. In
-the end every current generation is verified, and the one that grew is compared with one ingest of the same files.
+five asks a collection that grows. Trainers ask for epochs, batches of positives and negatives, and take a step with
+each. A writer meanwhile appends to the collection that grows, ingests another one anew, prunes both, and begins again
+some seconds later. In the end every current generation is verified, and the one that grew is compared with one ingest
+of the same files.
 
 Percentiles are of whole replies. Memory and descriptors are those of the server with its children; the users and the
 writer share the machine with it. The exit code is 1 where a request or the writer failed, or something was lost.
@@ -40,7 +41,9 @@ _STILL, _GROWN, _OTHER = "still", "grown", "other"
 _SHARES = {"instant": 0.75, "search": 0.15, "drawing": 0.10}
 _GROWN_SHARE = 0.2  # of the chemists' requests
 _PAUSE = 3.0  # seconds that a chemist looks at a reply, on average
+_STEP = 0.2  # seconds that a trainer computes with a reply, on average
 _APPENDED = 20  # molecules at a time
+_REST = 10.0  # seconds of the writer, after each round
 _KEPT = 3  # generations
 _STATES = 60  # of the server, evenly over the time
 
@@ -98,6 +101,7 @@ class Writer:
             self._appended.append(file)
             await self._graphkin("ingest", "molecules", file, collection=_OTHER)
             await self._graphkin("prune", "--keep", str(_KEPT))
+            await asyncio.sleep(max(0.0, min(_REST, end - time.perf_counter())))
 
     async def compare(self) -> None:
         """All is as it was published; what grew is what one ingest of the same files gives."""
@@ -151,7 +155,7 @@ def _crowds(address: Address, options: argparse.Namespace) -> list[Users]:
 
     return [
         Users(address, chemist, options.chemists, options.seed, pause=_PAUSE),
-        Users(address, _trainer(still), options.trainers, options.seed),
+        Users(address, _trainer(still), options.trainers, options.seed, pause=_STEP),
     ]
 
 

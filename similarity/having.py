@@ -8,7 +8,6 @@ from graphkin.similarity.kind import BLOCK, Advance, Pattern, Substructures
 from graphkin.store.records import Int32, Mask
 
 _PART = 1024  # items, at most, that are asked about at a time
-_TOGETHER = 4  # parts of a block that one asks about before others get a turn
 
 
 class Having:
@@ -23,18 +22,11 @@ class Having:
     def nbytes(self) -> int:
         return self._known.nbytes + self._has.nbytes
 
-    def unknown(self, ids: Int32) -> list[tuple[int, list[Int32]]]:
-        """Those of some items of which it is not known, in parts, a few together that one block describes. The first of
-        each block come first, so that who shares the work describes other blocks than the others."""
+    def unknown(self, ids: Int32) -> dict[int, list[Int32]]:
+        """Those of some items of which it is not known, in parts, by the block that they are described in."""
         rest = np.unique(ids[~self._known[ids]])
         blocks = rest // BLOCK
-        of_blocks = [(block, [*_parts(rest[blocks == block])]) for block in np.unique(blocks).tolist()]
-        return [
-            (block, parts[start : start + _TOGETHER])
-            for start in range(0, BLOCK // _PART, _TOGETHER)
-            for block, parts in of_blocks
-            if len(parts) > start
-        ]
+        return {block: [*_parts(rest[blocks == block])] for block in np.unique(blocks).tolist()}
 
     def learn(self, ids: Int32, has: Mask) -> None:
         """(n,) which of these items have it."""
@@ -46,7 +38,7 @@ class Having:
     ) -> "Having":
         """Learn it of some items here and now; `advance` is told of how many it is known. Gives this."""
         left = len(ids)
-        for _, parts in self.unknown(ids):
+        for parts in self.unknown(ids).values():
             for part in parts:
                 self.learn(part, substructures.having(self.pattern, part, threads))
                 advance(len(part))

@@ -21,7 +21,7 @@ from graphkin.store.base import Generation, rounded
 from graphkin.store.identity import content_digests
 from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64, Links, Mask, UInt64
 
-BLOCK = 16_384
+BLOCK = 4096
 """Items that are described together, for their substructures."""
 
 _BLOCK = 65_536  # items that are compared at a time

@@ -66,14 +66,14 @@ class Patterns(Background[Having]):
         generation: Generation,
         having: Having,
         items: int,
-        unknown: list[tuple[int, list[Int32]]],
+        unknown: dict[int, list[Int32]],
         advance: Advance,
     ) -> "asyncio.Future[Having]":
         async def learn() -> Having:
             await self._substructures.learn(generation, having, unknown, advance)
             return having
 
-        advance(items - sum(len(part) for _, parts in unknown for part in parts))
+        advance(items - sum(len(part) for parts in unknown.values() for part in parts))
         learning = asyncio.create_task(learn())
         learning.add_done_callback(failed)  # there may be nobody else to look
         return learning

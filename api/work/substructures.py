@@ -57,12 +57,12 @@ class Substructures:
         return self._patterns[key]
 
     async def learn(
-        self, generation: Generation, having: Having, unknown: list[tuple[int, list[Int32]]], advance: Advance
+        self, generation: Generation, having: Having, unknown: dict[int, list[Int32]], advance: Advance
     ) -> None:
         """Of some items, as `Having.unknown` gives them, whether they have a pattern; `advance` is told how many more
         are known. What has been learned when this is cancelled, or raises, as `advance` may, stays known. Raises as
         `read` does."""
-        blocks = iter(unknown)
+        blocks = iter(unknown.items())
         try:
             async with asyncio.TaskGroup() as learning:
                 for _ in range(self._at_once):
@@ -73,7 +73,7 @@ class Substructures:
     async def _learn_some(
         self, generation: Generation, having: Having, blocks: Iterator[tuple[int, list[Int32]]], advance: Advance
     ) -> None:
-        """Of the parts that nobody else has begun with, a few of a block after the other."""
+        """Of the blocks that nobody else has begun with, one after the other."""
         for block, parts in blocks:
             await self._described(generation, block)
             advance(0)  # none is known yet, but there may be nobody any more who waits

@@ -194,7 +194,7 @@ def test_clusters_are_opened(page: Page, api: httpx.Client, look: Look) -> None:
     look(page, "clusters")
     shown.first.get_by_role("link").click()
     members = api.get(f"{URL}/clusters/1", params={"method": "scaffold", "limit": 1000}).json()["items"]
-    page.get_by_text(f"{len(members)} members").wait_for()
+    page.get_by_text(f"{len(members)} members", exact=True).wait_for()
     names = page.locator("tbody td.name a")
     assert names.all_inner_texts() == [item["smiles"] for item in members][: names.count()]
     core = api.get(f"{URL}/clusters/1/core", params={"method": "scaffold"}).json()
