@@ -210,3 +210,20 @@ def test_it_fits_a_phone(page: Page, look: Look) -> None:
     opened(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     look(page, "phone graph")
+
+
+def test_a_graph_that_is_left_while_its_place_changes(page: Page) -> None:
+    """Cytoscape.js measures its place a tenth of a second after that has changed, whether the graph is there or not."""
+    members = opened(page)
+    expect(page.locator(".canvas")).to_have_attribute("aria-busy", "false")
+    page.evaluate(
+        """async ([member, table]) => {
+            document.querySelector(".canvas").style.height = "300px";
+            await new Promise(requestAnimationFrame);
+            member.click(); // which is drawn larger, and so measured anew
+            await new Promise((done) => setTimeout(done));
+            table.click();
+            await new Promise((done) => setTimeout(done, 300)); // what was due until now has been done
+        }""",
+        [members.nth(3).get_by_role("button").first.element_handle(), page.get_by_text("Table", exact=True).element_handle()],
+    )

