@@ -1,5 +1,6 @@
 """What tests share: a reproducible hypothesis, real molecules, the hierarchies of the contract, real Neo4j servers."""
 
+import atexit
 import gc
 import os
 import shutil
@@ -51,14 +52,14 @@ class ByFolder(LoadScopeScheduling):
         return "neo4j" if "neo4j" in nodeid and not folder.startswith("tests/faults") else folder
 
 
+gc.disable()  # until all is collected
+
+
 def pytest_collection_finish() -> None:
     """What was imported and collected is no garbage: to look for some in it took a sixth of the tests' time."""
-    gc.collect()
     gc.freeze()
-
-
-def pytest_sessionfinish() -> None:
-    gc.unfreeze()
+    gc.enable()
+    atexit.register(gc.unfreeze)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFolder | None:

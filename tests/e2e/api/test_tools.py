@@ -9,13 +9,14 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 import httpx2
 import pytest
-from fastmcp import Client, FastMCP
-from fastmcp.exceptions import ToolError
+
+if TYPE_CHECKING:
+    from fastmcp import Client
 
 URL = "/v1/collections/nci"
 T = TypeVar("T")
@@ -78,17 +79,24 @@ def test_names_are_short_and_stay_what_they_are(document: dict[str, Any]) -> Non
     assert {place: found.get(place) for place in NAMES} == NAMES
 
 
+@pytest.fixture(scope="module")
+def fastmcp() -> ModuleType:
+    """The bridge, which takes a second to import: not while every process collects tests."""
+    importlib.import_module("fastmcp.exceptions")
+    return importlib.import_module("fastmcp")
+
+
 @pytest.fixture
 def through_the_bridge(
-    client: httpx.Client, document: dict[str, Any]
-) -> Callable[[Callable[[Client], Awaitable[T]]], T]:
+    fastmcp: ModuleType, client: httpx.Client, document: dict[str, Any]
+) -> Callable[[Callable[["Client"], Awaitable[T]]], T]:
     """Asks a client of tools that the bridge has made of the document."""
 
-    def asked(ask: Callable[[Client], Awaitable[T]]) -> T:
+    def asked(ask: Callable[["Client"], Awaitable[T]]) -> T:
         async def bridged() -> T:
             async with (
                 httpx2.AsyncClient(base_url=str(client.base_url), timeout=60) as http,
-                Client(FastMCP.from_openapi(document, http)) as tools,
+                fastmcp.Client(fastmcp.FastMCP.from_openapi(document, http)) as tools,
             ):
                 return await ask(tools)
 
@@ -120,8 +128,8 @@ def test_a_tool_answers_as_http_does(
     assert through_the_bridge(lambda tools: tools.call_tool(tool, said)).structured_content == expected
 
 
-def test_a_tool_says_what_was_wrong(through_the_bridge: Callable[..., Any]) -> None:
-    with pytest.raises(ToolError, match="no item 100000"):
+def test_a_tool_says_what_was_wrong(fastmcp: ModuleType, through_the_bridge: Callable[..., Any]) -> None:
+    with pytest.raises(fastmcp.exceptions.ToolError, match="no item 100000"):
         through_the_bridge(lambda tools: tools.call_tool("item", {"c": "nci", "id": 100000}))
 
 
