@@ -1,6 +1,5 @@
 """The tasks `read_pattern`, `describe` and `match`: which items have a substructure that somebody looks for."""
 
-import signal
 from base64 import b64decode
 from collections.abc import Generator
 from functools import lru_cache
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphkin.api.work.opening import opened
+from graphkin.api.work.worker import at_most
 from graphkin.similarity.kind import Pattern, Substructures
 from graphkin.similarity.kinds import kind_named, kind_of
 
@@ -50,9 +50,8 @@ def match(
     substructures.prepare(block)
     yield b""
     for part in parts:
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-        has = substructures.having(unpacked(pattern), np.frombuffer(b64decode(part), np.int32))
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        with at_most(seconds):
+            has = substructures.having(unpacked(pattern), np.frombuffer(b64decode(part), np.int32))
         yield has.tobytes()
 
 

@@ -12,6 +12,9 @@ from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.worker import ERROR, HEADER, PIECE
 from graphkin.protocol.errors import StoreBusy, StoreError
 
+PATIENCE = 10.0
+"""Seconds after which somebody is told to come back, whose question the processors were too busy for."""
+
 _WAITING = 256  # questions that may wait for a process
 
 
@@ -21,6 +24,11 @@ class Ended(StoreError):
 
 class Failed(StoreError):
     """The task ended in an error that none of ours is."""
+
+
+def busy(what: str) -> StoreBusy:
+    """For whom the processors have no time."""
+    return StoreBusy(f"{what}: the processors are busy", retry_after=2)
 
 
 class Pool:
@@ -112,29 +120,32 @@ class Worker:
         finally:
             self._starting = None
 
-    async def ask(self, task: str, limit: float, **arguments: Any) -> Any:
+    async def ask(self, task: str, limit: float, *, processor: float | None = None, **arguments: Any) -> Any:
         """The task's result.
 
-        Raises `TimeoutError` after `limit` seconds, what the task raised of `protocol.errors`, `Failed` and `Ended`.
+        Raises `TimeoutError` after `limit` seconds, what the task raised of `protocol.errors`, `Failed`, and `Ended`,
+        as after `processor` seconds of one: others may keep the processors busy.
         """
         async with asyncio.timeout(limit):
-            self._put(task, arguments, limit)
+            self._put(task, arguments, limit, processor)
             _, said = await self._next()
         return json.loads(said)
 
     async def stream(self, task: str, **arguments: Any) -> AsyncGenerator[bytes]:
         """The pieces that the task yields, as they come; no more are made than are taken. Raises as `ask` does."""
-        self._put(task, arguments, None)
+        self._put(task, arguments)
         while True:
             kind, said = await self._next()
             if kind != PIECE:
                 return
             yield said
 
-    def _put(self, task: str, arguments: dict[str, Any], limit: float | None) -> None:
+    def _put(
+        self, task: str, arguments: dict[str, Any], limit: float | None = None, processor: float | None = None
+    ) -> None:
         assert self._life is not None
         self._busy = True
-        self._life.writer.write(json.dumps([task, arguments, limit]).encode() + b"\n")
+        self._life.writer.write(json.dumps([task, arguments, limit, processor]).encode() + b"\n")
 
     async def _next(self) -> tuple[bytes, bytes]:
         """The next piece, or the result."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphkin.api.gate.given import parsed
 from graphkin.api.work import crossing
+from graphkin.api.work.worker import at_most
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.requests import SearchBody, Substructure
 from graphkin.similarity.kind import Query
@@ -21,12 +22,16 @@ def read(kind: str, recipe: dict[str, Any], **structure: str | None) -> dict[str
     return packed(read_structure(kind_named(kind).recipe(recipe), **structure))
 
 
-def read_each(kind: str, recipe: dict[str, Any], structures: list[dict[str, str]]) -> Generator[bytes, None, None]:
-    """Of each structure, when it is read, its query, packed, or the error, packed, that `read` raises."""
+def read_each(
+    kind: str, recipe: dict[str, Any], structures: list[dict[str, str]], seconds: float
+) -> Generator[bytes, None, None]:
+    """Of each structure, when it is read, its query, packed, or the error, packed, that `read` raises. One that takes
+    more than so many seconds of a processor ends it."""
     read_as = kind_named(kind).recipe(recipe)
     for structure in structures:
         try:
-            said = {"query": packed(read_structure(read_as, **structure))}
+            with at_most(seconds):
+                said = {"query": packed(read_structure(read_as, **structure))}
         except InvalidInput as error:
             said = {"error": crossing.packed(error)}
         yield json.dumps(said).encode()

@@ -11,7 +11,7 @@ from typing import Any
 from cachetools import LRUCache
 
 from graphkin.api.work import crossing
-from graphkin.api.work.pool import Ended, Failed, Pool
+from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
 from graphkin.api.work.reading import unpacked
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter
@@ -24,7 +24,7 @@ from graphkin.store.base import Generation
 MEMORY = 250 * 2**20
 """Bytes that reading one structure may take."""
 
-_SECONDS = 2.0
+_SECONDS = 2.0  # of a processor, for one structure
 _TOGETHER = 100  # structures of a batch that a process reads before others get their turn
 _REMEMBERED = 64 * 2**20  # bytes
 
@@ -42,7 +42,8 @@ class Search:
 
 
 class Structures:
-    """Has SMILES, InChIs, molblocks and graphs read in the processes of a pool, each in at most `seconds`.
+    """Has SMILES, InChIs, molblocks and graphs read in the processes of a pool, each in at most so many `seconds` of a
+    processor.
 
     What was read lately is remembered: the lists and pictures of one query read it once.
     """
@@ -55,7 +56,8 @@ class Structures:
     async def read(self, generation: Generation, **structure: str | None) -> Query:
         """A structure as the records of a collection are read.
 
-        Raises as `similarity.query.read_structure` does, and `InvalidInput` for what takes too long or too much memory.
+        Raises as `similarity.query.read_structure` does, `InvalidInput` for what takes too long or too much memory, and
+        `StoreBusy` where others keep the processors too busy.
         """
         given = {writing: text for writing, text in structure.items() if text is not None}
         key = blake2b(json.dumps([generation.id, given]).encode(), digest_size=16).digest()
@@ -91,12 +93,14 @@ class Structures:
         """The first of them, at least one: after one that a process has not read another goes on."""
         manifest, read = generation.manifest, list[Query | Unread]()
         async with self._readers.worker() as reader:
-            pieces = reader.stream("read_each", kind=manifest.kind, recipe=manifest.recipe, structures=given)
+            pieces = reader.stream(
+                "read_each", kind=manifest.kind, recipe=manifest.recipe, structures=given, seconds=self._seconds
+            )
             async with aclosing(pieces):
                 for structure in given:
                     try:
                         with self._refusing(structure):
-                            async with timeout(self._seconds):
+                            async with timeout(PATIENCE):
                                 read.append(_query_or_error(json.loads(await anext(pieces))))
                     except InvalidInput as error:
                         return [*read, error]
@@ -107,19 +111,21 @@ class Structures:
         manifest = generation.manifest
         with self._refusing(given):
             async with self._readers.worker() as reader:
-                return await reader.ask(task, self._seconds, kind=manifest.kind, recipe=manifest.recipe, **given)
+                said = {"kind": manifest.kind, "recipe": manifest.recipe, **given}
+                return await reader.ask(task, PATIENCE, processor=self._seconds, **said)
 
     @contextmanager
     def _refusing(self, given: dict[str, str]) -> Iterator[None]:
-        """Who cannot be read in time is told so."""
+        """What cannot be read is told so, and what could not be until now too."""
         try:
             yield
         except TimeoutError as error:
-            raise _refused(f"reading it takes more than {self._seconds:g} s", given) from error
+            raise busy("this structure could not be read in time") from error
         except Failed as error:
             raise _refused(error.detail, given) from error
         except Ended as error:
-            raise _refused("reading it takes too much memory, or crashes RDKit", given) from error
+            limit = f"more than {self._seconds:g} s of a processor, or too much memory"
+            raise _refused(f"reading it takes {limit}, or crashes RDKit", given) from error
 
 
 def _query_or_error(said: dict[str, Any]) -> Query | Unread:

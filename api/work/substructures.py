@@ -10,18 +10,17 @@ import numpy as np
 from cachetools import LRUCache
 
 from graphkin.api.work.matching import packed, unpacked
-from graphkin.api.work.pool import Ended, Failed, Pool
+from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.having import Having
 from graphkin.similarity.kind import Advance, Pattern
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 
-_READING = 5.0  # seconds
+_READING = 5.0  # seconds of a processor
 _SECONDS = 2.0  # of a processor, for one part of the items
 _PATTERNS = 256  # that are remembered, of 10 kB at most
 _DESCRIBED = 4096  # blocks of which it is remembered that this machine has them
-_PATIENCE = 10.0  # seconds, where others keep the processors busy
 
 
 class Substructures:
@@ -42,7 +41,8 @@ class Substructures:
         self._describing: LRUCache[tuple[str, int], asyncio.Task[None]] = LRUCache(_DESCRIBED)
 
     async def read(self, generation: Generation, text: str, writing: str) -> Pattern:
-        """Raises as `Kind.pattern` does, and `InvalidInput` for what takes too long or too much memory."""
+        """Raises as `Kind.pattern` does, `InvalidInput` for what takes too long or too much memory, and `StoreBusy`
+        where others keep the processors too busy."""
         manifest = generation.manifest
         key = (generation.id, writing, text)
         known = self._patterns.get(key)
@@ -50,9 +50,8 @@ class Substructures:
             return known
         with self._refusing(text):
             async with self._readers.worker() as reader:
-                said = await reader.ask(
-                    "read_pattern", _READING, kind=manifest.kind, recipe=manifest.recipe, text=text, writing=writing
-                )
+                asked = {"kind": manifest.kind, "recipe": manifest.recipe, "text": text, "writing": writing}
+                said = await reader.ask("read_pattern", PATIENCE, processor=_READING, **asked)
         self._patterns[key] = unpacked(said)
         return self._patterns[key]
 
@@ -105,7 +104,7 @@ class Substructures:
             await anext(pieces)
             for part in parts:
                 with self._refusing(having.pattern.text):
-                    async with asyncio.timeout(_PATIENCE):
+                    async with asyncio.timeout(PATIENCE):
                         having.learn(part, np.frombuffer(await anext(pieces), np.bool_))
                 advance(len(part))
             await anext(pieces, None)  # the end: it has answered
@@ -124,10 +123,12 @@ class Substructures:
 
     @contextmanager
     def _refusing(self, text: str) -> Iterator[None]:
-        """Whose pattern takes too much is told so."""
+        """Whose pattern takes too much is told so, and who has to wait for others too."""
         try:
             yield
-        except (TimeoutError, Failed, Ended) as error:
+        except TimeoutError as error:
+            raise busy("this substructure could not be looked for in time") from error
+        except (Failed, Ended) as error:
             raise InvalidInput(
                 f"looking for this takes more than {self._seconds:g} s for a thousand items, or too much memory, or"
                 " crashes RDKit",

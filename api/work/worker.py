@@ -1,7 +1,7 @@
 """What a process of `api.work.pool` does: it answers questions, and may be killed at any moment.
 
-A question is a line of JSON: a task, its arguments, and how many seconds it may take at most, or null. An answer is
-frames: any number of pieces, bytes, and then a result or an error, JSON.
+A question is a line of JSON: a task, its arguments, how many seconds it may take at most, and how many of a processor;
+null: any number. An answer is frames: any number of pieces, bytes, and then a result or an error, JSON.
 """
 
 import importlib
@@ -10,8 +10,8 @@ import os
 import signal
 import socket
 import struct
-from collections.abc import Generator
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +63,22 @@ def _limit_memory(more: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (held + more, resource.RLIM_INFINITY))
 
 
-def _answer(asked: socket.socket, task: str, arguments: dict[str, Any], seconds: float | None) -> None:
+@contextmanager
+def at_most(seconds: float | None) -> Iterator[None]:
+    """A block that ends this process after so many seconds of a processor; None: never."""
+    signal.setitimer(signal.ITIMER_PROF, seconds or 0)
+    yield
+    signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _answer(
+    asked: socket.socket, task: str, arguments: dict[str, Any], seconds: float | None, processor: float | None
+) -> None:
     if seconds is not None:
         signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)  # its signal ends a process whose server is gone
     try:
-        kind, said = RESULT, _performed(asked, task, arguments)
+        with at_most(processor):
+            kind, said = RESULT, _performed(asked, task, arguments)
     except GraphkinError as error:
         kind, said = ERROR, packed(error)
     except MemoryError:

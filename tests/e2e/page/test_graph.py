@@ -225,5 +225,8 @@ def test_a_graph_that_is_left_while_its_place_changes(page: Page) -> None:
             table.click();
             await new Promise((done) => setTimeout(done, 300)); // what was due until now has been done
         }""",
-        [members.nth(3).get_by_role("button").first.element_handle(), page.get_by_text("Table", exact=True).element_handle()],
+        [
+            members.nth(3).get_by_role("button").first.element_handle(),
+            page.get_by_text("Table", exact=True).element_handle(),
+        ],
     )

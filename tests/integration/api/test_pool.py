@@ -22,8 +22,8 @@ from tests.fused import fused
 
 T = TypeVar("T")
 
-MOLECULES = {"kind": "molecule", "recipe": resolve().model_dump()}
-GRAPHS = {"kind": "graph", "recipe": resolve_graphs().model_dump()}
+MOLECULES: dict[str, Any] = {"kind": "molecule", "recipe": resolve().model_dump()}
+GRAPHS: dict[str, Any] = {"kind": "graph", "recipe": resolve_graphs().model_dump()}
 
 
 def is_alive(pid: int) -> bool:
