@@ -14,6 +14,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes -c constraints.txt --
 	--python-version 3.11 --python-platform x86_64-manylinux_2_28
 CYCLONEDX := 7.4.0
 SIDE_BY_SIDE := --numprocesses 3 --dist loadscope --no-loadscope-reorder
+MEMORY = $(shell test "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 8000000 2>/dev/null && echo /dev/shm)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo unit test test-page test-python kernels server page lint format bench soak chaos pins sbom results graph-results node-results evidence check-long docs screenshot clean
@@ -24,7 +25,7 @@ help: ## this list
 demo: $(VENV)/.run ## ingest real molecules, serve them, print three example queries
 	$(BIN)/graphkin demo $(DEMO)
 
-unit: export PYTEST_DEBUG_TEMPROOT ?= $(wildcard /dev/shm)# in memory where it can be: to publish waits for a disk
+unit test-python: export PYTEST_DEBUG_TEMPROOT ?= $(MEMORY)# where there is room: to publish waits for a disk
 unit: $(VENV)/.dev ## the tests of tests/unit alone: what to run while you edit
 	$(PYTEST) --numprocesses 2 --dist worksteal --hypothesis-profile quick -p no:schemathesis \
 		-o tmp_path_retention_policy=failed tests/unit
@@ -32,7 +33,7 @@ unit: $(VENV)/.dev ## the tests of tests/unit alone: what to run while you edit
 test: test-page test-python ## every test that CI runs
 
 test-python: page kernels $(UI)/node_modules/.package-lock.json ## all of them but for the page's own
-	$(PYTEST) $(SIDE_BY_SIDE)
+	$(PYTEST) $(SIDE_BY_SIDE) -o tmp_path_retention_policy=failed
 
 test-page: page $(UI)/node_modules/.package-lock.json ## types and units of the page; its stories are in tests/e2e/page
 	$(NPM) run check
