@@ -8,13 +8,13 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from graphkin.api.work.pool import Ended, Failed, Pool
+from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.values import Kind, Mark
 from graphkin.similarity.clusters.core import NONE_IN_TIME, SECONDS, Core
 
 _MOLECULE, _DRAWN = "molecule", ("molecule", "graph", "node")  # kinds
-_PATIENCE = 4.0  # seconds
+_SECONDS = 4.0  # of a processor, for one drawing
 _SHARED_SUBSTRUCTURE = 2.0  # seconds
 _GRACE = 0.5  # seconds for RDKit to keep that limit itself, and to say what it had found by then
 _REMEMBERED = 64 * 2**20  # bytes
@@ -24,14 +24,14 @@ class Artist:
     """Has `api.drawing.molecule` and `api.drawing.graph` draw in the processes of one pool, and compare in those of
     another: what two molecules share may be looked for long, and no plain picture waits for it.
 
-    A drawing that takes longer than `patience` seconds, what is shared included, or that crashes RDKit, costs its
-    process and nothing else. What was drawn or compared lately is remembered, compressed.
+    A drawing that takes more than so many `seconds` of a processor, or that crashes RDKit, costs its process and
+    nothing else. What was drawn or compared lately is remembered, compressed.
     """
 
-    def __init__(self, drawers: Pool, comparers: Pool, patience: float = _PATIENCE) -> None:
+    def __init__(self, drawers: Pool, comparers: Pool, seconds: float = _SECONDS) -> None:
         self._drawers = drawers
         self._comparers = comparers
-        self._patience = patience
+        self._seconds = seconds
         self._known: LRUCache[bytes, bytes] = LRUCache(_REMEMBERED, getsizeof=len)
 
     async def draw(
@@ -50,8 +50,8 @@ class Artist:
         highlighted.
 
         What is shared is looked for during 2 s; the `desc` of the drawing says if that did not suffice.
-        Raises `Conflict` for a kind without pictures and for what a graph would share, and `InvalidInput` if the
-        structure cannot be drawn or takes too long: it would again.
+        Raises `Conflict` for a kind without pictures and for what a graph would share, `InvalidInput` if the structure
+        cannot be drawn or takes too long: it would again, and `StoreBusy` where others keep the processors too busy.
         """
         if kind not in _DRAWN:
             raise Conflict("there are no pictures of this kind", given=kind, expected=" or ".join(_DRAWN))
@@ -60,40 +60,43 @@ class Artist:
         size = {"width": width, "height": height}
         try:
             if kind != _MOLECULE:
-                return await self._drawn("draw_graph", self._patience, structure=structure, title=title, **size)
+                return await self._drawn("draw_graph", structure=structure, title=title, **size)
             if like is None:
-                return await self._drawn("draw", self._patience, smiles=structure, title=title, note="", **size)
+                return await self._drawn("draw", smiles=structure, title=title, note="", **size)
             pairs, note = await self._shared(structure, like)
-            left = self._patience - _SHARED_SUBSTRUCTURE - _GRACE
             compared = {"like": like if turned else None, "pairs": pairs, "mark": mark}
-            return await self._drawn("draw", left, smiles=structure, title=title, note=note, **compared, **size)
-        except TimeoutError as error:
-            raise _refused(f"that takes more than {self._patience:g} s", structure) from error
-        except (Ended, Failed) as error:
+            return await self._drawn("draw", smiles=structure, title=title, note=note, **compared, **size)
+        except Failed as error:
             raise _refused(error.detail, structure) from error
+        except Ended as error:
+            reason = f"that takes more than {self._seconds:g} s of a processor, or crashes RDKit"
+            raise _refused(reason, structure) from error
 
     async def core(self, molecules: Sequence[str]) -> Core:
         """What they share, looked for during 2 s; where RDKit does not keep that limit, or breaks, nothing."""
         asked = {"smiles": list(molecules), "seconds": SECONDS}
         try:
             said = await self._said(
-                self._comparers, "core", SECONDS + _GRACE, settled=lambda said: Core(*said).complete, **asked
+                self._comparers, "core", SECONDS + _GRACE, None, settled=lambda said: Core(*said).complete, **asked
             )
         except (TimeoutError, Ended, Failed):
             return NONE_IN_TIME
         return Core(*said)
 
     async def draw_core(self, core: Core, title: str, width: int, height: int) -> str:
-        """An SVG of one that is there. Raises `InvalidInput` as `draw` does."""
+        """An SVG of one that is there. Raises as `draw` does."""
         assert core.smiles is not None
         asked = {"smiles": core.smiles, "title": title, "note": "", "cut": True, "width": width, "height": height}
         try:
-            return await self._drawn("draw", self._patience - SECONDS - _GRACE, **asked)
-        except (TimeoutError, Ended, Failed) as error:
+            return await self._drawn("draw", **asked)
+        except (Ended, Failed) as error:
             raise _refused("RDKit breaks, or takes too long", core.smiles) from error
 
-    async def _drawn(self, task: str, limit: float, **arguments: Any) -> str:
-        svg: str = await self._said(self._drawers, task, limit, **arguments)
+    async def _drawn(self, task: str, **arguments: Any) -> str:
+        try:
+            svg: str = await self._said(self._drawers, task, PATIENCE, self._seconds, **arguments)
+        except TimeoutError as error:
+            raise busy("this picture could not be drawn in time") from error
         return svg
 
     async def _shared(self, smiles: str, other: str) -> tuple[list[tuple[int, int]], str]:
@@ -102,7 +105,7 @@ class Artist:
         asked = {"smiles": smiles, "other": other, "seconds": int(seconds)}
         try:
             pairs, complete = await self._said(
-                self._comparers, "shared_atoms", seconds + _GRACE, settled=lambda said: bool(said[1]), **asked
+                self._comparers, "shared_atoms", seconds + _GRACE, None, settled=lambda said: bool(said[1]), **asked
             )
         except TimeoutError:
             pairs, complete = [], False
@@ -110,14 +113,20 @@ class Artist:
         return pairs, f"{len(pairs)} atoms shared with {other}{limit}"
 
     async def _said(
-        self, pool: Pool, task: str, limit: float, settled: Callable[[Any], bool] = lambda _: True, **arguments: Any
+        self,
+        pool: Pool,
+        task: str,
+        limit: float,
+        processor: float | None,
+        settled: Callable[[Any], bool] = lambda _: True,
+        **arguments: Any,
     ) -> Any:
         """What a task says, or has said lately where that was `settled`: it would say the same again."""
         key = blake2b(json.dumps([task, arguments]).encode(), digest_size=32).digest()
         if (known := self._known.get(key)) is not None:
             return json.loads(zlib.decompress(known))
         async with pool.worker() as worker:
-            said = await worker.ask(task, limit, **arguments)
+            said = await worker.ask(task, limit, processor=processor, **arguments)
         if settled(said):
             self._known[key] = zlib.compress(json.dumps(said).encode())
         return said

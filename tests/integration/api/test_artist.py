@@ -1,5 +1,7 @@
 import asyncio
+import os
 import re
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 
@@ -26,13 +28,31 @@ async def _artist(nursery: Nursery, **options: float) -> AsyncIterator[Artist]:
 
 def test_a_drawing_that_takes_too_long_costs_its_process_only(nursery: Nursery) -> None:
     async def session() -> str:
-        async with _artist(nursery, patience=0.5) as artist:
+        async with _artist(nursery, seconds=0.5) as artist:
             for _ in range(3):  # more often than there are processes
                 with pytest.raises(InvalidInput, match="takes more than"):
                     await artist.draw("molecule", PEPTIDE, "", 250, 250)
             return await artist.draw("molecule", "CCO", "ethanol", 250, 250)
 
     assert "<title>ethanol</title>" in asyncio.run(session())
+
+
+def test_who_has_to_wait_for_others_gets_the_picture(nursery: Nursery) -> None:
+    """It is the drawing that must not take long, not the wait for a processor."""
+
+    async def session() -> str:
+        async with Pool(nursery, 1) as drawers, Pool(nursery, 1) as comparers:
+            async with drawers.worker() as drawer:
+                pid = drawer.pid
+            assert pid is not None
+            os.kill(pid, signal.SIGSTOP)
+            drawing = asyncio.create_task(Artist(drawers, comparers, seconds=0.3).draw("molecule", "CCO", "", 250, 250))
+            await asyncio.wait([drawing], timeout=0.9)
+            assert not drawing.done()
+            os.kill(pid, signal.SIGCONT)
+            return await drawing
+
+    assert "</svg>" in asyncio.run(session())
 
 
 def test_what_rdkit_cannot_read_costs_nothing(nursery: Nursery) -> None:
