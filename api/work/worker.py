@@ -67,8 +67,10 @@ def _limit_memory(more: int) -> None:
 def at_most(seconds: float | None) -> Iterator[None]:
     """A block that ends this process after so many seconds of a processor; None: never."""
     signal.setitimer(signal.ITIMER_PROF, seconds or 0)
-    yield
-    signal.setitimer(signal.ITIMER_PROF, 0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _answer(
