@@ -137,7 +137,7 @@ def test_a_file_is_made_once_and_goes_with_the_server(store_folder: Path, tmp_pa
         assert b"".join(reply.content for reply in replies) == client.get(f"{ITEMS}csv", headers=PLAIN).content[:1600]
         assert len(kept()) == 1
         with Server(settings).running() as another:  # over the same folder
-            assert httpx.get(f"{another}{ITEMS}csv", headers={"Range": "bytes=0-1"}).content == b"id"
+            assert httpx.get(f"{another}{ITEMS}csv", headers={"Range": "bytes=0-1"}, timeout=60).content == b"id"
             assert len(list((tmp_path / "exports").iterdir())) == 2
         assert len(kept()) == 1
         assert part(client, f"{ITEMS}csv", "bytes=0-1").content == b"id"
