@@ -82,10 +82,9 @@ class Pickles(NamedTuple):
 
     def fit(self, items: int) -> bool:
         return (
-            (self.indptr.dtype, *self.indptr.shape, self.pickled.dtype)
-            == (np.dtype(np.int64), items + 1, np.dtype(np.uint8))
+            (self.indptr.dtype, *self.indptr.shape) == (np.dtype(np.int64), items + 1)
+            and (self.pickled.dtype, *self.pickled.shape) == (np.dtype(np.uint8), self.indptr[-1])
             and self.indptr[0] == 0
-            and self.indptr[-1] == len(self.pickled)
             and bool((np.diff(self.indptr) > 0).all())
         )
 
