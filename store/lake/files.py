@@ -147,7 +147,7 @@ class LakeFiles:
                     return self._shelf.add(key, size, copy, _arrays) if found is None else found
             except OSError as error:
                 self._warn(what, error)
-                return {file.stem: np.load(file, allow_pickle=False) for file in files}
+                return {file.stem: read_array(file.read_bytes()) for file in files}
 
     def _key(self, what: str, parts: list[Part]) -> Key:
         digests = hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()
