@@ -49,7 +49,7 @@ server: ## the Neo4j server of the tests, downloaded and compiled; they do it el
 page: $(VENV)/.dev ## the page, unless it was built from these very sources
 	$(BIN)/python hatch_build.py
 
-$(UI)/node_modules/.package-lock.json: $(UI)/package-lock.json | page  # which may have installed them
+$(UI)/node_modules/.package-lock.json: $(UI)/package-lock.json | $(VENV)/.dev
 	$(NPM) ci
 
 check-long: $(VENV)/.dev ## longer checks, most of them on the data in ../shared
