@@ -14,7 +14,7 @@ from graphkin.protocol.values import Kind, Mark
 from graphkin.similarity.clusters.core import NONE_IN_TIME, SECONDS, Core
 
 _MOLECULE, _DRAWN = "molecule", ("molecule", "graph", "node")  # kinds
-_SECONDS = 4.0  # of a processor, for one drawing
+_DRAWING = 4.0  # seconds of a processor
 _SHARED_SUBSTRUCTURE = 2.0  # seconds
 _GRACE = 0.5  # seconds for RDKit to keep that limit itself, and to say what it had found by then
 _REMEMBERED = 64 * 2**20  # bytes
@@ -28,7 +28,7 @@ class Artist:
     nothing else. What was drawn or compared lately is remembered, compressed.
     """
 
-    def __init__(self, drawers: Pool, comparers: Pool, seconds: float = _SECONDS) -> None:
+    def __init__(self, drawers: Pool, comparers: Pool, seconds: float = _DRAWING) -> None:
         self._drawers = drawers
         self._comparers = comparers
         self._seconds = seconds

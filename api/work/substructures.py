@@ -19,7 +19,7 @@ from graphkin.store.records import Int32
 
 _READING = 5.0  # seconds of a processor
 _SECONDS = 2.0  # of a processor, for one part of the items
-_PATIENCE = 60.0  # seconds for it, where others keep the processors busy: it steps back behind them
+_WAITED = 60.0  # seconds for it, where others keep the processors busy: it steps back behind them
 _PATTERNS = 256  # that are remembered, of 10 kB at most
 _DESCRIBED = 4096  # blocks of which it is remembered that this machine has them
 
@@ -105,7 +105,7 @@ class Substructures:
             await anext(pieces)
             for part in parts:
                 with self._refusing(having.pattern.text):
-                    async with asyncio.timeout(_PATIENCE):
+                    async with asyncio.timeout(_WAITED):
                         having.learn(part, np.frombuffer(await anext(pieces), np.bool_))
                 advance(len(part))
             await anext(pieces, None)  # the end: it has answered
