@@ -1,7 +1,5 @@
 import asyncio
-import os
 import re
-import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 
@@ -16,6 +14,7 @@ from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.pool import Pool
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import Mark
+from tests.stopped import held_up
 
 PEPTIDE = Chem.MolToSmiles(Chem.MolFromSequence("ACDEFGHIKLMNPQRSTVWY" * 5))  # takes seconds to draw
 
@@ -45,12 +44,8 @@ def test_who_has_to_wait_for_others_gets_the_picture(nursery: Nursery) -> None:
             async with drawers.worker() as drawer:
                 pid = drawer.pid
             assert pid is not None
-            os.kill(pid, signal.SIGSTOP)
-            drawing = asyncio.create_task(Artist(drawers, comparers, seconds=0.3).draw("molecule", "CCO", "", 250, 250))
-            await asyncio.wait([drawing], timeout=0.9)
-            assert not drawing.done()
-            os.kill(pid, signal.SIGCONT)
-            return await drawing
+            drawing = Artist(drawers, comparers, seconds=0.3).draw("molecule", "CCO", "", 250, 250)
+            return await held_up(pid, drawing, 0.9)
 
     assert "</svg>" in asyncio.run(session())
 

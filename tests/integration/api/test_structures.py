@@ -19,6 +19,7 @@ from graphkin.store import open_store
 from graphkin.store.base import Generation
 from graphkin.store.contract.hierarchies import MOLECULES
 from tests.fused import fused
+from tests.stopped import held_up
 
 T = TypeVar("T")
 
@@ -26,8 +27,8 @@ SECONDS = 0.3  # of a processor
 WHILE = 3 * SECONDS  # that a process has to wait
 
 
-def reading(nursery: Nursery, session: Callable[[Structures, Callable[[signal.Signals], None]], Awaitable[T]]) -> T:
-    """A session with the reader of structures, and what sends signals to its process."""
+def reading(nursery: Nursery, session: Callable[[Structures, int], Awaitable[T]]) -> T:
+    """A session with the reader of structures, and the id of its process."""
 
     async def whole() -> T:
         async with Pool(nursery, 1) as pool:
@@ -35,7 +36,7 @@ def reading(nursery: Nursery, session: Callable[[Structures, Callable[[signal.Si
             async with pool.worker() as worker:
                 pid = worker.pid
             assert pid is not None
-            return await session(Structures(pool, SECONDS), lambda number: os.kill(pid, number))
+            return await session(Structures(pool, SECONDS), pid)
 
     return asyncio.run(whole())
 
@@ -66,13 +67,8 @@ def ask(request: pytest.FixtureRequest, molecules: Generation) -> Callable[[Stru
 def test_who_has_to_wait_for_others_is_answered(nursery: Nursery, ask: Callable[..., Any]) -> None:
     """It is the reading that must not take long, not the wait for a processor."""
 
-    async def session(given: Structures, send: Callable[[signal.Signals], None]) -> Any:
-        send(signal.SIGSTOP)
-        asking = asyncio.create_task(ask(given, "OCC"))
-        await asyncio.wait([asking], timeout=WHILE)
-        assert not asking.done()
-        send(signal.SIGCONT)
-        return await asking
+    async def session(given: Structures, pid: int) -> Any:
+        return await held_up(pid, ask(given, "OCC"), WHILE)
 
     assert reading(nursery, session) == "CCO"
 
@@ -82,8 +78,8 @@ def test_who_would_wait_for_too_long_is_told_to_come_back(
 ) -> None:
     monkeypatch.setattr(structures, "PATIENCE", WHILE)
 
-    async def session(given: Structures, send: Callable[[signal.Signals], None]) -> Any:
-        send(signal.SIGSTOP)
+    async def session(given: Structures, pid: int) -> Any:
+        os.kill(pid, signal.SIGSTOP)
         with pytest.raises(StoreBusy, match="busy"):
             await ask(given, "OCC")
         return await ask(given, "OCC")  # by another process
