@@ -80,7 +80,14 @@ class Reading:
     """
 
     def __init__(
-        self, request: Request, opened: Opened, media_type: str, position: int, key: bytes, *, settled: bool
+        self,
+        request: Request,
+        opened: Opened,
+        media_type: str,
+        position: int,
+        key: Callable[[], bytes],
+        *,
+        settled: bool,
     ) -> None:
         self.opened = opened
         self.media_type = media_type
@@ -113,7 +120,7 @@ class Reading:
 
     def cursor_at(self, position: int) -> str:
         """The cursor of this query's page that begins there."""
-        return Cursor(self.generation.id, self._key, position).encode()
+        return Cursor(self.generation.id, self._key(), position).encode()
 
     def threshold(self, min_similarity: float | None) -> float | None:
         """The caller's threshold. Raises `InvalidInput` if it lies below the stored τ."""
@@ -264,7 +271,7 @@ async def open_reading(
     """
     media_type = negotiate(offers, request.headers.get("accept", "*/*"))
     asked = request.query_params.multi_items() if said is None else [*said.items()]
-    key = query_key(request.scope["path"], asked)
+    key = partial(query_key, request.scope["path"], asked)
     generation, position = _asked_for(request, dict(asked).get("cursor"), key)
     library = state_of(request)["library"]
     opened = library.at_hand(collection, generation)
@@ -273,13 +280,13 @@ async def open_reading(
     return Reading(request, opened, media_type, position, key, settled=settled)
 
 
-def _asked_for(request: Request, text: str | None, key: bytes) -> tuple[str | None, int]:
+def _asked_for(request: Request, text: str | None, key: Callable[[], bytes]) -> tuple[str | None, int]:
     """The generation, if one is named, and where the page begins."""
     named = request.query_params.get("generation")
     if text is None:
         return named, 0
     cursor = Cursor.decode(text)
-    if cursor.query != key or named not in (None, cursor.generation):
+    if cursor.query != key() or named not in (None, cursor.generation):
         raise BadRequest("this cursor is of another query", given=text, expected="the query that it came from")
     return cursor.generation, cursor.position
 

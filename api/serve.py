@@ -3,6 +3,7 @@
 import asyncio
 import ctypes
 import gc
+import resource
 import signal
 import socket
 import ssl
@@ -107,9 +108,12 @@ def handled(handler: Callable[[int, FrameType | None], object] | signal.Handlers
 
 
 def share_machine() -> None:
-    """Set this process up to serve: threads that compute let others answer, and the C library, where it is glibc, gives
-    back what is freed, so that a large reply costs its memory but once."""
+    """Set this process up to serve: threads that compute let others answer; as many files may be open as it is let,
+    where shells often allow 1,024; and the C library, where it is glibc, gives back what is freed, so that a large reply
+    costs its memory but once."""
     sys.setswitchinterval(_TURN)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         for setting, value in _MALLOC.items():
             mallopt(setting, value)

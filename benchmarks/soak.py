@@ -1,13 +1,14 @@
 """A server that a team leaves running: what trainers and chemists wait for, and what it holds of the machine.
 
     python -m benchmarks.soak [--minutes 120] [--chemists 50] [--trainers 3] [--molecules 20000] [--seed 0]
-                              [--json FILE]
+                              [--cycle 24] [--json FILE]
 
 Chemists draw from the mix of `benchmarks.mix` but for its heavy part, and look at each reply for some seconds; one of
 five asks a collection that grows. Trainers ask for epochs, batches of positives and negatives, and take a step with
 each. A writer meanwhile appends to the collection that grows, ingests another one anew, prunes both, and begins again
-some seconds later. In the end every current generation is verified, and the one that grew is compared with one ingest
-of the same files.
+some seconds later. Half-way through each cycle of such rounds it compacts what has grown, and at its end removes again
+what the cycle has appended, so that the collections do not grow for good. In the end every current generation is
+verified, and the one that grew is compared with one ingest of the files that are left of it.
 
 Percentiles are of whole replies. Memory and descriptors are those of the server with its children; the users and the
 writer share the machine with it. The exit code is 1 where a request or the writer failed, or something was lost.
@@ -55,10 +56,11 @@ def main() -> int:
     parser.add_argument("--trainers", type=int, default=3)
     parser.add_argument("--molecules", type=int, default=20_000, help="of each collection, to begin with")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cycle", type=int, default=24, help="rounds of the writer, of which the last removes")
     parser.add_argument("--json", type=Path, help="file for every single request")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        soak = runner.run(_soak(Writer(Path(folder), options.molecules), options))
+        soak = runner.run(_soak(Writer(Path(folder), options.molecules, options.cycle), options))
     print(report(soak))
     if options.json:
         options.json.write_text(json.dumps(asdict(soak)))
@@ -68,11 +70,12 @@ def main() -> int:
 class Writer:
     """Who writes to the store while it is served: the commands, each with the seconds that it took."""
 
-    def __init__(self, folder: Path, size: int) -> None:
+    def __init__(self, folder: Path, size: int, cycle: int) -> None:
         self.store = folder / "store"
         self.log: list[tuple[str, float]] = []
         self.failed: list[str] = []
         self._folder = folder
+        self._cycle = cycle
         _, lines = molecules(2 * size)
         half = len(lines) // 2
         self._older = self._written("older.smi", lines[:half])
@@ -100,8 +103,18 @@ class Writer:
             await self._graphkin("append", file, collection=_GROWN)
             self._appended.append(file)
             await self._graphkin("ingest", "molecules", file, collection=_OTHER)
+            await self._tidy(1 + number % self._cycle)
             await self._graphkin("prune", "--keep", str(_KEPT))
             await asyncio.sleep(max(0.0, min(_REST, end - time.perf_counter())))
+
+    async def _tidy(self, done: int) -> None:
+        """After so many rounds of a cycle."""
+        if done == self._cycle:
+            lines = [file.read_text() for file in self._appended]
+            await self._graphkin("remove", self._written("gone.smi", lines), "--by", "smiles", collection=_GROWN)
+            self._appended.clear()
+        elif done == self._cycle // 2:
+            await self._graphkin("compact", collection=_GROWN)
 
     async def compare(self) -> None:
         """All is as it was published; what grew is what one ingest of the same files gives."""

@@ -43,9 +43,9 @@ def machine() -> Iterator[Finding]:
     yield Finding("versions", "ok", ", ".join(f"{name} {known}" for name, known in found.items()))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     yield Finding("machine", "ok", f"{os.cpu_count()} cores, {memory / 2**30:.0f} GiB of memory")
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)  # what `graphkin serve` takes
     few = files < _FILES
-    hint = f"ulimit -n {_FILES}, or more, before `graphkin serve`" if few else None
+    hint = f"let `graphkin serve` open {_FILES} or more: LimitNOFILE of systemd, nofile in limits.conf" if few else None
     yield Finding("open files", "note" if few else "ok", f"at most {files}", hint)
     yield _cache(user_cache_path("graphkin"))
 

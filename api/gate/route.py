@@ -1,6 +1,6 @@
 """Routes of requests: each says what keys are for that may ask it, and where GET is answered, HEAD is too."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from inspect import signature
 from typing import Any, ClassVar
 
@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphkin.api.gate.access import Admission
 from graphkin.api.gate.quotas import Quotas
@@ -18,8 +18,8 @@ from graphkin.protocol.values import Access
 class Route(APIRoute):
     """HEAD takes the way of GET, and the server sends no body. It is no operation of its own in the OpenAPI.
 
-    An endpoint from request to response does all by hand, and is asked without FastAPI's search for parameters, which
-    takes longer than some replies do.
+    An endpoint from request to response does all by hand, and is asked without FastAPI's search for parameters and
+    what it would have to tidy up, which take longer than some replies do.
     """
 
     needs: ClassVar[Access | None] = "admin"
@@ -28,10 +28,11 @@ class Route(APIRoute):
     heavy: ClassVar[bool] = False
     """Whether keys may be for so many of them at once."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        made = signature(self.endpoint)
-        by_hand = [*made.parameters] == ["request"] and made.return_annotation is Response
-        return self.endpoint if by_hand else super().get_route_handler()
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+        made = signature(endpoint)
+        if [*made.parameters] == ["request"] and made.return_annotation is Response:
+            self.app = _answering(endpoint)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         return super().matches({**scope, "method": "GET"} if self._is_head(scope) else scope)
@@ -55,6 +56,14 @@ class Route(APIRoute):
 
     def _is_head(self, scope: Scope) -> bool:
         return scope["type"] == "http" and scope["method"] == "HEAD" and "GET" in (self.methods or ())
+
+
+def _answering(endpoint: Callable[[Request], Awaitable[Response]]) -> ASGIApp:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        response = await endpoint(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    return app
 
 
 def needing(access: Access | None, route: type[Route] = Route) -> type[Route]:

@@ -36,7 +36,7 @@ async def neighbors(request: Request) -> Response:
     """
     # Read by hand: FastAPI's way to the parameters costs as much as all the rest of this request.
     path = validated(ItemPath, request.path_params, "path")
-    query = validated(NeighborsQuery, dict(request.query_params), "query")
+    query = validated(NeighborsQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, (JSON,))
     having = None
     if query.substructure is not None:

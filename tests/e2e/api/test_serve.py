@@ -1,4 +1,5 @@
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -93,6 +94,18 @@ def test_a_signal_ends_the_server_when_its_replies_have_ended(
         assert received > 15_000_000
         assert process.stdout.read() == "ended\n"
     assert process.returncode == 0
+
+
+def test_as_many_files_may_be_open_as_the_process_is_let() -> None:
+    program = (
+        "import resource\n"
+        "from graphkin.api.serve import share_machine\n"
+        "share_machine()\n"
+        "print(*resource.getrlimit(resource.RLIMIT_NOFILE))\n"
+    )
+    command = f"ulimit -Sn 300; ulimit -Hn 2000; exec {shlex.quote(sys.executable)} -c {shlex.quote(program)}"
+    told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
+    assert told.split() == ["2000", "2000"]
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
