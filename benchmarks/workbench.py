@@ -39,6 +39,8 @@ def main() -> None:
     parser.add_argument("--molecules", type=int, default=85_000)
     options = parser.parse_args()
     source, lines = molecules(options.molecules + PASTED)
+    if len(lines) < options.molecules + PASTED:
+        raise SystemExit(f"{len(lines):,} of {source} are too few: this needs the molecules of ../shared")
     stored, others = lines[:-PASTED], lines[-PASTED:]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
