@@ -16,6 +16,7 @@ from urllib.request import urlopen
 from platformdirs import user_cache_path
 
 from graphkin.protocol.errors import GraphkinError
+from graphkin.protocol.manifest import MANY
 from graphkin.similarity.kinds import kind_of
 from graphkin.store import is_lake, open_store
 from graphkin.store.base import Store
@@ -23,7 +24,6 @@ from graphkin.store.base import Store
 _PACKAGES = ("graphkin", "rdkit", "numpy", "numba", "pyarrow", "pydantic", "fastapi", "neo4j", "torch", "pyspark")
 _FILES = 1024  # that a process should be able to open: each open generation takes two dozen
 _FREE = 2**30  # bytes
-_FRAGMENTS = 8  # more are read more slowly
 _GENERATIONS = 10
 _PATIENCE = 10  # seconds for a server
 
@@ -124,7 +124,7 @@ def _collection(opened: Store, name: str, generations: int) -> Iterator[Finding]
     if others:
         hint = "it is read as it is; to append, and to search exactly, ingest it anew with the version of here"
         yield Finding(about, "note", f"made with {'; '.join(others)}", hint)
-    if len(manifest.fragments) > _FRAGMENTS:
+    if len(manifest.fragments) > MANY:
         hint = f"graphkin compact --store … --collection {name}"
         yield Finding(about, "note", f"read from {len(manifest.fragments)} fragments", hint)
     if generations > _GENERATIONS:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.manifest import MANY, Manifest
 from graphkin.store.files import whole
 
 
@@ -50,10 +50,12 @@ def published(collection: str, manifest: Manifest) -> str:
     counts, dropped = manifest.counts, manifest.dropped
     removed = sum(each.items for each in manifest.removed)
     capped = "" if dropped is None else f" ({dropped:,} dropped by the cap)"
+    fragments = len(manifest.fragments)
+    many = f"\n  read from {fragments} fragments; `graphkin compact` makes them one" if fragments > MANY else ""
     return (
         f"published {collection} generation {manifest.generation}\n"
         f"  {counts.kept:,} items ({counts.read:,} records, {counts.duplicates:,} duplicates, "
         f"{counts.rejected:,} rejected{f', {removed:,} removed' if removed else ''})\n"
         f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}{capped}\n"
-        f"  seconds: {json.dumps(manifest.times)}"
+        f"  seconds: {json.dumps(manifest.times)}{many}"
     )

@@ -39,6 +39,10 @@ class Histogram(Frozen):
     counts: list[int]
 
 
+MANY = 8
+"""Fragments beyond which a generation is read more slowly and takes more open files: `graphkin compact` makes one."""
+
+
 class Fragment(Frozen):
     """Files from which a generation is read: the next `items` rows of its item table, with these properties, and the
     next `rejected` records; `edges` that come with them. `folder` is where they lie, `files` their SHA-256 by name."""

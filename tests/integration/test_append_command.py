@@ -54,6 +54,21 @@ def test_append_of_nothing_new_says_so(
     assert outcome.out == f"nothing new: c stays at generation {grown['generation']}\n"
 
 
+def test_many_fragments_are_told_by_who_makes_them_and_by_the_doctor(
+    grown: Any,  # of two fragments
+    graphkin: Callable[..., Any],
+    place: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    said = []
+    for length in range(2, 9):
+        (tmp_path / "more.smi").write_text(f"{'C' * 3 * length}N more-{length}\n")
+        said.append(graphkin("append", tmp_path / "more.smi", *place).out)
+    assert ["graphkin compact" in each for each in said] == [False] * (len(said) - 1) + [True]
+    assert "read from 9 fragments" in said[-1]
+    assert "read from 9 fragments" in graphkin("doctor", *place[:2]).out
+
+
 def test_compact_keeps_the_id(grown: Any, graphkin: Callable[..., Any], place: tuple[str, ...]) -> None:
     compacted = graphkin("compact", *place)
     assert compacted.code == 0
