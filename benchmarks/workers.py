@@ -1,9 +1,10 @@
 """What a second serving process is worth: one and two over the same store, in turns, in one run.
 
     python -m benchmarks.workers [--workers 2] [--seconds 5] [--rounds 2] [--users 16] [--molecules 20000]
+                                 [--searches 0.5]
 
-Users ask without a pause, half of the time for an item's neighbours (50 at most) and half for the 10 most similar of a
-structure, over connections that they keep. They and the servers share the processors, so what the users themselves
+Users ask without a pause for an item's neighbours (50 at most) or, by default half of the time, for the 10 most similar
+of a structure, over connections that they keep. They and the servers share the processors, so what the users themselves
 took of them is told: what is left for the servers is what they can be compared by. Turns go ABBA.
 """
 
@@ -40,6 +41,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--users", type=int, default=16)
     parser.add_argument("--molecules", type=int, default=20_000)
+    parser.add_argument("--searches", type=float, default=0.5, help="the share of them")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
         label, path = smiles_file(Path(folder), options.molecules)
@@ -50,7 +52,8 @@ def main() -> None:
         for address, _ in servers:
             _turn(address, None, options, 1.0)  # and warms up
         rates: list[list[float]] = [[], []]
-        print(f"{label}, {options.users} users, {os.cpu_count()} processors")
+        searches = f"{options.searches:.0%} searches"
+        print(f"{label}, {options.users} users, {searches}, {os.cpu_count()} processors")
         print("| processes | neighbours and searches /s | processor time of the servers | of the users | failed |")
         print("|---|---|---|---|---|")
         for number in range(2 * options.rounds):
@@ -100,7 +103,7 @@ def _turn(
     mix: Mix = mixed(address, _COLLECTION, Random(0))
 
     def draw(random: Random) -> tuple[str, Ask]:
-        return "asked", (mix.neighbors if random.random() < 0.5 else mix.search)(random)
+        return "asked", (mix.search if random.random() < options.searches else mix.neighbors)(random)
 
     users = Users(address, draw, options.users, seed=0)
     server, own = processor_seconds(pid), time.process_time()
