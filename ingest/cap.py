@@ -27,12 +27,8 @@ class Kept:
     mixed: UInt64
 
     def best(self, top_k: int) -> "Kept":
-        """Of each owner the `top_k` best, ordered by owner."""
-        ordered = self.take(np.lexsort((self.mixed, -self.similarity, self.owner)))
-        first = np.searchsorted(ordered.owner, ordered.owner)
-        last = np.minimum(first + top_k, np.searchsorted(ordered.owner, ordered.owner, side="right")) - 1
-        equal = (ordered.similarity == ordered.similarity[last]) & (ordered.mixed == ordered.mixed[last])
-        return ordered.take((np.arange(len(last)) <= last) | equal)
+        """Of each owner the `top_k` best, and what equals the last of them."""
+        return self.take(_best(self.owner, self.similarity, self.mixed, top_k)) if len(self.owner) else self
 
     def take(self, chosen: Int64 | Bool) -> "Kept":
         """Some of them."""
@@ -129,6 +125,40 @@ class Cap:
 
     def _passing(self, pairs: Pairs) -> Pairs:
         return pairs.take(self.passes(pairs))
+
+
+@kernel
+def _best(owner: Int32, similarity: Float64, mixed: UInt64, top_k: int) -> Bool:
+    """(K,) whether a partner is one of its owner's best."""
+    first = owner.min()
+    starts = np.zeros(owner.max() - first + 2, np.int64)
+    for each in owner:
+        starts[each - first + 1] += 1
+    most = starts.max()
+    for place in range(1, len(starts)):
+        starts[place] += starts[place - 1]
+    own, free = np.empty(len(owner), np.int64), starts[:-1].copy()
+    for place in range(len(owner)):
+        own[free[owner[place] - first]] = place
+        free[owner[place] - first] += 1
+    best = np.ones(len(owner), np.bool_)
+    values, ranks = np.empty(most, np.float64), np.empty(most, np.uint64)
+    for item in range(len(free)):
+        places = own[starts[item] : starts[item + 1]]
+        if len(places) > top_k:
+            for number in range(len(places)):
+                values[number] = -similarity[places[number]]
+            bar = -_ranked(values, len(places), top_k - 1)
+            better, equal = 0, 0
+            for place in places:
+                better += similarity[place] > bar
+                if similarity[place] == bar:
+                    ranks[equal] = mixed[place]
+                    equal += 1
+            last = _ranked(ranks, equal, top_k - 1 - better)
+            for place in places:
+                best[place] = similarity[place] > bar or (similarity[place] == bar and mixed[place] <= last)
+    return best
 
 
 @kernel

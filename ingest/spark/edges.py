@@ -66,7 +66,7 @@ def _graph(job: Job, shards: int, first: int, owners: int, number: int) -> Graph
     none = pa.table({"row": np.empty(0, "i4"), "column": np.empty(0, "i4"), "similarity": np.empty(0, "f4")})
     table = pa.concat_tables([none, *job.gather("best", shards, number)])
     row, column, similarity = (np.asarray(table[name]) for name in ("row", "column", "similarity"))
-    order = np.lexsort((column, row))
+    order = np.argsort(row.astype(np.int64) << 32 | column)
     row, column, similarity = row[order], column[order], similarity[order]
     once = np.append(True, (row[1:] != row[:-1]) | (column[1:] != column[:-1]))[: len(row)]
     indptr = np.zeros(owners + 1, np.int64)

@@ -95,7 +95,7 @@ class Job:
 
     def scatter(self, stage: str, task: int, rows: pa.Table, to: NDArray[Any], tasks: int) -> None:
         """Write rows for the tasks of the next stage, `to` (N,) says which, each in the order they have here."""
-        order = np.argsort(to, kind="stable")
+        order = np.argsort(to.astype(np.min_scalar_type(tasks)), kind="stable")  # by radix, up to 16 bits
         ends = np.searchsorted(to[order], np.arange(tasks + 1))
         sorted_rows = rows.take(pa.array(order))
         sections = [
