@@ -10,7 +10,7 @@ import ssl
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 import uvicorn
@@ -113,7 +113,8 @@ def share_machine() -> None:
     costs its memory but once."""
     sys.setswitchinterval(_TURN)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with suppress(ValueError):  # macOS calls unlimited what it does not give
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         for setting, value in _MALLOC.items():
             mallopt(setting, value)
