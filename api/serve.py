@@ -108,9 +108,9 @@ def handled(handler: Callable[[int, FrameType | None], object] | signal.Handlers
 
 
 def share_machine() -> None:
-    """Set this process up to serve: threads that compute let others answer; as many files may be open as it is let,
-    where shells often allow 1,024; and the C library, where it is glibc, gives back what is freed, so that a large reply
-    costs its memory but once."""
+    """Set this process up to serve: threads that compute let others answer; as many files may be open as it is let at
+    all, where shells often say 1,024; and the C library, where it is glibc, gives back what is freed, so that a large
+    reply costs its memory but once."""
     sys.setswitchinterval(_TURN)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError):  # macOS calls unlimited what it does not give
