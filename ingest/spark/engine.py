@@ -1,9 +1,11 @@
 """Handing out tasks: Spark runs them, and runs them again where an executor is lost."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from graphkin.ingest.progress import Clock
@@ -18,6 +20,8 @@ Task: TypeAlias = Callable[[Job, int], dict[str, Any]]
 what later stages are planned by."""
 
 T = TypeVar("T")
+
+_LOOKED = 0.5  # seconds from one look at how far Spark is to the next
 
 _RAISED = re.compile(r"^(?!org\.|java\.)(\w+\.)*\w+(Error|Exception|Damaged): ")
 
@@ -38,9 +42,35 @@ class Engine:
             missing = [number for number in range(tasks) if number not in done]
             advance(tasks - len(missing))
             if missing:
-                spread(self._context, stage, partial(_finish, self._job, stage, task), missing)
-                advance(len(missing))
+                with _watched(self._context, len(missing), advance):
+                    spread(self._context, stage, partial(_finish, self._job, stage, task), missing)
             return [self._job.said(stage, number) for number in range(tasks)]
+
+
+@contextmanager
+def _watched(context: "SparkContext", tasks: int, advance: Callable[[int], object]) -> Iterator[None]:
+    """The block runs so many tasks, and nothing else does; `advance` is told of them as they end."""
+    from py4j.protocol import Py4JError
+
+    tracker, done, told = context.statusTracker(), Event(), 0
+
+    def tell() -> None:
+        nonlocal told
+        while not done.wait(_LOOKED):
+            with suppress(Py4JError):  # the block will say so
+                stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
+                ended = sum(each.numCompletedTasks for each in stages if each is not None)
+                advance(max(0, ended - told))
+                told = max(told, ended)
+
+    teller = Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
+    advance(tasks - told)
 
 
 def spread(context: "SparkContext", stage: str, task: Callable[[int], T], numbers: Sequence[int]) -> list[T]:

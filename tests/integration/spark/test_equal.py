@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,9 @@ import graphkin as package
 from graphkin.ingest import items
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.pipeline import ingest as ingest_here
-from graphkin.ingest.spark.job import Sizes
+from graphkin.ingest.progress import Clock, Progress
+from graphkin.ingest.spark.engine import Engine
+from graphkin.ingest.spark.job import Job, Sizes
 from graphkin.ingest.spark.pipeline import ingest
 from graphkin.ingest.spark.session import session
 from graphkin.protocol.errors import InvalidInput
@@ -71,6 +75,38 @@ def test_by_the_command(graphkin: Callable[..., Any], shapes: Path, tmp_path: Pa
     assert json.loads(by_spark.out)["generation"] == json.loads(here.out)["generation"]
     assert files(tmp_path / "lake") == files(tmp_path / "other")
     assert files(tmp_path / "loaded" / "collections") == files(tmp_path / "one" / "collections")
+
+
+class _Told(Progress):
+    """Leaves a file when it is told of a task that has ended."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.ended: list[int] = []
+
+    @contextmanager
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
+        yield self._advance
+
+    def _advance(self, ended: int) -> None:
+        self.ended.append(ended)
+        if ended:
+            self.file.touch()
+
+
+def test_tasks_are_told_of_as_they_end(tmp_path: Path) -> None:
+    """The second waits until somebody was told of the first."""
+    told = _Told(tmp_path / "told")
+    job = Job(str(tmp_path / "lake"), "key", str(tmp_path), (), CAPPED, OPTIONS, SMALL)
+
+    def task(job: Job, number: int) -> dict[str, Any]:
+        while number and not (Path(job.folder) / "told").exists():
+            time.sleep(0.01)
+        return {}
+
+    with session("local[2]") as context:
+        Engine(context, job, Clock(told)).run("stage", task, 2)
+    assert [each for each in told.ended if each] == [1, 1]
 
 
 _LETHAL = """import os, signal
