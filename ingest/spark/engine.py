@@ -50,14 +50,12 @@ class Engine:
 @contextmanager
 def _watched(context: "SparkContext", tasks: int, advance: Callable[[int], object]) -> Iterator[None]:
     """The block runs so many tasks, and nothing else does; `advance` is told of them as they end."""
-    from py4j.protocol import Py4JError
-
     tracker, done, told = context.statusTracker(), Event(), 0
 
     def tell() -> None:
         nonlocal told
         while not done.wait(_LOOKED):
-            with suppress(Py4JError):  # the block will say so
+            with suppress(Exception):  # of Java: the block will say so
                 stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
                 ended = sum(each.numCompletedTasks for each in stages if each is not None)
                 advance(max(0, ended - told))
