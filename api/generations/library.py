@@ -116,6 +116,7 @@ class Library:
         """Every collection with the manifest of its current generation, and what is known to be wrong with that."""
         found = []
         for listed in self.store.collections():
+            self._forget(listed.name, listed.generations)
             with suppress(NotFound):  # deleted meanwhile
                 manifest = self._manifest(listed.name, listed.current)
                 found.append((listed, manifest, self.damage(listed.name, listed.current)))
@@ -156,8 +157,9 @@ class Library:
     def _forget(self, collection: str, living: tuple[str, ...]) -> None:
         self._damages.forget(collection, lambda generation: generation not in living)
         with self._lock:
-            for key in [key for key in self._opened if key[0] == collection and key[1] not in living]:
-                del self._opened[key]
+            for held in (self._opened, self._manifests):
+                for key in [key for key in held if key[0] == collection and key[1] not in living]:
+                    del held[key]
 
     def close(self) -> None:
         """Let go of everything; what requests still hold closes when they end."""

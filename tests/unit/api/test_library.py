@@ -1,5 +1,6 @@
 """The library over a folder, whose files are changed behind its back."""
 
+import gc
 import os
 import shutil
 import threading
@@ -116,6 +117,23 @@ def test_what_is_deleted_is_let_go_of_and_said_to_be(
     with pytest.raises(NotFound):
         library.get("m")
     assert library.in_use() == []
+
+
+def test_what_a_deleted_generation_was_like_is_not_remembered(
+    library: Library, store: Store, versions: Callable[[int], Any]
+) -> None:
+    old = versions(0).publish(store, "m").generation
+    ((_, manifest, _),) = library.overview()
+    told = weakref.ref(manifest)
+    assert manifest.generation == old
+    del manifest
+    gc.collect()
+    assert told() is not None
+    versions(1).publish(store, "m")
+    store.delete("m", old)
+    library.overview()
+    gc.collect()
+    assert told() is None
 
 
 def listed(library: Library, collection: str) -> bool:
