@@ -7,9 +7,9 @@ left. What must outlast a power cut is settled: synced, renamed, its new name sy
 import hashlib
 import math
 import os
+import re
 import shutil
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from io import BufferedReader
@@ -22,8 +22,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from graphkin.protocol.errors import StoreError
 
-_PARSING = threading.Lock()
-"""Headers are Python literals, and in some Pythons a parser that another thread interrupts fails: gh-106905."""
+_HEADER = re.compile(rb"\{'descr': '([<>|=]\w+)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\), \} *\n")
+"""Of the format's version 1.0, as numpy writes it. numpy reads it by Python's own parser, which in some Pythons fails
+where another thread interrupts it, whoever parses there: gh-106905."""
 
 PARTIAL = ".partial"
 """The ending of what is being written, or was left so by a process that died."""
@@ -125,10 +126,20 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
 
 
 def read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether in Fortran's order, and type of the array that a file begins with. Raises what numpy does."""
-    npy.read_magic(file)
-    with _PARSING:
-        return npy.read_array_header_1_0(file)
+    """Shape, whether in Fortran's order, and type of the array that a file begins with. Raises `ValueError` unless
+    `ArrayWriter` or numpy has written it, of numbers."""
+    if npy.read_magic(file) != (1, 0):
+        raise ValueError("not of version 1.0 of the format")
+    length = int.from_bytes(file.read(2), "little")
+    found = _HEADER.fullmatch(bytes(file.read(length)))
+    if found is None:
+        raise ValueError("no header of an array of numbers")
+    descr, fortran, shape = found.groups()
+    try:
+        dtype = np.dtype(descr.decode())
+    except TypeError as error:
+        raise ValueError("no type of numbers") from error
+    return tuple(map(int, re.findall(rb"\d+", shape))), fortran == b"True", dtype
 
 
 def map_array(file: BufferedReader) -> NDArray[Any]:

@@ -1,11 +1,14 @@
 """What is written whole is there whole, under its name, or not at all."""
 
+import io
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.lib import format as npy
 
-from graphkin.store.files import partial, settle, sweep, whole
+from graphkin.store.files import partial, read_header, settle, sweep, whole
 
 
 def _names(folder: Path) -> list[str]:
@@ -78,3 +81,35 @@ def test_a_settled_folder_has_its_new_name(tmp_path: Path) -> None:
     settle(draft, draft.with_name("named"))
     assert _names(tmp_path / "in") == ["named"]
     assert (tmp_path / "in" / "named" / "file").read_text() == "text"
+
+
+@pytest.mark.parametrize("fortran", [False, True])
+@pytest.mark.parametrize("dtype", ["<u8", "<i4", "<f4", "|u1", "|b1", "|S5", ">f8"])
+@pytest.mark.parametrize("shape", [(), (0,), (5,), (5, 32), (2**40, 3, 7)])
+def test_a_header_says_what_numpy_reads_from_it(shape: tuple[int, ...], dtype: str, fortran: bool) -> None:
+    file = io.BytesIO()
+    npy.write_array_header_1_0(file, {"descr": dtype, "fortran_order": fortran, "shape": shape})
+    file.write(b"content")
+    file.seek(0)
+    assert read_header(file) == (shape, fortran, np.dtype(dtype))
+    assert file.read() == b"content"
+    file.seek(0)
+    npy.read_magic(file)
+    assert npy.read_array_header_1_0(file) == (shape, fortran, np.dtype(dtype))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'descr': 'O', 'fortran_order': False, 'shape': (5,), }\n",
+        "{'descr': [('a', '<u8')], 'fortran_order': False, 'shape': (5,), }\n",
+        "{'descr': '<u8', 'fortran_order': False, 'shape': (-5,), }\n",
+        "{'descr': '<u8', 'fortran_order': False, 'shape': (5,), }",
+        "{'descr': '<q9', 'fortran_order': False, 'shape': (5,), }\n",
+        "",
+    ],
+)
+def test_what_is_no_header_of_numbers_is_refused(text: str) -> None:
+    header = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+    with pytest.raises(ValueError):
+        read_header(io.BytesIO(header))
