@@ -1,13 +1,16 @@
 """Routes of requests: each says what keys are for that may ask it, and where GET is answered, HEAD is too."""
 
 from collections.abc import Callable
-from inspect import signature
+from functools import partial
+from inspect import iscoroutinefunction, signature
 from typing import Any, ClassVar
 
 from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, request_response
-from starlette.types import Receive, Scope, Send
+from starlette.routing import Match
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphkin.api.gate.access import Admission
 from graphkin.api.gate.quotas import Quotas
@@ -31,7 +34,7 @@ class Route(APIRoute):
         super().__init__(path, endpoint, **options)
         made = signature(endpoint)
         if [*made.parameters] == ["request"] and made.return_annotation is Response:
-            self.app = request_response(endpoint)
+            self.app = _answering(endpoint)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         return super().matches({**scope, "method": "GET"} if self._is_head(scope) else scope)
@@ -55,6 +58,17 @@ class Route(APIRoute):
 
     def _is_head(self, scope: Scope) -> bool:
         return scope["type"] == "http" and scope["method"] == "HEAD" and "GET" in (self.methods or ())
+
+
+def _answering(endpoint: Callable[..., Any]) -> ASGIApp:
+    """What it raises is the application's to answer."""
+    asked = endpoint if iscoroutinefunction(endpoint) else partial(run_in_threadpool, endpoint)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        response = await asked(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    return app
 
 
 def needing(access: Access | None, route: type[Route] = Route) -> type[Route]:
