@@ -16,7 +16,7 @@ from urllib.request import urlopen
 from platformdirs import user_cache_path
 
 from graphkin.protocol.errors import GraphkinError
-from graphkin.protocol.manifest import MANY
+from graphkin.protocol.manifest import MANY_FRAGMENTS
 from graphkin.similarity.kinds import kind_of
 from graphkin.store import is_lake, open_store
 from graphkin.store.base import Store
@@ -124,7 +124,7 @@ def _collection(opened: Store, name: str, generations: int) -> Iterator[Finding]
     if others:
         hint = "it is read as it is; to append, and to search exactly, ingest it anew with the version of here"
         yield Finding(about, "note", f"made with {'; '.join(others)}", hint)
-    if len(manifest.fragments) > MANY:
+    if len(manifest.fragments) > MANY_FRAGMENTS:
         hint = f"graphkin compact --store … --collection {name}"
         yield Finding(about, "note", f"read from {len(manifest.fragments)} fragments", hint)
     if generations > _GENERATIONS:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.manifest import MANY, Manifest
+from graphkin.protocol.manifest import MANY_FRAGMENTS, Manifest
 from graphkin.store.files import whole
 
 
@@ -51,7 +51,9 @@ def published(collection: str, manifest: Manifest) -> str:
     removed = sum(each.items for each in manifest.removed)
     capped = "" if dropped is None else f" ({dropped:,} dropped by the cap)"
     fragments = len(manifest.fragments)
-    many = f"\n  read from {fragments} fragments; `graphkin compact` makes them one" if fragments > MANY else ""
+    many = (
+        f"\n  read from {fragments} fragments; `graphkin compact` makes them one" if fragments > MANY_FRAGMENTS else ""
+    )
     return (
         f"published {collection} generation {manifest.generation}\n"
         f"  {counts.kept:,} items ({counts.read:,} records, {counts.duplicates:,} duplicates, "

@@ -23,12 +23,24 @@ class Progress:
 
 
 @contextmanager
+def beside(tell: Callable[[Event], None]) -> Iterator[None]:
+    """`tell` runs in a thread of its own until the block is done, which the event says."""
+    done = Event()
+    teller = Thread(target=tell, args=(done,), daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
+
+
+@contextmanager
 def compiling(progress: Progress, silence: float = _SILENCE, again: float = _AGAIN) -> Iterator[None]:
     """Kernels are compiled in the block, or loaded where they were before. What takes longer than `silence` is told,
     and then every few seconds that it goes on."""
-    done = Event()
 
-    def tell() -> None:
+    def tell(done: Event) -> None:
         begin = time.monotonic()
         if done.wait(silence):
             return
@@ -36,13 +48,8 @@ def compiling(progress: Progress, silence: float = _SILENCE, again: float = _AGA
         while not done.wait(again):
             progress.note(f"still compiling, {time.monotonic() - begin:.0f} s")
 
-    teller = Thread(target=tell, daemon=True)
-    teller.start()
-    try:
+    with beside(tell):
         yield
-    finally:
-        done.set()
-        teller.join()
 
 
 class Clock:

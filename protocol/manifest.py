@@ -39,7 +39,7 @@ class Histogram(Frozen):
     counts: list[int]
 
 
-MANY = 8
+MANY_FRAGMENTS = 8
 """Fragments beyond which a generation is read more slowly and takes more open files: `graphkin compact` makes one."""
 
 

@@ -153,7 +153,7 @@ def map_array(file: BufferedReader) -> NDArray[Any]:
         return np.asarray(np.memmap(file, dtype, "r", file.tell(), shape))
     except OSError:
         raise
-    except Exception as error:  # numpy lets through whatever its parsers raise on a damaged header
+    except Exception as error:  # a damaged header may name any type and shape
         raise ValueError(f"no whole array: {error}") from error
 
 

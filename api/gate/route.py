@@ -61,7 +61,7 @@ class Route(APIRoute):
 
 
 def _answering(endpoint: Callable[..., Any]) -> ASGIApp:
-    """What it raises is the application's to answer."""
+    """As Starlette's `request_response`, but that what it raises is the application's alone to answer."""
     asked = endpoint if iscoroutinefunction(endpoint) else partial(run_in_threadpool, endpoint)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

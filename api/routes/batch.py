@@ -47,7 +47,7 @@ async def search_batch(request: Request) -> Response:
     A structure that cannot be read, or a name that no item has, is a row with an error, and costs no other.
     """
     path = validated(CollectionPath, request.path_params, "path")  # by hand, as for neighbours
-    validated(GenerationQuery, dict(request.query_params), "query")
+    validated(GenerationQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, ROWS)
     asked = await run_in_threadpool(parsed, SearchBatchBody, await received(request))
     read.spend(len(asked.structures))

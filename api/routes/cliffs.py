@@ -34,7 +34,7 @@ async def cliffs(request: Request) -> Response:
     """Pairs of the stored hierarchy whose items both have a property and differ in it, pass filters and have a
     substructure: the steepest first, equals by their ids."""
     path = validated(CollectionPath, request.path_params, "path")
-    query = validated(CliffsQuery, dict(request.query_params), "query")
+    query = validated(CliffsQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, (JSON,))
     chosen = None
     if query.filters or query.substructure is not None:

@@ -39,7 +39,7 @@ async def search(request: Request) -> Response:
     while; what it needs is kept on this machine.
     """
     path = validated(CollectionPath, request.path_params, "path")  # by hand, as for neighbours
-    validated(GenerationQuery, dict(request.query_params), "query")
+    validated(GenerationQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, (JSON,))
     asked = await state_of(request)["structures"].read_search(read.generation, await received(request))
     having = None

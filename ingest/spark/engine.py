@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Event, Thread
+from threading import Event
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from graphkin.ingest.progress import Clock
+from graphkin.ingest.progress import Clock, beside
 from graphkin.ingest.spark.job import Job
 from graphkin.protocol.errors import InvalidInput, StoreError
 
@@ -50,9 +50,9 @@ class Engine:
 @contextmanager
 def _watched(context: "SparkContext", tasks: int, advance: Callable[[int], object]) -> Iterator[None]:
     """The block runs so many tasks, and nothing else does; `advance` is told of them as they end."""
-    tracker, done, told = context.statusTracker(), Event(), 0
+    tracker, told = context.statusTracker(), 0
 
-    def tell() -> None:
+    def tell(done: Event) -> None:
         nonlocal told
         while not done.wait(_LOOKED):
             with suppress(Exception):  # of Java: the block will say so
@@ -61,13 +61,8 @@ def _watched(context: "SparkContext", tasks: int, advance: Callable[[int], objec
                 advance(max(0, ended - told))
                 told = max(told, ended)
 
-    teller = Thread(target=tell, daemon=True)
-    teller.start()
-    try:
+    with beside(tell):
         yield
-    finally:
-        done.set()
-        teller.join()
     advance(tasks - told)
 
 

@@ -66,7 +66,7 @@ def read_array(content: Any) -> NDArray[Any]:
         if fortran or dtype.hasobject:
             raise ValueError("not a plain array")
         return np.frombuffer(content, dtype, int(np.prod(shape)), view.tell()).reshape(shape)
-    except Exception as error:  # numpy lets through whatever its parsers raise on a damaged header
+    except Exception as error:  # a damaged header may name any type and shape
         raise ValueError(f"no whole array: {error}") from error
 
 
