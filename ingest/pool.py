@@ -15,47 +15,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from mmap import mmap
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import get_context
 from pathlib import Path
-from threading import Thread
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Self
 
 import pyarrow as pa
 
 from graphkin.ingest import forking
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
+from graphkin.ingest.processes import Processes, end_with_parent
 from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import StoreError
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.files import disk
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 PATIENCE = 60.0  # seconds that one record may take
 _AHEAD = 2  # chunks waiting per worker
-
-
-class _Processes(ProcessPoolExecutor):
-    """Worker processes that never hear ctrl-C, which a terminal sends to all: it is their parent's to answer.
-
-    They are started by a thread that blocks the signal. So they inherit the block, and none is left half started where
-    the main thread is interrupted.
-    """
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._starter = ThreadPoolExecutor(
-            1, initializer=signal.pthread_sigmask, initargs=(signal.SIG_BLOCK, {signal.SIGINT})
-        )
-
-    def submit(self, task: Callable[P, T], /, *arguments: P.args, **options: P.kwargs) -> Future[T]:
-        return self._starter.submit(super().submit, task, *arguments, **options).result()
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        self._starter.shutdown()
-        super().shutdown(wait, cancel_futures=cancel_futures)
 
 
 class ParserPool:
@@ -129,7 +105,7 @@ class ParserPool:
         context = get_context("forkserver")
         forking.begin(self._describer.__module__, *self._describer.preload)
         given = (self._describer, self._made_with, self._workspace, self._patience)
-        executor = _Processes(workers, context, initializer=_start_worker, initargs=given)
+        executor = Processes(workers, context, initializer=_start_worker, initargs=given)
         try:
             executor.submit(os.getpid).result()  # one that cannot even start must not pass for a record that kills
         except BrokenProcessPool as error:
@@ -292,16 +268,9 @@ def _start_worker(
     describer: type[Describer[Recipe]], made_with: tuple[Recipe, int], workspace: Workspace, patience: float
 ) -> None:
     global _worker  # a worker process has one, made once
-    Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # whatever it was in the process that all this was started from
     _worker = _Worker(describer(*made_with), workspace, patience)
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)  # the parent was killed: nobody is left to hand results to
 
 
 def _parse_in_worker(number: int, chunk: Chunk) -> Path:

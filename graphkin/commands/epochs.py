@@ -104,11 +104,12 @@ def _here(opened: "Generation", order: "Order") -> "Epochs":
 
 def _by_spark(master: str | None, lake: str, order: "Order") -> "Epochs":
     from graphkin.export.epochs import write_epochs
-    from graphkin.ingest.spark.epochs import draw
-    from graphkin.ingest.spark.session import session
+    from graphkin.ingest.runners.spark import session
+    from graphkin.ingest.stages.epochs import draw
+    from graphkin.progress import terminal_progress
 
     def drawn(missing: list[int]) -> "Iterable[EpochPart]":
-        with session(master) as context:
-            return draw(context, lake, order, missing)
+        with session(master) as spark, terminal_progress().stage("epochs", len(missing), "parts") as advance:
+            return draw(spark, lake, order, missing, advance)
 
     return write_epochs(order, drawn)

@@ -367,8 +367,8 @@ def _here(store_location: str | None, lake: str | None, *what: Any) -> "Manifest
 
 
 def _by_spark(master: str | None, lake: str | None, *what: Any) -> "Manifest":
-    from graphkin.ingest.spark.pipeline import ingest as run
-    from graphkin.ingest.spark.session import session
+    from graphkin.ingest.runners.spark import session
+    from graphkin.ingest.stages.pipeline import ingest as run
 
     assert lake is not None, "what Spark needs"
     with session(master) as context:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graphkin.ingest.spark.session import session
+from graphkin.ingest.runners.spark import session
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -4,9 +4,9 @@ import json
 import sys
 
 from graphkin.ingest.options import IngestOptions
-from graphkin.ingest.spark.job import Sizes
-from graphkin.ingest.spark.pipeline import ingest
-from graphkin.ingest.spark.session import session
+from graphkin.ingest.runners.spark import session
+from graphkin.ingest.stages.job import Sizes
+from graphkin.ingest.stages.pipeline import ingest
 from graphkin.similarity.kinds import kind_named
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ from graphkin.ingest import items
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.pipeline import ingest as ingest_here
 from graphkin.ingest.progress import Clock, Progress
-from graphkin.ingest.spark.engine import Engine
-from graphkin.ingest.spark.job import Job, Sizes
-from graphkin.ingest.spark.pipeline import ingest
-from graphkin.ingest.spark.session import session
+from graphkin.ingest.runners.spark import session
+from graphkin.ingest.stages.engine import Engine
+from graphkin.ingest.stages.job import Job, Sizes
+from graphkin.ingest.stages.pipeline import ingest
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.fingerprints.recipe import resolve_bits
 from graphkin.similarity.graphs.recipe import resolve_graphs

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from graphkin.ingest.options import IngestOptions
-from graphkin.ingest.spark.job import Job, Sizes
+from graphkin.ingest.stages.job import Job, Sizes
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.molecules.recipe import resolve
 

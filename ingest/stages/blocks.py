@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from graphkin.ingest.spark.job import Job
+from graphkin.ingest.stages.job import Job
 from graphkin.similarity.columns import fixed_width
 from graphkin.similarity.popcount import minimum_common
 from graphkin.store.records import Int64

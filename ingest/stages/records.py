@@ -13,7 +13,7 @@ import pyarrow as pa
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.pool import ParserPool, Timer
 from graphkin.ingest.readers import open_source
-from graphkin.ingest.spark.job import Job
+from graphkin.ingest.stages.job import Job
 from graphkin.ingest.workspace import Workspace
 from graphkin.similarity.columns import fixed_width
 from graphkin.store.lake.layout import Part

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.ingest.cap import Cap
-from graphkin.ingest.spark.job import Job
+from graphkin.ingest.stages.job import Job
 from graphkin.similarity.join import AcrossPlan, JoinPlan, Pairs
 from graphkin.similarity.planes import BitPlanes
 from graphkin.store.records import Int32, UInt64

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from graphkin.ingest.cap import Kept
 from graphkin.ingest.forest import SpanningForest
-from graphkin.ingest.spark.job import Job
+from graphkin.ingest.stages.job import Job
 from graphkin.ingest.tally import steps_from
 from graphkin.store.lake.parts import FOREST, edge_table, edges_of, write_array, write_table
 from graphkin.store.records import Edges, Graph

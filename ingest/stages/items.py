@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphkin.ingest.items import Properties, Written, collapse, names_of, rebased
-from graphkin.ingest.spark.job import Job
+from graphkin.ingest.stages.job import Job
 from graphkin.store.identity import BLOCK, BlockTree
 from graphkin.store.lake.parts import with_ids, write_array, write_table
 from graphkin.store.records import Int64

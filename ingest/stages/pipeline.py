@@ -1,10 +1,10 @@
-"""The one place that strings the stages of Spark's ingest together; those of one machine are in `ingest.pipeline`."""
+"""The one place that strings the stages of numbered tasks together; those of one stream are in `ingest.pipeline`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +14,10 @@ from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress
 from graphkin.ingest.provenance import counted, provenance, versions
 from graphkin.ingest.reading import beside, require_items, unnamed
-from graphkin.ingest.spark import blocks, edges, items, pairs, records
-from graphkin.ingest.spark.engine import Engine
-from graphkin.ingest.spark.job import Job, Sizes, key_of
+from graphkin.ingest.runners.base import Runner
+from graphkin.ingest.stages import blocks, edges, items, pairs, records
+from graphkin.ingest.stages.engine import Engine
+from graphkin.ingest.stages.job import Job, Sizes, key_of
 from graphkin.ingest.tally import histograms, steps_from
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Input, Manifest
@@ -32,12 +33,9 @@ from graphkin.store.lake.layout import Group, Part
 from graphkin.store.lake.place import WORK, absolute
 from graphkin.store.records import Int64
 
-if TYPE_CHECKING:
-    from pyspark import SparkContext
-
 
 def ingest(
-    context: "SparkContext",
+    runner: Runner,
     url: str,
     collection: str,
     files: Sequence[str],
@@ -60,7 +58,7 @@ def ingest(
     require_collection_name(collection)
     job = _job(url, files, recipe, options, sizes)
     _prepare(job)
-    engine = Engine(context, job, clock)
+    engine = Engine(runner, job, clock)
 
     read = engine.run("read", records.read, len(files))
     parts = records.parts_of(read)

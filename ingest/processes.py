@@ -1,0 +1,44 @@
+"""Processes that work for this one."""
+
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import connection, parent_process
+from threading import Thread
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Processes(ProcessPoolExecutor):
+    """Worker processes that never hear ctrl-C, which a terminal sends to all: it is their parent's to answer.
+
+    They are started by a thread that blocks the signal. So they inherit the block, and none is left half started where
+    the main thread is interrupted.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._starter = ThreadPoolExecutor(
+            1, initializer=signal.pthread_sigmask, initargs=(signal.SIG_BLOCK, {signal.SIGINT})
+        )
+
+    def submit(self, task: Callable[P, T], /, *arguments: P.args, **options: P.kwargs) -> Future[T]:
+        return self._starter.submit(super().submit, task, *arguments, **options).result()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._starter.shutdown()
+        super().shutdown(wait, cancel_futures=cancel_futures)
+
+
+def end_with_parent(*more: connection.Connection) -> None:
+    """For a worker process: whatever it does, it ends when its parent was killed, for nobody is left to hand results
+    to, or when one of these is closed at the other end."""
+    Thread(target=_end_with, args=(parent_process(), *more), daemon=True).start()
+
+
+def _end_with(parent: Any, *more: connection.Connection) -> None:
+    connection.wait([parent.sentinel, *more])
+    os._exit(1)

@@ -1,0 +1,23 @@
+"""The port of whoever runs tasks, on one machine or many."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias, TypeVar
+
+from graphkin.similarity.kind import Advance
+
+T = TypeVar("T")
+
+Task: TypeAlias = Callable[[int, bool], T]
+"""A pure function of its number, pickled to wherever it runs: what it writes it writes whole or not at all, and equal
+each time. It is told, too, whether a process that tried it before was lost."""
+
+
+class Runner(Protocol):
+    """Runs the tasks of a stage in any order, at any place, and those again that were lost."""
+
+    def run(self, stage: str, task: Task[T], numbers: Sequence[int], advance: Advance) -> list[T]:
+        """What a task says of each of these numbers, in their order. `advance` is told of tasks as they end.
+
+        Raises the first `InvalidInput` that a task raises: trying again would not help; and `StoreError` where a task
+        fails otherwise, or is lost time and again.
+        """

@@ -1,0 +1,128 @@
+"""Tasks run by Spark."""
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from threading import Event
+from typing import Any, TypeAlias, TypeVar
+
+from pyspark import SparkConf, SparkContext, TaskContext
+
+from graphkin.ingest.progress import beside
+from graphkin.ingest.runners.base import Runner, Task
+from graphkin.protocol.errors import InvalidInput, StoreError
+from graphkin.similarity.kind import Advance
+
+T = TypeVar("T")
+
+_DEFAULTS = {
+    "spark.app.name": "graphkin",
+    "spark.log.level": "ERROR",
+    "spark.ui.enabled": "false",  # it would listen on every address
+    "spark.ui.showConsoleProgress": "false",
+}
+
+_LOCAL = re.compile(r"local(\[(?P<threads>\w+|\*)\])?")
+_TRIES = 4  # of a task, as in a cluster; on one machine Spark has only one, so that a record that kills would end a job
+_LOOKED = 0.5  # seconds from one look at how far Spark is to the next
+
+_RAISED = re.compile(r"^(?!org\.|java\.)(\w+\.)*\w+(Error|Exception|Damaged): ")
+
+
+@contextmanager
+def session(master: str | None) -> Iterator["Spark"]:
+    """A running application. `master` None: that of `spark-submit`. What Spark's own configuration says stands.
+
+    Raises `InvalidInput` where Spark does not start.
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    conf = SparkConf()
+    if master is not None:
+        local = _LOCAL.fullmatch(master)
+        conf.setMaster(f"local[{local['threads'] or 1},{_TRIES}]" if local else master)
+    for name, value in _DEFAULTS.items():
+        conf.setIfMissing(name, value)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # about pandas, which is not used
+            context = SparkContext(conf=conf)
+    except Exception as error:  # of Java, or of not finding it
+        raise InvalidInput(
+            f"Spark does not start: {str(error).splitlines()[0]}",
+            given=master,
+            expected="local[N], spark://HOST:PORT or another master that Spark knows, and Java 17",
+        ) from error
+    try:
+        yield Spark(context)
+    finally:
+        context.stop()
+
+
+class Spark(Runner):
+    """Runs tasks on the executors of an application, and those again whose executor is lost."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+
+    def run(self, stage: str, task: Task[T], numbers: Sequence[int], advance: Advance) -> list[T]:
+        self._context.setJobDescription(stage)
+        try:
+            with self._watched(len(numbers), advance):
+                told = self._context.parallelize(numbers, len(numbers)).map(_told(task)).collect()
+        except Exception as error:  # of Java
+            lines = str(error).splitlines()
+            raised = next((line for line in lines if _RAISED.match(line)), lines[0])
+            raise StoreError(
+                f"Spark gave up at stage {stage}: {raised[:500]}",
+                hint="start the same command again: it goes on with the tasks that were not finished",
+            ) from error
+        for refused in (each for each in told if isinstance(each, _Refused)):
+            raise InvalidInput(**vars(refused))
+        return [each for each in told if not isinstance(each, _Refused)]
+
+    @contextmanager
+    def _watched(self, tasks: int, advance: Advance) -> Iterator[None]:
+        """The block runs so many tasks, and nothing else does; `advance` is told of them as they end."""
+        tracker, told = self._context.statusTracker(), 0
+
+        def tell(done: Event) -> None:
+            nonlocal told
+            while not done.wait(_LOOKED):
+                with suppress(Exception):  # of Java: the block will say so
+                    stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
+                    ended = sum(each.numCompletedTasks for each in stages if each is not None)
+                    advance(max(0, ended - told))
+                    told = max(told, ended)
+
+        with beside(tell):
+            yield
+        advance(tasks - told)
+
+
+@dataclass(frozen=True)
+class _Refused:
+    """What is wrong with the input: trying again would not help."""
+
+    detail: str
+    given: Any
+    expected: str | None
+    hint: str | None
+
+
+_Told: TypeAlias = Callable[[int], T | _Refused]
+
+
+def _told(task: Task[T]) -> _Told[T]:
+    def told(number: int) -> T | _Refused:
+        context = TaskContext.get()
+        again = context is not None and context.attemptNumber() > 0
+        try:
+            return task(number, again)
+        except InvalidInput as error:
+            return _Refused(error.detail, error.given, error.expected, error.hint)
+
+    return told

@@ -1,0 +1,1 @@
+"""An ingest as stages of numbered tasks, which whoever can run tasks runs, here or on many machines."""
