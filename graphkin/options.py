@@ -216,9 +216,10 @@ def building(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--lake", metavar="URL", help="Folder or URL to write a lake into, new or empty.")
     @click.option(
         "--engine",
-        type=click.Choice(["local", "spark"]),
+        type=click.Choice(["local", "tasks", "spark"]),
         default="local",
-        help="What does the work: this machine, or Spark, which writes a lake.",
+        help="What does the work: this machine, in one stream; its processes by tasks, none of which holds more than a "
+        "part, into a lake; or Spark by the same tasks, into a lake.",
     )
     @master
     @wraps(command)
@@ -240,11 +241,11 @@ def _said(name: str) -> bool:
 def _require_possible(
     workers: int | None, store_location: str | None, lake: str | None, engine: str, master: str | None
 ) -> None:
-    if engine == "spark" and lake is None:
-        raise click.UsageError("--engine spark writes a lake: give --lake.")
+    if engine != "local" and lake is None:
+        raise click.UsageError(f"--engine {engine} writes a lake: give --lake.")
     if engine == "spark" and workers is not None:
         raise click.UsageError("--workers are of this machine: Spark's configuration says how many it has.")
-    if engine == "local" and master is not None:
+    if engine != "spark" and master is not None:
         raise click.UsageError("--master is of --engine spark.")
     if lake is None and store_location is None:
         raise click.UsageError("Missing option '--store', or '--lake'.")

@@ -1,6 +1,7 @@
 """`graphkin ingest`: build and publish a similarity hierarchy."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from graphkin import options
 
 if TYPE_CHECKING:
     from graphkin.ingest.readers import ReadOptions
+    from graphkin.ingest.runners.base import Runner
     from graphkin.protocol.manifest import Manifest
     from graphkin.similarity.recipe import Recipe
 
@@ -349,13 +351,16 @@ def _ingest(
         **({"workers": workers} if workers else {}),
     )
     what = (collection, files, recipe, options_, terminal_progress())
-    manifest = _by_spark(master, lake, *what) if engine == "spark" else _here(store_location, lake, *what)
+    if engine == "local":
+        manifest = _in_one_stream(store_location, lake, *what)
+    else:
+        manifest = _by_tasks(_spark(master) if engine == "spark" else _processes(recipe, options_.workers), lake, *what)
     if lake is not None and store_location is not None:
         manifest = _loaded(lake, collection, store_location)
     click.echo(manifest.model_dump_json(exclude={"fragments"}) if as_json else published(collection, manifest))
 
 
-def _here(store_location: str | None, lake: str | None, *what: Any) -> "Manifest":
+def _in_one_stream(store_location: str | None, lake: str | None, *what: Any) -> "Manifest":
     from graphkin.ingest.pipeline import ingest as run
     from graphkin.store import open_lake, open_store
 
@@ -366,13 +371,33 @@ def _here(store_location: str | None, lake: str | None, *what: Any) -> "Manifest
         return run(stack.enter_context(open_store(store_location, create=True)), *what)
 
 
-def _by_spark(master: str | None, lake: str | None, *what: Any) -> "Manifest":
-    from graphkin.ingest.runners.spark import session
+def _by_tasks(started: "AbstractContextManager[Runner]", lake: str | None, *what: Any) -> "Manifest":
     from graphkin.ingest.stages.pipeline import ingest as run
 
-    assert lake is not None, "what Spark needs"
-    with session(master) as context:
-        return run(context, lake, *what)
+    assert lake is not None, "what tasks write"
+    with started as runner:
+        return run(runner, lake, *what)
+
+
+def _spark(master: str | None) -> "AbstractContextManager[Runner]":
+    from graphkin.ingest.runners.spark import session
+
+    return session(master)
+
+
+@contextmanager
+def _processes(recipe: "Recipe", workers: int) -> "Iterator[Runner]":
+    from graphkin.ingest.progress import compiling
+    from graphkin.ingest.runners.processes import Processes
+    from graphkin.ingest.warmup import compile_kernels
+    from graphkin.progress import terminal_progress
+    from graphkin.similarity.kinds import kind_of_recipe
+
+    kind = kind_of_recipe(recipe)
+    with compiling(terminal_progress()):
+        compile_kernels(kind.specimen(recipe), recipe.top_k)
+    with Processes(workers, kind.describer.__module__, *kind.describer.preload) as processes:
+        yield processes
 
 
 def _loaded(lake: str, collection: str, store_location: str) -> "Manifest":

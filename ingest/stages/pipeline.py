@@ -48,7 +48,7 @@ def ingest(
 
     Items, edges and id are those of `ingest.pipeline.ingest`, file for file what that writes into a lake. A run that
     was killed, started again, goes on with the tasks that it had not finished. Raises `InvalidInput` as that does, and
-    for items that Spark does not ingest; `Conflict` where another lake or other files are.
+    for items that tasks do not describe; `Conflict` where another lake or other files are.
     """
     options = options or IngestOptions()
     sizes = sizes or Sizes()
@@ -117,7 +117,7 @@ def _require_possible(kind: Kind[Recipe], recipe: Recipe) -> None:
     else:
         return
     raise InvalidInput(
-        f"Spark does not ingest {what}",
+        f"tasks do not ingest {what}",
         given=kind.name,
         expected="items that their records alone describe",
         hint="--engine local does",

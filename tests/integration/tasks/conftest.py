@@ -1,23 +1,30 @@
-"""Spark in this process, and inputs with all that is asked of a reader."""
+"""Who runs tasks, and inputs with all that is asked of a reader."""
 
 import gzip
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from graphkin.ingest.runners.base import Runner
+from graphkin.ingest.runners.processes import Processes
 from graphkin.ingest.runners.spark import session
 
-if TYPE_CHECKING:
-    from pyspark import SparkContext
+
+@pytest.fixture(params=["processes", pytest.param("spark", marks=pytest.mark.long)])
+def runner(request: pytest.FixtureRequest, require_tools: Callable[..., None]) -> Iterator[Runner]:
+    """Two at a time."""
+    if request.param == "spark":
+        require_tools("java")
+    with session("local[2]") if request.param == "spark" else Processes(2) as runner:
+        yield runner
 
 
 @pytest.fixture
-def context(require_tools: Callable[..., None]) -> "Iterator[SparkContext]":
+def spark(require_tools: Callable[..., None]) -> Iterator[Runner]:
     require_tools("java")
-    with session("local[2]") as context:
-        yield context
+    with session("local[2]") as spark:
+        yield spark
 
 
 @pytest.fixture(scope="package")

@@ -13,5 +13,5 @@ if __name__ == "__main__":
     told = json.loads(sys.argv[1])
     recipe = kind_named(told["kind"]).recipe(told["recipe"])
     options = IngestOptions(workers=1, max_rejected=0.2)
-    with session(told["master"]) as context:
-        ingest(context, told["lake"], "c", told["files"], recipe, options, sizes=Sizes(**told["sizes"]))
+    with session(told["master"]) as spark:
+        ingest(spark, told["lake"], "c", told["files"], recipe, options, sizes=Sizes(**told["sizes"]))

@@ -18,7 +18,7 @@ import pytest
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.recipe import Recipe
-from tests.integration.spark.equality import by_one_machine, of_lake
+from tests.integration.tasks.equality import in_one_stream, of_lake
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -85,7 +85,7 @@ def _end(process: "subprocess.Popen[str]") -> None:
 
 @pytest.fixture(scope="module")
 def expected(mixed: list[str], tmp_path_factory: pytest.TempPathFactory) -> tuple[object, dict[str, str]]:
-    return by_one_machine(mixed, MOLECULES, tmp_path_factory.mktemp("one"))
+    return in_one_stream(mixed, MOLECULES, tmp_path_factory.mktemp("one"))
 
 
 def test_a_cluster_makes_of_molecules_what_one_machine_does(start: Start, expected: object, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_cluster_makes_of_molecules_what_one_machine_does(start: Start, expect
 def test_a_cluster_makes_of_graphs_what_one_machine_does(start: Start, shapes: Path, tmp_path: Path) -> None:
     files, recipe = [str(shapes)], resolve_graphs()
     _end(start(tmp_path / "lake", "graph", recipe, files))
-    assert of_lake(tmp_path / "lake", tmp_path / "loaded") == by_one_machine(files, recipe, tmp_path / "one")
+    assert of_lake(tmp_path / "lake", tmp_path / "loaded") == in_one_stream(files, recipe, tmp_path / "one")
 
 
 def _finished(lake: Path, stage: str) -> list[Path]:

@@ -1,0 +1,167 @@
+"""What tasks make of files, whoever runs them, is what one stream makes of them, however the work is cut."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphkin.ingest import items
+from graphkin.ingest.options import IngestOptions
+from graphkin.ingest.pipeline import ingest as ingest_here
+from graphkin.ingest.runners.base import Runner
+from graphkin.ingest.stages.job import Sizes
+from graphkin.ingest.stages.pipeline import ingest
+from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.fingerprints.recipe import resolve_bits
+from graphkin.similarity.graphs.recipe import resolve_graphs
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.similarity.nodes.recipe import resolve_nodes
+from graphkin.similarity.recipe import Recipe
+from graphkin.similarity.vectors.recipe import resolve_vectors
+from graphkin.store import open_lake, open_store
+from tests.integration.tasks.equality import OPTIONS, SMALL, assert_equal, files, of_lake, told
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--engine", "spark", "--store", "s"],
+        ["--engine", "tasks", "--store", "s"],
+        ["--engine", "tasks", "--lake", "l", "--master", "local[2]"],
+        ["--engine", "spark", "--lake", "l", "--workers", "2"],
+        ["--master", "local[2]", "--store", "s"],
+        [],
+    ],
+)
+def test_what_the_command_cannot_do_is_told(
+    graphkin: Callable[..., Any], mixed: list[str], options: list[str], tmp_path: Path
+) -> None:
+    assert graphkin("ingest", "molecules", *mixed, "--collection", "c", *options).code == 2
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [resolve_nodes(), resolve(fingerprint={"name": "given", "bits": 64})],
+    ids=["nodes", "given"],
+)
+def test_items_that_other_records_describe_too_are_refused(recipe: Recipe, mixed: list[str], tmp_path: Path) -> None:
+    never_asked: Any = None
+    with pytest.raises(InvalidInput, match="tasks do not ingest"):
+        ingest(never_asked, str(tmp_path / "lake"), "c", mixed, recipe)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "sizes"),
+    [
+        pytest.param(resolve(threshold=0.3, top_k=4), Sizes(), id="whole", marks=pytest.mark.long),
+        pytest.param(resolve(threshold=0.3, top_k=4), SMALL, id="capped"),
+        pytest.param(resolve(threshold=0.3, top_k=0), SMALL, id="uncapped", marks=pytest.mark.long),
+        pytest.param(resolve("paper"), SMALL, id="window", marks=pytest.mark.long),
+        pytest.param(
+            resolve(threshold=0.5, inchikey=True),
+            Sizes(records=100, group=20, owners=64, block=513, columns=1),
+            id="inchikeys",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            resolve(threshold=0.2, top_k=1),
+            Sizes(records=90, group=100, owners=1000, block=64, columns=7, room=10),
+            id="scraps",
+        ),
+    ],
+)
+def test_molecules_however_the_work_is_cut(
+    runner: Runner, mixed: list[str], recipe: Recipe, sizes: Sizes, tmp_path: Path
+) -> None:
+    assert_equal(runner, mixed, recipe, sizes, tmp_path)
+
+
+def test_a_lake_of_several_parts(runner: Runner, nci_file: Path, tmp_path: Path) -> None:
+    """More items than are rendered by one task, of which the second begins within a parsed part."""
+    sizes = Sizes(records=1000, rows=4096, owners=3000, block=1500)
+    assert_equal(runner, [str(nci_file)], resolve(threshold=0.6), sizes, tmp_path)
+
+
+@pytest.mark.parametrize("sizes", [Sizes(), Sizes(records=16, group=50, owners=10)], ids=["whole", "small"])
+def test_graphs(runner: Runner, shapes: Path, sizes: Sizes, tmp_path: Path) -> None:
+    assert_equal(runner, [str(shapes)], resolve_graphs(), sizes, tmp_path)
+
+
+@pytest.fixture
+def arrays(tmp_path: Path) -> Callable[[np.ndarray], tuple[list[str], tuple[str, ...]]]:
+    """Two files with the halves of an array, and two with names for their rows."""
+
+    def written(array: np.ndarray) -> tuple[list[str], tuple[str, ...]]:
+        for number, half in enumerate(np.array_split(array, 2)):
+            np.save(tmp_path / f"{number}.npy", half)
+            (tmp_path / f"{number}.txt").write_text("".join(f"row {number} {row}\n" for row in range(len(half))))
+        return [str(tmp_path / f"{n}.npy") for n in range(2)], tuple(str(tmp_path / f"{n}.txt") for n in range(2))
+
+    return written
+
+
+@pytest.mark.parametrize("kind", ["fingerprints", "vectors"])
+def test_other_kinds_with_names_in_files_of_their_own(
+    runner: Runner, arrays: Callable[..., Any], kind: str, tmp_path: Path
+) -> None:
+    """Some rows twice."""
+    random = np.random.default_rng(0)
+    recipe: Recipe
+    if kind == "fingerprints":
+        rows = random.integers(0, 256, (300, 8), np.uint8) & random.integers(0, 256, (300, 8), np.uint8)
+        recipe = resolve_bits(bits=64, threshold=0.3, top_k=5)
+    else:
+        rows = random.normal(size=(300, 6)).astype(np.float32)
+        recipe = resolve_vectors(dimension=6, threshold=0.7, top_k=5)
+    inputs, names = arrays(np.concatenate([rows, rows[50:90]]))
+    options = IngestOptions(workers=1, names=names)
+    sizes = Sizes(records=70, group=100, owners=90, block=64, columns=2, room=100)
+    made = ingest(runner, str(tmp_path / "lake"), "c", inputs, recipe, options, sizes=sizes)
+    with open_store(tmp_path / "one", create=True) as store:
+        expected = ingest_here(store, "c", inputs, recipe, options)
+    assert made.edges > 100
+    assert told(made) == told(expected)
+    assert of_lake(tmp_path / "lake", tmp_path / "loaded")[1] == files(tmp_path / "one" / "collections")
+
+
+def test_too_many_rejections_publish_nothing_and_are_listed(runner: Runner, mixed: list[str], tmp_path: Path) -> None:
+    """And the pieces that they leave are not mixed with those of the next job."""
+    url, listed = str(tmp_path / "lake"), tmp_path / "listed.csv"
+    with pytest.raises(InvalidInput, match=r"200 of 2000 records \(10\.0%\) were rejected") as refused:
+        ingest(runner, url, "c", mixed, resolve(), IngestOptions(max_rejected=0.05, rejections_file=listed))
+    assert str(listed) in str(refused.value)
+    assert len(listed.read_text().splitlines()) == 201
+    assert not (tmp_path / "lake" / "manifest.json").exists()
+    ingest(runner, url, "c", mixed[:1], resolve(threshold=0.5), OPTIONS)
+    with open_lake(url) as lake, lake.open("c") as generation:
+        assert generation.manifest.counts.read == 700
+        assert generation.check() == []
+    assert {path.name for path in (tmp_path / "lake").iterdir()}.isdisjoint({"_work"})
+
+
+def test_more_items_than_ids_are_refused_before_any_is_compared(
+    runner: Runner, mixed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(items, "MAX_ID", 99)
+    with pytest.raises(InvalidInput, match="cannot have so many items"):
+        ingest(runner, str(tmp_path / "lake"), "c", mixed, resolve(), OPTIONS)
+    assert {path.name for path in (tmp_path / "lake").iterdir()} <= {"_work", "rejections"}
+
+
+def test_what_is_wrong_with_a_file_is_told_as_one_machine_tells_it(
+    runner: Runner, mixed: list[str], tmp_path: Path
+) -> None:
+    cut = tmp_path / "cut.csv.gz"
+    cut.write_bytes(Path(mixed[1]).read_bytes()[:-100])
+    (tmp_path / "other.csv").write_text("structure\nC\n")
+    for file in (cut, tmp_path / "other.csv", tmp_path / "nowhere.smi"):
+        with pytest.raises(InvalidInput) as here, open_store(tmp_path / "one", create=True) as store:
+            ingest_here(store, "c", [str(file)], resolve(), OPTIONS)
+        with pytest.raises(InvalidInput) as there:
+            ingest(runner, str(tmp_path / "lake"), "c", [str(file)], resolve(), OPTIONS)
+        assert str(here.value) == str(there.value)
+    with pytest.raises(InvalidInput, match="not a collection name"):
+        ingest(runner, str(tmp_path / "lake"), "No Name", mixed, resolve(), OPTIONS)

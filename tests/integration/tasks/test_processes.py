@@ -1,0 +1,108 @@
+"""Tasks by processes of this machine, which may be killed, all of them or one."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from graphkin.ingest.runners.processes import Processes
+from graphkin.protocol.errors import InvalidInput, StoreError
+from graphkin.similarity.molecules.recipe import resolve
+from tests.integration.tasks.equality import files, in_one_stream, of_lake
+from tests.integration.tasks.lethal import assert_only_the_lethal_is_rejected
+
+CAPPED = resolve(threshold=0.3, top_k=4)
+
+
+def test_by_the_command(graphkin: Callable[..., Any], shapes: Path, tmp_path: Path) -> None:
+    """The lake is, file for file, what one stream writes."""
+    what = ("ingest", "graphs", shapes, "--collection", "c", "--json")
+    by_tasks = graphkin(*what, "--engine", "tasks", "--workers", "2", "--lake", "lake", "--store", "loaded")
+    assert by_tasks.code == 0, by_tasks.err
+    graphkin(*what, "--lake", "other", "--store", "one")
+    assert files(tmp_path / "lake") == files(tmp_path / "other")
+    assert files(tmp_path / "loaded" / "collections") == files(tmp_path / "one" / "collections")
+
+
+def _say(folder: Path, number: int, again: bool) -> tuple[int, bool]:
+    """Task 2 kills its process the first time it is tried, task 5 always, task 7 is refused."""
+    if number == 5 or (number == 2 and not again):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == 7:
+        raise InvalidInput("no seventh", given=number)
+    (folder / f"{number}-{again}").touch()
+    return number, again
+
+
+class Say:
+    """The task, as it is pickled."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, number: int, again: bool) -> tuple[int, bool]:
+        return _say(self.folder, number, again)
+
+
+def test_a_task_whose_process_was_lost_is_tried_again_and_told_so(tmp_path: Path) -> None:
+    advanced: list[int] = []
+    with Processes(1) as runner:
+        told = runner.run("stage", Say(tmp_path), range(4), advanced.append)
+    assert told == [(0, False), (1, False), (2, True), (3, False)]
+    assert advanced == [1, 1, 1, 1]
+
+
+def test_a_task_that_always_loses_its_process_ends_the_stage(tmp_path: Path) -> None:
+    with Processes(1) as runner, pytest.raises(StoreError, match="stage say, the last of them 4 times at task 5"):
+        runner.run("say", Say(tmp_path), [4, 5, 6], lambda _: None)
+
+
+def test_a_task_that_refuses_ends_the_stage_and_the_runner_goes_on(tmp_path: Path) -> None:
+    with Processes(2) as runner:
+        with pytest.raises(InvalidInput, match="no seventh"):
+            runner.run("say", Say(tmp_path), [6, 7, 8], lambda _: None)
+        assert runner.run("say", Say(tmp_path), [0], lambda _: None) == [(0, False)]
+
+
+def test_a_record_that_kills_is_rejected_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_only_the_lethal_is_rejected(["--engine", "tasks", "--workers", "2"], tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def command(mixed: list[str]) -> list[str]:
+    where = ["--engine", "tasks", "--workers", "2", "--lake", "lake", "--collection", "c"]
+    how = ["--threshold", "0.3", "--top-k", "4", "--max-rejected", "0.2"]
+    return [sys.executable, "-m", "graphkin", "ingest", "molecules", *mixed, *where, *how]
+
+
+@pytest.fixture
+def begun(command: list[str], tmp_path: Path) -> "Iterator[subprocess.Popen[bytes]]":
+    """The command, once it has parsed something."""
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process:
+        try:
+            while not list(tmp_path.glob("lake/_work/*/parse/*.json")):
+                assert process.poll() is None, process.communicate()
+                time.sleep(0.005)
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["killed", "ctrl-C"])
+def test_whoever_is_ended_leaves_no_process_and_the_next_run_goes_on(
+    begun: "subprocess.Popen[bytes]", command: list[str], mixed: list[str], number: int, tmp_path: Path
+) -> None:
+    family = psutil.Process(begun.pid).children(recursive=True)
+    begun.send_signal(number)
+    assert begun.wait(20) == (-signal.SIGKILL if number == signal.SIGKILL else 130)
+    assert psutil.wait_procs(family, timeout=20)[1] == []
+    assert not (tmp_path / "lake" / "manifest.json").exists()
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert of_lake(tmp_path / "lake", tmp_path / "loaded") == in_one_stream(mixed, CAPPED, tmp_path / "one")
