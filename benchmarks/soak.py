@@ -10,8 +10,10 @@ some seconds later. Half-way through each cycle of such rounds it compacts what 
 what the cycle has appended, so that the collections do not grow for good. In the end every current generation is
 verified, and the one that grew is compared with one ingest of the files that are left of it.
 
-Percentiles are of whole replies. Memory and descriptors are those of the server with its children; the users and the
-writer share the machine with it. The exit code is 1 where a request or the writer failed, or something was lost.
+For the first twelfth of the time chemists hurry, and look at a reply a tenth as long: so what the server remembers of
+its answers, up to so many bytes, is there when its memory is judged. Percentiles are of whole replies after that.
+Memory and descriptors are those of the server with its children; the users and the writer share the machine with it.
+The exit code is 1 where a request or the writer failed, or something was lost.
 """
 
 import argparse
@@ -35,13 +37,15 @@ from benchmarks.data import molecules
 from benchmarks.load import Address, mixed, served
 from benchmarks.machine import descriptors, memory, processor_seconds
 from benchmarks.mix import Ask, Mix
-from benchmarks.soak_report import Soak, State, failures, report
-from benchmarks.users import Users
+from benchmarks.soak_report import Soak, State, failed_of, failures, report
+from benchmarks.users import Record, Users
 
 _STILL, _GROWN, _OTHER = "still", "grown", "other"
 _SHARES = {"instant": 0.75, "search": 0.15, "drawing": 0.10}
 _GROWN_SHARE = 0.2  # of the chemists' requests
 _PAUSE = 3.0  # seconds that a chemist looks at a reply, on average
+_AT_FIRST = 1 / 12  # of the time
+_HURRY = 0.1  # of the chemists' pause, at first
 _STEP = 0.2  # seconds that a trainer computes with a reply, on average
 _APPENDED = 20  # molecules at a time
 _REST = 10.0  # seconds of the writer, after each round
@@ -143,22 +147,24 @@ class Writer:
 async def _soak(writer: Writer, options: argparse.Namespace) -> Soak:
     await writer.begin()
     seconds = 60 * options.minutes
+    counted = (1 - _AT_FIRST) * seconds
     with served(Path(__file__).parents[1], writer.store) as (address, pid):
-        crowds = await asyncio.to_thread(_crowds, address, options)
+        hurried, crowds = await asyncio.to_thread(_crowds, address, options)
         states: list[State] = []
         watching = asyncio.create_task(_watch(pid, seconds, states))
         begun = processor_seconds(pid)
-        await asyncio.gather(writer.work(seconds), *(crowd.work(seconds) for crowd in crowds))
+        await asyncio.gather(writer.work(seconds), _use(hurried, seconds - counted, crowds, counted))
         taken = processor_seconds(pid) - begun
         watching.cancel()
         with suppress(asyncio.CancelledError):
             await watching
-        log = [record for crowd in crowds for record in crowd.log]
         await writer.compare()
-    return Soak(seconds, taken, log, states, writer.log, writer.failed)
+    failed = [*failed_of(_log(hurried)), *writer.failed]
+    return Soak(seconds, counted, taken, _log(crowds), states, writer.log, failed)
 
 
-def _crowds(address: Address, options: argparse.Namespace) -> list[Users]:
+def _crowds(address: Address, options: argparse.Namespace) -> tuple[list[Users], list[Users]]:
+    """Those of the beginning, and those of the rest."""
     random = Random(options.seed)
     still, grown = (mixed(address, name, random) for name in (_STILL, _GROWN))
 
@@ -166,10 +172,22 @@ def _crowds(address: Address, options: argparse.Namespace) -> list[Users]:
         mix = grown if random.random() < _GROWN_SHARE else still
         return mix.draw(random, _SHARES)
 
-    return [
-        Users(address, chemist, options.chemists, options.seed, pause=_PAUSE),
-        Users(address, _trainer(still), options.trainers, options.seed, pause=_STEP),
-    ]
+    def crowd(seed: str, pause: float) -> list[Users]:
+        return [
+            Users(address, chemist, options.chemists, seed, pause=pause),
+            Users(address, _trainer(still), options.trainers, seed, pause=_STEP),
+        ]
+
+    return crowd(f"{options.seed} hurried", _HURRY * _PAUSE), crowd(f"{options.seed}", _PAUSE)
+
+
+async def _use(hurried: list[Users], at_first: float, crowds: list[Users], seconds: float) -> None:
+    await asyncio.gather(*(crowd.work(at_first) for crowd in hurried))
+    await asyncio.gather(*(crowd.work(seconds) for crowd in crowds))
+
+
+def _log(crowds: list[Users]) -> list[Record]:
+    return [record for crowd in crowds for record in crowd.log]
 
 
 def _trainer(mix: Mix) -> Callable[[Random], tuple[str, Ask]]:

@@ -26,10 +26,12 @@ class State(NamedTuple):
 
 @dataclass
 class Soak:
-    """seconds: how long it was; server: processor seconds of the server; log: of all requests; writes: commands of the
-    writer with their seconds; failed: what the writer was told, and what was lost."""
+    """seconds: how long it was; counted: seconds at the end of which `log` has all requests; server: processor seconds
+    of the server; writes: commands of the writer with their seconds; failed: what the writer was told, what was lost,
+    and what failed before `log` begins."""
 
     seconds: float
+    counted: float
     server: float
     log: list[Record]
     states: list[State]
@@ -39,7 +41,11 @@ class Soak:
 
 def failures(soak: Soak) -> list[str]:
     """What should not have happened."""
-    return [*soak.failed, *(record.said or record.kind for record in soak.log if record.outcome == "failed")]
+    return [*soak.failed, *failed_of(soak.log)]
+
+
+def failed_of(log: list[Record]) -> list[str]:
+    return [record.said or record.kind for record in log if record.outcome == "failed"]
 
 
 def report(soak: Soak) -> str:
@@ -52,7 +58,7 @@ def _lines(soak: Soak) -> Iterator[str]:
     yield from columns()
     for name in _CLASSES:
         if records := [record for record in soak.log if record.name == name]:
-            yield row(name, records, soak.seconds)
+            yield row(name, records, soak.counted)
     yield ""
     yield "| command | times | median | longest |"
     yield "|---|---|---|---|"

@@ -17,7 +17,8 @@ _MOLECULE, _DRAWN = "molecule", ("molecule", "graph", "node")  # kinds
 _DRAWING = 4.0  # seconds of a processor
 _SHARED_SUBSTRUCTURE = 2.0  # seconds
 _GRACE = 0.5  # seconds for RDKit to keep that limit itself, and to say what it had found by then
-_REMEMBERED = 64 * 2**20  # bytes
+_REMEMBERED = 16 * 2**20  # bytes: some seven thousand pictures
+_ENTRY = 512  # bytes that remembering something takes beside it, about
 
 
 class Artist:
@@ -32,7 +33,7 @@ class Artist:
         self._drawers = drawers
         self._comparers = comparers
         self._seconds = seconds
-        self._known: LRUCache[bytes, bytes] = LRUCache(_REMEMBERED, getsizeof=len)
+        self._known: LRUCache[bytes, bytes] = LRUCache(_REMEMBERED, getsizeof=lambda said: len(said) + _ENTRY)
 
     async def draw(
         self,

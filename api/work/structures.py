@@ -26,7 +26,8 @@ MEMORY = 250 * 2**20
 
 _SECONDS = 2.0  # of a processor, for one structure
 _TOGETHER = 100  # structures of a batch that a process reads before others get their turn
-_REMEMBERED = 64 * 2**20  # bytes
+_REMEMBERED = 16 * 2**20  # bytes: some ten thousand molecules
+_ENTRY = 1024  # bytes that remembering one takes beside what it holds, about
 
 
 @dataclass(frozen=True)
@@ -142,4 +143,4 @@ def _refused(reason: str, given: dict[str, str]) -> InvalidInput:
 
 
 def _size(query: Query) -> int:
-    return len(query.text) + sum(array.nbytes for array in query.arrays)
+    return len(query.text) + sum(array.nbytes for array in query.arrays) + _ENTRY
