@@ -227,7 +227,8 @@ def building(command: Callable[..., None]) -> Callable[..., None]:
         told = {name: given.pop(name) for name in _BUILDING}
         if told["lake"] is not None and not _said("store_location"):  # what the environment says is of stores
             told["store_location"] = None
-        _require_possible(workers=given["running"]["workers"], **told)
+        require_possible(told["engine"], given["running"]["workers"], told["master"])
+        _require_place(told["store_location"], told["lake"], told["engine"])
         command(building=told, **given)
 
     return gathered
@@ -238,14 +239,16 @@ def _said(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def _require_possible(
-    workers: int | None, store_location: str | None, lake: str | None, engine: str, master: str | None
-) -> None:
-    if engine != "local" and lake is None:
-        raise click.UsageError(f"--engine {engine} writes a lake: give --lake.")
+def require_possible(engine: str, workers: int | None, master: str | None) -> None:
+    """Raises `UsageError` for what is not of this engine."""
     if engine == "spark" and workers is not None:
         raise click.UsageError("--workers are of this machine: Spark's configuration says how many it has.")
     if engine != "spark" and master is not None:
         raise click.UsageError("--master is of --engine spark.")
+
+
+def _require_place(store_location: str | None, lake: str | None, engine: str) -> None:
+    if engine != "local" and lake is None:
+        raise click.UsageError(f"--engine {engine} writes a lake: give --lake.")
     if lake is None and store_location is None:
         raise click.UsageError("Missing option '--store', or '--lake'.")

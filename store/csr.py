@@ -248,6 +248,12 @@ def edge_blocks(graph: Graph, threshold: np.float32) -> Iterator[Edges]:
         row = end
 
 
+def edges_of(shard: Graph, first: int) -> Edges:
+    """The edges whose lower end is an owner of this shard; `first` is the lowest of them."""
+    owner = np.repeat(np.arange(first, first + shard.nodes, dtype=np.int32), np.diff(shard.indptr))
+    return Edges(owner, shard.indices, shard.similarity).take(owner < shard.indices)
+
+
 def edges_among(graph: Graph, ids: Int32, threshold: np.float32) -> Edges:
     """The edges with similarity ≥ threshold that have both ends among `ids`, ordered by source then target."""
     selected = np.unique(ids)

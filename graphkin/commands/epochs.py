@@ -71,8 +71,7 @@ def epochs(
     from graphkin.answers import policy_of
     from graphkin.store import is_lake, open_generation, open_place
 
-    if engine == "local" and master is not None:
-        raise click.UsageError("--master is of --engine spark.")
+    options.require_possible(engine, None, master)
     if engine == "spark" and not is_lake(store_location):
         raise click.UsageError(
             "--engine spark reads a lake: give its URL (file:///..., s3://...) as --store. "
@@ -104,12 +103,15 @@ def _here(opened: "Generation", order: "Order") -> "Epochs":
 
 def _by_spark(master: str | None, lake: str, order: "Order") -> "Epochs":
     from graphkin.export.epochs import write_epochs
-    from graphkin.ingest.runners.spark import session
     from graphkin.ingest.stages.epochs import draw
     from graphkin.progress import terminal_progress
+    from graphkin.runners import runner
 
     def drawn(missing: list[int]) -> "Iterable[EpochPart]":
-        with session(master) as spark, terminal_progress().stage("epochs", len(missing), "parts") as advance:
+        with (
+            runner("spark", None, master) as spark,
+            terminal_progress().stage("epochs", len(missing), "parts") as advance,
+        ):
             return draw(spark, lake, order, missing, advance)
 
     return write_epochs(order, drawn)

@@ -1,6 +1,7 @@
 """`graphkin export`: take edges, items, links, fingerprints or a whole generation home."""
 
 import shlex
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +168,23 @@ def fingerprints(
     metavar="FOLDER",
     help="Folder to write; new or empty.",
 )
-def neo4j_admin(store_location: str, collection: str, generation: str | None, output: Path) -> None:
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "tasks", "spark"]),
+    default="local",
+    help="What writes: this process, several of this machine, or Spark, whose executors all reach STORE and FOLDER.",
+)
+@options.workers
+@options.master
+def neo4j_admin(
+    store_location: str,
+    collection: str,
+    generation: str | None,
+    output: Path,
+    engine: str,
+    workers: int | None,
+    master: str | None,
+) -> None:
     """Write the files that `neo4j-admin database import` makes a new Neo4j database of.
 
     Prints the command that does it. It works only where the database was never started; into a running one, use
@@ -176,13 +193,20 @@ def neo4j_admin(store_location: str, collection: str, generation: str | None, ou
     from graphkin.output import whole_folder
     from graphkin.progress import terminal_progress
     from graphkin.store import open_generation
-    from graphkin.store.neo4j.bulk import write_import
+    from graphkin.store.neo4j.bulk import in_turn, write_import
 
-    with (
-        open_generation(store_location, collection, generation) as opened,
-        whole_folder(output) as folder,
-    ):
-        command = write_import(opened, folder, terminal_progress().stage)
+    options.require_possible(engine, workers, master)
+    stage = terminal_progress().stage
+    with ExitStack() as stack:
+        opened = stack.enter_context(open_generation(store_location, collection, generation))
+        folder = stack.enter_context(whole_folder(output))
+        each = in_turn(opened, stage)
+        if engine != "local":
+            from graphkin.ingest.stages.bulk import by_tasks
+            from graphkin.runners import runner
+
+            each = by_tasks(stack.enter_context(runner(engine, workers, master)), store_location, opened, stage)
+        command = write_import(opened, folder, each)
     click.echo(f"cd {shlex.quote(str(output.resolve()))}")
     click.echo(shlex.join(command).replace(" --", " \\\n  --"))
 

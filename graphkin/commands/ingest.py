@@ -1,7 +1,6 @@
 """`graphkin ingest`: build and publish a similarity hierarchy."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +9,9 @@ import click
 from graphkin import options
 
 if TYPE_CHECKING:
+    from graphkin.ingest.options import IngestOptions
+    from graphkin.ingest.progress import Progress
     from graphkin.ingest.readers import ReadOptions
-    from graphkin.ingest.runners.base import Runner
     from graphkin.protocol.manifest import Manifest
     from graphkin.similarity.recipe import Recipe
 
@@ -354,7 +354,7 @@ def _ingest(
     if engine == "local":
         manifest = _in_one_stream(store_location, lake, *what)
     else:
-        manifest = _by_tasks(_spark(master) if engine == "spark" else _processes(recipe, options_.workers), lake, *what)
+        manifest = _by_tasks(engine, master, lake, *what)
     if lake is not None and store_location is not None:
         manifest = _loaded(lake, collection, store_location)
     click.echo(manifest.model_dump_json(exclude={"fragments"}) if as_json else published(collection, manifest))
@@ -371,33 +371,29 @@ def _in_one_stream(store_location: str | None, lake: str | None, *what: Any) -> 
         return run(stack.enter_context(open_store(store_location, create=True)), *what)
 
 
-def _by_tasks(started: "AbstractContextManager[Runner]", lake: str | None, *what: Any) -> "Manifest":
-    from graphkin.ingest.stages.pipeline import ingest as run
-
-    assert lake is not None, "what tasks write"
-    with started as runner:
-        return run(runner, lake, *what)
-
-
-def _spark(master: str | None) -> "AbstractContextManager[Runner]":
-    from graphkin.ingest.runners.spark import session
-
-    return session(master)
-
-
-@contextmanager
-def _processes(recipe: "Recipe", workers: int) -> "Iterator[Runner]":
+def _by_tasks(
+    engine: str,
+    master: str | None,
+    lake: str | None,
+    collection: str,
+    files: tuple[str, ...],
+    recipe: "Recipe",
+    options: "IngestOptions",
+    progress: "Progress",
+) -> "Manifest":
     from graphkin.ingest.progress import compiling
-    from graphkin.ingest.runners.processes import Processes
+    from graphkin.ingest.stages.pipeline import ingest as run
     from graphkin.ingest.warmup import compile_kernels
-    from graphkin.progress import terminal_progress
+    from graphkin.runners import runner
     from graphkin.similarity.kinds import kind_of_recipe
 
+    assert lake is not None, "what tasks write"
     kind = kind_of_recipe(recipe)
-    with compiling(terminal_progress()):
-        compile_kernels(kind.specimen(recipe), recipe.top_k)
-    with Processes(workers, kind.describer.__module__, *kind.describer.preload) as processes:
-        yield processes
+    if engine == "tasks":
+        with compiling(progress):
+            compile_kernels(kind.specimen(recipe), recipe.top_k)
+    with runner(engine, options.workers, master, kind.describer.__module__, *kind.describer.preload) as started:
+        return run(started, lake, collection, files, recipe, options, progress)
 
 
 def _loaded(lake: str, collection: str, store_location: str) -> "Manifest":

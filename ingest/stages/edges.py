@@ -9,7 +9,8 @@ from graphkin.ingest.cap import Kept
 from graphkin.ingest.forest import SpanningForest
 from graphkin.ingest.stages.job import Job
 from graphkin.ingest.tally import steps_from
-from graphkin.store.lake.parts import FOREST, edge_table, edges_of, write_array, write_table
+from graphkin.store import csr
+from graphkin.store.lake.parts import FOREST, edge_table, write_array, write_table
 from graphkin.store.records import Edges, Graph
 
 _MERGED = 8  # forests by one task
@@ -38,7 +39,7 @@ def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[st
     first = number * job.sizes.owners
     owners = min(job.sizes.owners, items - first)
     graph = _graph(job, shards, first, owners, number)
-    edges = edges_of(graph, first)
+    edges = csr.edges_of(graph, first)
     pairs = np.zeros(owners, np.int32)
     for table in job.gather("found-pairs", tasks, number):
         np.add.at(pairs, np.asarray(table["id"]) - first, np.asarray(table["pairs"]))

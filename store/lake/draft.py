@@ -23,7 +23,6 @@ from graphkin.store.lake.parts import (
     ROWS,
     Filling,
     edge_table,
-    edges_of,
     tables,
     with_ids,
     write_array,
@@ -100,7 +99,7 @@ class LakeDraft(Draft):
             stop = min(start + ROWS, graph.nodes)
             begin, end = graph.indptr[start], graph.indptr[stop]
             shard = Graph(graph.indptr[start : stop + 1] - begin, graph.indices[begin:end], graph.similarity[begin:end])
-            self._table("edges", edge_table(edges_of(shard, start)))
+            self._table("edges", edge_table(csr.edges_of(shard, start)))
             self._array("indptr", shard.indptr)
             self._array("indices", shard.indices)
             self._array("similarity", shard.similarity)

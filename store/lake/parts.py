@@ -15,7 +15,7 @@ from graphkin.store.columns import ID
 from graphkin.store.files import read_header
 from graphkin.store.lake.layout import Group, Part, name_of
 from graphkin.store.lake.place import Place
-from graphkin.store.records import EDGE_SCHEMA, Edges, Graph
+from graphkin.store.records import EDGE_SCHEMA, Edges
 
 ROWS = 65_536
 """Items to a part, and owners to a shard of the graph."""
@@ -110,9 +110,3 @@ def with_ids(items: pa.Table, first: int) -> pa.Table:
 
 def edge_table(edges: Edges) -> pa.Table:
     return pa.table([edges.source, edges.target, edges.similarity], schema=EDGE_SCHEMA)
-
-
-def edges_of(shard: Graph, first: int) -> Edges:
-    """The edges whose lower end is an owner of this shard; `first` is the lowest of them."""
-    owner = np.repeat(np.arange(first, first + shard.nodes, dtype=np.int32), np.diff(shard.indptr))
-    return Edges(owner, shard.indices, shard.similarity).take(owner < shard.indices)

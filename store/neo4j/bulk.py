@@ -3,13 +3,17 @@
 The importer fills a database that has never been started, so the schema version and the catalogue are among the files;
 constraints are not: the first connection creates them. It has no way to tell an empty list from none, which readers
 therefore treat alike, nor a list of one empty text, which is refused.
+
+Items with their names, and edges, are written by tasks, a part each.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +21,13 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from graphkin.protocol.errors import Conflict
+from graphkin.store import csr
 from graphkin.store.base import Generation
 from graphkin.store.columns import ITEM_SCHEMA, item_schema, numbers, texts
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.cypher import Label, digest
 from graphkin.store.neo4j.items import Keys, caption
-from graphkin.store.records import Edges, UInt64, shortest
+from graphkin.store.records import Edges, Graph, UInt64, shortest
 from graphkin.store.transfer import Stage, silent
 
 _STORE = "name,version:long,position:long"
@@ -45,25 +50,51 @@ _TYPES = {
 _BUFFER = 4 * 2**20  # bytes, the importer's default
 _DELIMITERS = {"\x1f", *map(chr, range(0xE000, 0xF900))}  # the unit separator, else private use: unlikely in a name
 
+ROWS = 65_536
+"""Items to a part, with their names and the edges that they are the lower ends of."""
+
 Write = Callable[[Sequence[Any]], None]
 
+T = TypeVar("T")
 
-def write_import(generation: Generation, folder: Path, stage: Stage = silent) -> list[str]:
-    """Write the files into an existing folder and return the command that imports them when run there.
+Task: TypeAlias = Callable[[Generation, int], T]
+"""A pure function of a generation and a number, pickled to wherever it runs."""
+
+
+class Each(Protocol):
+    def __call__(self, stage: str, task: Task[T], tasks: int, /) -> list[T]:
+        """What a task says for each number, in order. Raises as the tasks do."""
+
+
+def in_turn(generation: Generation, stage: Stage = silent) -> Each:
+    """Here, one after the other."""
+
+    def each(name: str, task: Task[T], tasks: int) -> list[T]:
+        with stage(name, tasks, "parts") as advance:
+            said = []
+            for number in range(tasks):
+                said.append(task(generation, number))
+                advance(1)
+            return said
+
+    return each
+
+
+def write_import(generation: Generation, folder: Path, each: Each, rows: int = ROWS) -> list[str]:
+    """Write the files into an existing folder and return the command that imports them when run there. `each` runs
+    tasks, which all reach the folder; rows: items to a part.
 
     Raises `Conflict` for an item whose only name is empty and for a property that the importer has no name for, and
     `OSError` if the folder cannot be written.
     """
-    delimiter = _unused(generation)
     files = _Files(folder)
-    token = token_hex(16)
-    _write_catalogue(generation, files, token)
-    _write_items(generation, files, token, delimiter, stage)
-    _write_rejections(generation, files, token)
-    with stage("edges", generation.manifest.edges, "edges") as advance, files.relationships("SIMILAR", _EDGE) as write:
-        for edges in generation.edges():
-            write(_ends(edges))
-            advance(len(edges))
+    tasks = -(-generation.size // rows)
+    used = each("names", partial(_used, rows), tasks)
+    parts = Parts(folder, rows, token_hex(16), min(_DELIMITERS.difference(*used)))
+    _write_catalogue(generation, files, parts.token)
+    parts.declare(generation, files)
+    _write_rejections(generation, files, parts.token)
+    files.longest = max(files.longest, *each("parts", parts.write, tasks))
     with files.relationships("SPANS", _EDGE) as write:
         write(_ends(generation.forest()))
     links = generation.links()
@@ -74,45 +105,78 @@ def write_import(generation: Generation, folder: Path, stage: Stage = silent) ->
             write([owner[once], links.indices[once]])
     return [
         *("neo4j-admin", "database", "import", "full", "neo4j", "--id-type=integer", "--multiline-fields=true"),
-        f"--array-delimiter=U+{ord(delimiter):04X}",
+        f"--array-delimiter=U+{ord(parts.delimiter):04X}",
         *files.options(),
     ]
 
 
+def _ids(rows: int, generation: Generation, number: int) -> range:
+    """Of a part."""
+    return range(number * rows, min((number + 1) * rows, generation.size))
+
+
+def _used(rows: int, generation: Generation, number: int) -> set[str]:
+    """The delimiters that names in a part contain."""
+    ids, used = _ids(rows, generation, number), set[str]()
+    for batch in generation.columns(["names"], ids.start, ids.stop):
+        used.update("".join(batch["names"].flatten().to_pylist()))
+    return used & _DELIMITERS
+
+
 class _Files:
-    """A header file and a data file for every label and type, and the options that name them."""
+    """A header file for every label and type, its data files, and the options that name them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._options: list[str] = []
-        self._longest = 0  # bytes of a text
+        self.longest = 0  # bytes of a text
 
-    def nodes(self, label: str, header: str, more: Sequence[str] = ()) -> AbstractContextManager[Write]:
-        return self._file("nodes", label, [*header.split(","), *more])
+    def nodes(self, label: str, header: str) -> AbstractContextManager[Write]:
+        """A function that writes all of them, given as one array for every column of the header."""
+        return self._whole("nodes", label, header.split(","))
 
     def relationships(self, type: str, header: str) -> AbstractContextManager[Write]:
-        return self._file("relationships", type, header.split(","))
+        return self._whole("relationships", type, header.split(","))
 
     @contextmanager
-    def _file(self, option: str, name: str, header: Sequence[str]) -> Iterator[Write]:
-        """A function that writes rows, given as one array for every column of the header."""
-        quoted = ('"' + column.replace('"', '""') + '"' for column in header)
-        (self._folder / f"{name}-header.csv").write_text(f"{','.join(quoted)}\n", encoding="utf-8")
-        self._options.append(f"--{option}={name}={name}-header.csv,{name}.csv")
-        schema = pa.schema([(column, _type(column)) for column in header])
-        bare = csv.WriteOptions(include_header=False)
-        with csv.CSVWriter(self._folder / f"{name}.csv", schema, write_options=bare) as file:
-            yield lambda columns: self._write(file, pa.record_batch(list(columns), schema=schema))
+    def _whole(self, option: str, name: str, columns: Sequence[str]) -> Iterator[Write]:
+        self.declare(option, name, columns, f"{name}.csv")
+        with _part(self._folder / f"{name}.csv", columns) as part:
+            yield part.write
+        self.longest = max(self.longest, part.longest)
 
-    def _write(self, file: csv.CSVWriter, rows: pa.RecordBatch) -> None:
-        file.write_batch(rows)
-        for column in rows.columns:
-            if column.type == pa.string():
-                self._longest = max(self._longest, pc.max(pc.binary_length(column)).as_py() or 0)
+    def declare(self, option: str, name: str, columns: Sequence[str], data: str) -> None:
+        """Write the header of what others write, into files whose names match `data`."""
+        quoted = ('"' + column.replace('"', '""') + '"' for column in columns)
+        (self._folder / f"{name}-header.csv").write_text(f"{','.join(quoted)}\n", encoding="utf-8")
+        self._options.append(f"--{option}={name}={name}-header.csv,{data}")
 
     def options(self) -> list[str]:
         """The importer reads no value longer than its buffer; every character of one may be a quote, written twice."""
-        return [f"--read-buffer-size={max(2 * self._longest, _BUFFER)}", *self._options]
+        return [f"--read-buffer-size={max(2 * self.longest, _BUFFER)}", *self._options]
+
+
+class _Part:
+    """Rows of one file, given as one array for every column; `longest`: bytes of a text among them."""
+
+    def __init__(self, file: csv.CSVWriter, schema: pa.Schema) -> None:
+        self._file = file
+        self._schema = schema
+        self.longest = 0
+
+    def write(self, columns: Sequence[Any]) -> None:
+        rows = pa.record_batch(list(columns), schema=self._schema)
+        self._file.write_batch(rows)
+        for column in rows.columns:
+            if column.type == pa.string():
+                self.longest = max(self.longest, pc.max(pc.binary_length(column)).as_py() or 0)
+
+
+@contextmanager
+def _part(path: Path, columns: Sequence[str]) -> Iterator[_Part]:
+    schema = pa.schema([(column, _type(column)) for column in columns])
+    with csv.CSVWriter(path, schema, write_options=csv.WriteOptions(include_header=False)) as file:
+        yield _Part(file, schema)
 
 
 def _type(column: str) -> pa.DataType:
@@ -120,14 +184,6 @@ def _type(column: str) -> pa.DataType:
     _, colon, type = column.rpartition(":")
     type = type if colon else "string"
     return pa.int64() if "ID(" in type else _TYPES[type]
-
-
-def _unused(generation: Generation) -> str:
-    """A character that no name contains, so that it can stand between names."""
-    used: set[str] = set()
-    for batch in generation.scan():
-        used.update("".join(batch["names"].flatten().to_pylist()))
-    return min(_DELIMITERS - used)
 
 
 def _write_catalogue(generation: Generation, files: _Files, token: str) -> None:
@@ -143,33 +199,75 @@ def _write_catalogue(generation: Generation, files: _Files, token: str) -> None:
         write([[0], [0]])
 
 
-def _write_items(generation: Generation, files: _Files, token: str, delimiter: str, stage: Stage) -> None:
-    words, dropped = generation.fingerprints().words, generation.dropped()
-    schema = item_schema(generation.manifest)
-    own = [name for name in schema.names if name not in ITEM_SCHEMA.names]
-    header = _property_header(schema, own)
-    with (
-        stage("items", generation.size, "items") as advance,
-        files.nodes(cypher.item_label(generation.manifest.kind), _ITEM, header) as write_item,
-        files.nodes(Label.NAME, _NAME) as write_name,
-    ):
-        for batch in generation.scan():
+@dataclass(frozen=True)
+class Parts:
+    """The files of items, of their names, and of edges. It travels with the tasks that write them.
+
+    rows: items to a part; token: of the graph; delimiter: between the elements of a list.
+    """
+
+    folder: Path
+    rows: int
+    token: str
+    delimiter: str
+
+    def declare(self, generation: Generation, files: _Files) -> None:
+        """Their headers. Raises as `write_import`."""
+        for option, name, columns in self._headers(generation):
+            files.declare(option, name, columns, rf"{name}-\d+\.csv")
+
+    def _headers(self, generation: Generation) -> list[tuple[str, str, list[str]]]:
+        schema = item_schema(generation.manifest)
+        columns = [*_ITEM.split(","), *_property_header(schema, _own(schema))]
+        return [
+            ("nodes", cypher.item_label(generation.manifest.kind), columns),
+            ("nodes", Label.NAME, _NAME.split(",")),
+            ("relationships", "SIMILAR", _EDGE.split(",")),
+        ]
+
+    def write(self, generation: Generation, number: int) -> int:
+        """Write one of each, and give the bytes of the longest text in it. Raises as `write_import`."""
+        with ExitStack() as stack:
+            items, names, edges = (
+                stack.enter_context(_part(self.folder / f"{name}-{number:06d}.csv", columns))
+                for _, name, columns in self._headers(generation)
+            )
+            ids = _ids(self.rows, generation, number)
+            self._write_items(generation, ids, items, names)
+            edges.write(_ends(csr.edges_of(_rows(generation.graph(), ids), ids.start)))
+        return max(items.longest, names.longest)
+
+    def _write_items(self, generation: Generation, part: range, items: _Part, names: _Part) -> None:
+        words, dropped = generation.fingerprints().words, generation.dropped()
+        schema = item_schema(generation.manifest)
+        for batch in generation.columns(["id", *schema.names], part.start, part.stop):
             ids = np.asarray(batch["id"])
             rows = slice(ids[0], ids[-1] + 1)
-            write_item(
+            items.write(
                 [
-                    *(ids, pa.repeat(token, len(ids)), ids, batch["smiles"], batch["structure"]),
+                    *(ids, pa.repeat(self.token, len(ids)), ids, batch["smiles"], batch["structure"]),
                     *(_digests(batch["smiles"]), batch["inchikey"]),
-                    *(_joined_names(batch, delimiter), _shown(batch, generation.manifest.structure)),
+                    *(_joined_names(batch, self.delimiter), _shown(batch, generation.manifest.structure)),
                     pa.nulls(len(ids), pa.int64()) if dropped is None else dropped[rows],
-                    _joined_words(words[rows], delimiter),
-                    *(held for name in own for held in _held(batch[name])),
+                    _joined_words(words[rows], self.delimiter),
+                    *(held for name in _own(schema) for held in _held(batch[name])),
                 ]
             )
-            names = batch["names"].flatten()
+            own = batch["names"].flatten()
             owners = np.repeat(ids, batch["names"].value_lengths())
-            write_name([pa.repeat(token, len(names)), _digests(names), owners])
-            advance(len(ids))
+            names.write([pa.repeat(self.token, len(own)), _digests(own), owners])
+
+
+def _own(schema: pa.Schema) -> list[str]:
+    """The columns of properties."""
+    return [name for name in schema.names if name not in ITEM_SCHEMA.names]
+
+
+def _rows(graph: Graph, ids: range) -> Graph:
+    """Those of some nodes."""
+    begin, end = graph.indptr[ids.start], graph.indptr[ids.stop]
+    indptr = graph.indptr[ids.start : ids.stop + 1] - begin
+    return Graph(indptr, graph.indices[begin:end], graph.similarity[begin:end])
 
 
 def _property_header(schema: pa.Schema, own: Sequence[str]) -> list[str]:

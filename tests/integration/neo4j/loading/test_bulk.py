@@ -1,5 +1,7 @@
 """`graphkin export neo4j-admin`, imported by the real importer and read back from the server started on the result."""
 
+import re
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,9 +9,13 @@ from typing import Any
 
 import pytest
 
-from graphkin.store import open_store
+from graphkin.ingest.runners.processes import Processes
+from graphkin.ingest.stages.bulk import by_tasks
+from graphkin.store import open_generation, open_store
 from graphkin.store.neo4j import cypher
+from graphkin.store.neo4j.bulk import write_import
 from graphkin.store.neo4j.connection import Connection
+from graphkin.store.transfer import silent
 
 ODD_NAMES = [
     ["a\x1fb", "between units"],
@@ -94,6 +100,68 @@ def test_an_imported_generation_is_the_same(
         assert sum(owned for _, owned in indexes.values()) == sum("CONSTRAINT" in text for text in schema)
     finally:
         server.kill()
+
+
+def test_parts_by_processes_are_what_one_process_writes(
+    graphkin: Callable[..., Any], nci_store: Path, tmp_path: Path
+) -> None:
+    """But for the token of the graph, which is drawn anew each time."""
+    where = ("--store", nci_store, "--collection", "nci")
+    assert graphkin("export", "neo4j-admin", *where, "--output", "one").code == 0
+    _in_parts(nci_store, tmp_path / "parts")
+    assert len(list((tmp_path / "parts").glob("SIMILAR-0*.csv"))) == 8
+    assert _joined(tmp_path / "parts") == _joined(tmp_path / "one")
+
+
+@pytest.mark.parametrize(
+    "engine", [["tasks", "--workers", "2"], pytest.param(["spark", "--master", "local[2]"], marks=pytest.mark.long)]
+)
+def test_whoever_runs_tasks_writes_them(
+    graphkin: Callable[..., Any], nci_store: Path, engine: list[str], tmp_path: Path
+) -> None:
+    where = ("--store", nci_store, "--collection", "nci")
+    outputs = [
+        graphkin("export", "neo4j-admin", *where, "--output", name, *how)
+        for name, how in (("one", []), ("other", ["--engine", *engine]))
+    ]
+    assert [output.code for output in outputs] == [0, 0], outputs
+    assert outputs[0].out.replace("/one", "/other") == outputs[1].out
+    assert _joined(tmp_path / "other") == _joined(tmp_path / "one")
+
+
+@pytest.mark.long
+def test_parts_are_imported_as_one(
+    nci_store: Path,
+    run_import: Callable[[str, Path], Any],
+    start_neo4j: Callable[..., Any],
+    assert_same: Callable[..., None],
+    tmp_path: Path,
+) -> None:
+    command = _in_parts(nci_store, tmp_path / "parts")
+    done = run_import(f"cd {tmp_path}/parts && {shlex.join(command)}", tmp_path / "home")
+    assert done.returncode == 0, done.stderr
+    server = start_neo4j(tmp_path / "home")
+    try:
+        with open_generation(nci_store, "nci", None) as one, open_generation(server.url, "nci", None) as other:
+            assert_same(one, other)
+    finally:
+        server.kill()
+
+
+def _in_parts(store: Path, folder: Path) -> list[str]:
+    folder.mkdir()
+    with open_generation(store, "nci", None) as generation, Processes(2) as processes:
+        return write_import(generation, folder, by_tasks(processes, str(store), generation, silent), rows=100)
+
+
+def _joined(folder: Path) -> dict[str, str]:
+    """The files, those of several parts as one, with the same token."""
+    token = (folder / "GraphkinGeneration.csv").read_text().split(",")[-3].strip('"')
+    texts: dict[str, str] = {}
+    for path in sorted(folder.iterdir()):
+        name = re.sub(r"-\d+\.csv", ".csv", path.name)
+        texts[name] = texts.get(name, "") + path.read_text().replace(token, "token")
+    return texts
 
 
 @pytest.mark.long
