@@ -111,6 +111,7 @@ def create_app(settings: Settings, nursery: Nursery | None = None, shared: Share
         lifespan=lifespan,
         routes=[route for subject in _SUBJECTS for route in subject.router.routes],
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # it tells of queries, which hold structures
         docs_url=None,  # the page's: FastAPI's own would come from elsewhere
         redoc_url=None,
         middleware=[

@@ -72,6 +72,17 @@ def test_every_request_is_a_span(store_folder: Path, tmp_path: Path, collected: 
     assert not [body for body in collected if b"Br" in body]
 
 
+def test_nothing_else_tells_of_requests(
+    store_folder: Path, tmp_path: Path, collected: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FastAPI would, queries and all, where the environment asks it to."""
+    monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")
+    settings = Settings(store=store_folder, cache_dir=tmp_path, port=0)
+    with Server(settings).running() as url, httpx.Client(base_url=url, timeout=60) as client:
+        client.get(f"{URL}/structure", params={"smiles": "CCCCCCBr"})
+    assert collected == []
+
+
 def test_without_the_extra_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(InvalidInput, match=r"graphkin\[telemetry\]"):
