@@ -24,6 +24,7 @@ from graphkin.protocol.errors import Conflict
 from graphkin.store import csr
 from graphkin.store.base import Generation
 from graphkin.store.columns import ITEM_SCHEMA, item_schema, numbers, texts
+from graphkin.store.files import sweep, whole
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.cypher import Label, digest
 from graphkin.store.neo4j.items import Keys, caption
@@ -95,6 +96,7 @@ def write_import(generation: Generation, folder: Path, each: Each, rows: int = R
     parts.declare(generation, files)
     _write_rejections(generation, files, parts.token)
     files.longest = max(files.longest, *each("parts", parts.write, tasks))
+    sweep(folder)  # of tasks that were lost
     with files.relationships("SPANS", _EDGE) as write:
         write(_ends(generation.forest()))
     links = generation.links()
@@ -175,7 +177,8 @@ class _Part:
 @contextmanager
 def _part(path: Path, columns: Sequence[str]) -> Iterator[_Part]:
     schema = pa.schema([(column, _type(column)) for column in columns])
-    with csv.CSVWriter(path, schema, write_options=csv.WriteOptions(include_header=False)) as file:
+    bare = csv.WriteOptions(include_header=False)
+    with whole(path) as partial, csv.CSVWriter(partial, schema, write_options=bare) as file:
         yield _Part(file, schema)
 
 
