@@ -151,7 +151,7 @@ def mixed(address: Address, collection: str, random: Random) -> Mix:
 
 async def _measured(address: Address, mix: Mix, pid: int | None, options: argparse.Namespace) -> Results:
     def users(number: int, draw: Draw) -> Users:
-        return Users(address, draw, number, options.seed)
+        return Users(address, draw, number, str(options.seed))
 
     def cheap(name: str) -> Users:
         turns = cycle([mix.item, mix.neighbors])

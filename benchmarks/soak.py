@@ -178,7 +178,7 @@ def _crowds(address: Address, options: argparse.Namespace) -> tuple[list[Users],
             Users(address, _trainer(still), options.trainers, seed, pause=_STEP),
         ]
 
-    return crowd(f"{options.seed} hurried", _HURRY * _PAUSE), crowd(f"{options.seed}", _PAUSE)
+    return crowd(f"{options.seed} hurried", _HURRY * _PAUSE), crowd(str(options.seed), _PAUSE)
 
 
 async def _use(hurried: list[Users], at_first: float, crowds: list[Users], seconds: float) -> None:

@@ -13,7 +13,6 @@ from benchmarks.users import Record
 
 _CLASSES = ("instant", "search", "drawing", "trainer")
 _SHOWN = 12  # states of the server
-_SETTLED = 600.0  # seconds after which a server should grow no more
 
 
 class State(NamedTuple):
@@ -53,7 +52,8 @@ def report(soak: Soak) -> str:
 
 
 def _lines(soak: Soak) -> Iterator[str]:
-    yield f"{soak.seconds / 60:.0f} minutes; the server took {soak.server:.0f} s of processor time."
+    minutes, counted = soak.seconds / 60, soak.counted / 60
+    yield f"{minutes:.0f} minutes, of which the last {counted:.0f} are counted; the server took {soak.server:.0f} s."
     yield ""
     yield from columns()
     for name in _CLASSES:
@@ -73,16 +73,16 @@ def _lines(soak: Soak) -> Iterator[str]:
         sizes = f"{memory.resident / 1e6:,.0f} MB | {memory.anonymous / 1e6:,.0f} MB"
         yield f"| {seconds / 60:.1f} | {sizes} | {descriptors} |"
     yield ""
-    yield _growth(soak.states)
+    yield _growth(soak.states, soak.seconds - soak.counted)
     counted = Counter(failures(soak))
     yield f"Failed: {counted.total()}."
     yield from (f"- {number} times: {said}" for said, number in counted.most_common(5))
 
 
-def _growth(states: list[State]) -> str:
-    """Of the highest in the last third, on the highest before that third and after the first ten minutes."""
+def _growth(states: list[State], settled: float) -> str:
+    """Of the highest in the last third, on the highest before that third and after so many seconds."""
     last = 2 / 3 * states[-1].seconds
-    middle = [each for each in states if min(_SETTLED, last / 2) <= each.seconds < last]
+    middle = [each for each in states if settled <= each.seconds < last]
     late = [each for each in states if each.seconds >= last]
     memory = [max(each.memory.anonymous for each in part) for part in (middle, late)]
     descriptors = [max(each.descriptors for each in part) for part in (middle, late)]

@@ -42,7 +42,7 @@ class Users:
     pause: seconds for which a user looks at a reply before the next request, on average.
     """
 
-    def __init__(self, address: tuple[str, int], draw: Draw, number: int, seed: int | str, pause: float = 0) -> None:
+    def __init__(self, address: tuple[str, int], draw: Draw, number: int, seed: str, pause: float = 0) -> None:
         self._address = address
         self._draw = draw
         self._number = number

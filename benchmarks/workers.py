@@ -105,7 +105,7 @@ def _turn(
     def draw(random: Random) -> tuple[str, Ask]:
         return "asked", (mix.search if random.random() < options.searches else mix.neighbors)(random)
 
-    users = Users(address, draw, options.users, seed=0)
+    users = Users(address, draw, options.users, seed="0")
     server, own = processor_seconds(pid), time.process_time()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(users.work(seconds))

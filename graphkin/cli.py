@@ -46,7 +46,8 @@ _COMMANDS = {
 _EXTRAS = {
     **dict.fromkeys(("httpx", "pydantic", "sklearn", "tenacity", "tomli_w", "torch", "torch_geometric"), "trainer"),
     **dict.fromkeys(("matplotlib", "scipy"), "report"),
-    **dict.fromkeys(("fsspec", "pyspark"), "spark"),
+    "fsspec": "lake",
+    "pyspark": "spark",
 }
 """Which extra brings a package."""
 

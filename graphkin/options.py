@@ -218,8 +218,8 @@ def building(command: Callable[..., None]) -> Callable[..., None]:
         "--engine",
         type=click.Choice(["local", "tasks", "spark"]),
         default="local",
-        help="What does the work: this machine, in one stream; its processes by tasks, none of which holds more than a "
-        "part, into a lake; or Spark by the same tasks, into a lake.",
+        help="What does the work: this machine, in one stream; its processes, by tasks that each hold a part, into a "
+        "lake; or Spark, by the same tasks.",
     )
     @master
     @wraps(command)

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from graphkin.ingest import forking
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
-from graphkin.ingest.processes import Processes, end_with_parent
+from graphkin.ingest.processes import Workers, end_with_parent
 from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import StoreError
 from graphkin.similarity.describer import Describer
@@ -105,7 +105,7 @@ class ParserPool:
         context = get_context("forkserver")
         forking.begin(self._describer.__module__, *self._describer.preload)
         given = (self._describer, self._made_with, self._workspace, self._patience)
-        executor = Processes(workers, context, initializer=_start_worker, initargs=given)
+        executor = Workers(workers, context, initializer=_start_worker, initargs=given)
         try:
             executor.submit(os.getpid).result()  # one that cannot even start must not pass for a record that kills
         except BrokenProcessPool as error:
@@ -204,6 +204,7 @@ class Timer:
         self._slack = patience / 60
         self._patience = patience + self._slack
         self._set = 0.0
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # whatever it was in the process that all this was started from
 
     def next(self) -> None:
         now = time.monotonic()
@@ -269,7 +270,6 @@ def _start_worker(
 ) -> None:
     global _worker  # a worker process has one, made once
     end_with_parent()
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # whatever it was in the process that all this was started from
     _worker = _Worker(describer(*made_with), workspace, patience)
 
 

@@ -12,7 +12,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Processes(ProcessPoolExecutor):
+class Workers(ProcessPoolExecutor):
     """Worker processes that never hear ctrl-C, which a terminal sends to all: it is their parent's to answer.
 
     They are started by a thread that blocks the signal. So they inherit the block, and none is left half started where

@@ -176,6 +176,9 @@ class StoreDamaged(Damaged, StoreFormat):
         super().__init__(f"{whose}{damage.file}: {damage.problem}", given=damage.file, hint=hint)
         self.damage = damage
 
+    def __reduce__(self) -> tuple[type["StoreDamaged"], tuple[Damage]]:
+        return type(self), (self.damage,)
+
 
 class ServerFault(GraphkinError):
     """A bug of the server, or something on the way that is no graphkin server."""

@@ -36,6 +36,11 @@ def open_generation(location: str | Path, collection: str, beginning: str | None
         yield opened
 
 
+def is_shared(location: str) -> bool:
+    """Whether it is files, which several processes can map without asking anybody."""
+    return not location.startswith(_SCHEMES)
+
+
 def is_lake(location: str) -> bool:
     """Whether `open_store` takes this for the URL of a lake."""
     return "://" in location and not location.startswith(_SCHEMES)
@@ -51,7 +56,9 @@ def open_lake(location: str, *, create: bool = False) -> "Store":
 def open_place(url: str) -> "Place":
     """A folder, or where a URL points, for files that are no lake. Raises `InvalidInput` where an extra is missing."""
     with _needing_fsspec():
-        from graphkin.store.lake.place import Place, absolute
+        from graphkin.store.lake.place import Place
+    from graphkin.store.files import absolute
+
     return Place(absolute(url))
 
 

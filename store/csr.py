@@ -248,6 +248,13 @@ def edge_blocks(graph: Graph, threshold: np.float32) -> Iterator[Edges]:
         row = end
 
 
+def shard(graph: Graph, owners: range) -> Graph:
+    """The rows of some nodes that follow each other."""
+    begin, end = graph.indptr[owners.start], graph.indptr[owners.stop]
+    indptr = graph.indptr[owners.start : owners.stop + 1] - begin
+    return Graph(indptr, graph.indices[begin:end], graph.similarity[begin:end])
+
+
 def edges_of(shard: Graph, first: int) -> Edges:
     """The edges whose lower end is an owner of this shard; `first` is the lowest of them."""
     owner = np.repeat(np.arange(first, first + shard.nodes, dtype=np.int32), np.diff(shard.indptr))

@@ -30,6 +30,11 @@ PARTIAL = ".partial"
 """The ending of what is being written, or was left so by a process that died."""
 
 
+def absolute(url: str) -> str:
+    """A URL, or the name of a folder, as processes with other working folders understand it too."""
+    return url if "://" in url else str(Path(url).absolute())
+
+
 @contextmanager
 def disk(path: Path) -> Iterator[None]:
     """Turn what the operating system or SQLite says about `path` into a `StoreError`."""

@@ -1,5 +1,6 @@
 """`graphkin export`: take edges, items, links, fingerprints or a whole generation home."""
 
+import re
 import shlex
 from contextlib import ExitStack
 from pathlib import Path
@@ -192,10 +193,14 @@ def neo4j_admin(
     """
     from graphkin.output import whole_folder
     from graphkin.progress import terminal_progress
-    from graphkin.store import open_generation
+    from graphkin.store import is_shared, open_generation
     from graphkin.store.neo4j.bulk import in_turn, write_import
 
     options.require_possible(engine, workers, master)
+    if workers is not None and engine == "local":
+        raise click.UsageError("--workers are of --engine tasks.")
+    if engine != "local" and not is_shared(store_location):
+        raise click.UsageError(f"--engine {engine} reads a folder or a lake, not a Neo4j server.")
     stage = terminal_progress().stage
     with ExitStack() as stack:
         opened = stack.enter_context(open_generation(store_location, collection, generation))
@@ -205,10 +210,11 @@ def neo4j_admin(
             from graphkin.ingest.stages.bulk import by_tasks
             from graphkin.runners import runner
 
-            each = by_tasks(stack.enter_context(runner(engine, workers, master)), store_location, opened, stage)
+            started = stack.enter_context(runner(engine, workers, master, by_tasks.__module__))
+            each = by_tasks(started, store_location, opened, stage)
         command = write_import(opened, folder, each)
     click.echo(f"cd {shlex.quote(str(output.resolve()))}")
-    click.echo(shlex.join(command).replace(" --", " \\\n  --"))
+    click.echo(re.sub(r" ('?--)", r" \\\n  \1", shlex.join(command)))
 
 
 @export.command()

@@ -392,7 +392,8 @@ def _by_tasks(
     if engine == "tasks":
         with compiling(progress):
             compile_kernels(kind.specimen(recipe), recipe.top_k)
-    with runner(engine, options.workers, master, kind.describer.__module__, *kind.describer.preload) as started:
+    needed = ("graphkin.ingest.stages.pipeline", kind.describer.__module__, *kind.describer.preload)
+    with runner(engine, options.workers, master, *needed) as started:
         return run(started, lake, collection, files, recipe, options, progress)
 
 

@@ -1,13 +1,18 @@
 """Tasks run by processes of this machine."""
 
+import pickle
 from collections import Counter, deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
 from multiprocessing import Pipe, get_context
-from typing import Self, TypeVar
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self, TypeVar
 
-from graphkin.ingest import forking, processes
+from graphkin.ingest import forking
+from graphkin.ingest.processes import Workers, end_with_parent
 from graphkin.ingest.runners.base import Runner, Task
 from graphkin.protocol.errors import StoreError
 from graphkin.similarity.kind import Advance
@@ -20,8 +25,8 @@ _TRIES = 4  # of a task
 class Processes(Runner):
     """Runs as many tasks at a time as there are `workers`, and those again whose process was lost.
 
-    preload: modules that tasks need, imported once. Processes start when this is entered and end when it is left, at
-    once where that is by an error: a task half done has written nothing.
+    preload: modules that tasks need, imported once for all processes. These end when the block is left, at once where
+    that is by an error: a task half done has written nothing.
     """
 
     def __init__(self, workers: int, *preload: str) -> None:
@@ -39,27 +44,30 @@ class Processes(Runner):
         self._stop.close()
 
     def _start(self) -> None:
-        forking.begin("graphkin.ingest.stages.pipeline", *self._preload)
+        forking.begin(*self._preload)
         stopped, self._stop = Pipe(duplex=False)
-        self._executor = processes.Processes(
-            self._workers, get_context("forkserver"), initializer=processes.end_with_parent, initargs=(stopped,)
-        )
+        context = get_context("forkserver")
+        self._executor = Workers(self._workers, context, initializer=end_with_parent, initargs=(stopped,))
 
     def run(self, stage: str, task: Task[T], numbers: Sequence[int], advance: Advance) -> list[T]:
         told: dict[int, T] = {}
         lost: Counter[int] = Counter()
-        while missing := [number for number in numbers if number not in told]:
-            self._run(task, missing, lost, told, advance)
-            often = [number for number, times in lost.items() if times == _TRIES]
-            if often:
-                raise StoreError(
-                    f"processes were lost at stage {stage}, the last of them {_TRIES} times at task {often[0]}",
-                    hint="there may be too little memory for so many workers; the same command, started again, goes on",
-                )
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "task"
+            path.write_bytes(pickle.dumps(task))  # once, for it may hold the plan of a stage
+            while missing := [number for number in numbers if number not in told]:
+                suspects = [number for number in missing if lost[number]]  # each alone, to tell which it is
+                self._run(path, suspects[:1] or missing, lost, told, advance)
+                often = [number for number, times in lost.items() if times == _TRIES]
+                if often:
+                    raise StoreError(
+                        f"processes were lost at stage {stage}, {_TRIES} times at task {often[0]}",
+                        hint="there may be too little memory for it",
+                    )
         return [told[number] for number in numbers]
 
     def _run(
-        self, task: Task[T], numbers: Sequence[int], lost: Counter[int], told: dict[int, T], advance: Advance
+        self, task: Path, numbers: Sequence[int], lost: Counter[int], told: dict[int, T], advance: Advance
     ) -> None:
         """Until all are told of, or a process is lost: then all tasks are that were running."""
         waiting, running = deque(numbers), dict[Future[T], int]()
@@ -67,12 +75,23 @@ class Processes(Runner):
             while waiting or running:
                 while waiting and len(running) < self._workers:
                     number = waiting.popleft()
-                    running[self._executor.submit(task, number, lost[number] > 0)] = number
-                for ended in wait(running, return_when=FIRST_COMPLETED).done:
-                    told[running[ended]] = ended.result()
-                    del running[ended]
+                    running[self._executor.submit(_run, task, number, lost[number] > 0)] = number
+                ended = wait(running, return_when=FIRST_COMPLETED).done
+                for future in sorted(ended, key=lambda future: future.exception() is not None):
+                    told[running[future]] = future.result()
+                    del running[future]
                     advance(1)
         except BrokenProcessPool:
             lost.update(running.values())
             self._executor.shutdown()
             self._start()
+
+
+def _run(task: Path, number: int, again: bool) -> Any:
+    return _read(task)(number, again)
+
+
+@lru_cache(maxsize=1)
+def _read(task: Path) -> Task[Any]:
+    loaded: Task[Any] = pickle.loads(task.read_bytes())  # noqa: S301 - written by the process that we end with
+    return loaded

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from pyspark import SparkConf, SparkContext, TaskContext
 
@@ -78,10 +78,10 @@ class Spark(Runner):
             raised = next((line for line in lines if _RAISED.match(line)), lines[0])
             raise StoreError(
                 f"Spark gave up at stage {stage}: {raised[:500]}",
-                hint="start the same command again: it goes on with the tasks that were not finished",
+                hint="start the same command again: an ingest, or epochs, go on with the tasks that were not finished",
             ) from error
         for refused in (each for each in told if isinstance(each, _Refused)):
-            raise InvalidInput(**vars(refused))
+            raise refused.error
         return [each for each in told if not isinstance(each, _Refused)]
 
     @contextmanager
@@ -107,10 +107,7 @@ class Spark(Runner):
 class _Refused:
     """What is wrong with the input: trying again would not help."""
 
-    detail: str
-    given: Any
-    expected: str | None
-    hint: str | None
+    error: InvalidInput
 
 
 _Told: TypeAlias = Callable[[int], T | _Refused]
@@ -123,6 +120,6 @@ def _told(task: Task[T]) -> _Told[T]:
         try:
             return task(number, again)
         except InvalidInput as error:
-            return _Refused(error.detail, error.given, error.expected, error.hint)
+            return _Refused(error)
 
     return told

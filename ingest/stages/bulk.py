@@ -1,13 +1,13 @@
 """The files that `neo4j-admin` imports, written by whoever runs tasks."""
 
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import TypeVar
 
 from graphkin.ingest.runners.base import Runner
 from graphkin.store import open_store
 from graphkin.store.base import Generation
-from graphkin.store.neo4j.bulk import Each, Task
+from graphkin.store.files import absolute
+from graphkin.store.neo4j.bulk import Each, PartTask
 from graphkin.store.transfer import Stage
 
 T = TypeVar("T")
@@ -18,21 +18,16 @@ Where = tuple[str, str, str]
 def by_tasks(runner: Runner, location: str, generation: Generation, stage: Stage) -> Each:
     """For `write_import`: a task for each part, each of which opens the generation of the store at `location`. Raises
     as `Runner.run`."""
-    where = _everywhere(location), generation.collection, generation.id
+    where = absolute(location), generation.collection, generation.id
 
-    def run(name: str, task: Task[T], tasks: int) -> list[T]:
+    def run(name: str, task: PartTask[T], tasks: int) -> list[T]:
         with stage(name, tasks, "parts") as advance:
             return runner.run(name, partial(_on, where, task), range(tasks), advance)
 
     return run
 
 
-def _everywhere(location: str) -> str:
-    """As processes with other working folders know it."""
-    return location if "://" in location else str(Path(location).absolute())
-
-
-def _on(where: Where, task: Task[T], number: int, again: bool) -> T:  # noqa: ARG001 - a part does not kill
+def _on(where: Where, task: PartTask[T], number: int, again: bool) -> T:  # noqa: ARG001 - a part does not kill
     return task(_opened(where), number)
 
 

@@ -9,7 +9,7 @@ from graphkin.ingest.progress import Clock
 from graphkin.ingest.runners.base import Runner
 from graphkin.ingest.stages.job import Job
 
-Task: TypeAlias = Callable[[Job, int], dict[str, Any]]
+StageTask: TypeAlias = Callable[[Job, int], dict[str, Any]]
 """A pure function of its number and of what earlier stages wrote. What it writes goes by its number; it says of itself
 what later stages are planned by."""
 
@@ -20,7 +20,7 @@ class Engine:
     def __init__(self, runner: Runner, job: Job, clock: Clock) -> None:
         self._runner, self._job, self._clock = runner, job, clock
 
-    def run(self, stage: str, task: Task, tasks: int) -> list[dict[str, Any]]:
+    def run(self, stage: str, task: StageTask, tasks: int) -> list[dict[str, Any]]:
         """What the tasks of a stage say, by number. Those that an earlier run of the job has finished are not run.
 
         Raises as `Runner.run`.
@@ -34,5 +34,5 @@ class Engine:
             return [self._job.said(stage, number) for number in range(tasks)]
 
 
-def _finish(job: Job, stage: str, task: Task, number: int, again: bool) -> None:
+def _finish(job: Job, stage: str, task: StageTask, number: int, again: bool) -> None:
     job.say(stage, number, task(replace(job, again=again), number))

@@ -28,9 +28,10 @@ from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import require_collection_name
+from graphkin.store.files import absolute
 from graphkin.store.lake.draft import publish, require_new
 from graphkin.store.lake.layout import Group, Part
-from graphkin.store.lake.place import WORK, absolute
+from graphkin.store.lake.place import WORK
 from graphkin.store.records import Int64
 
 
@@ -44,7 +45,7 @@ def ingest(
     progress: Progress | None = None,
     sizes: Sizes | None = None,
 ) -> Manifest:
-    """Build a generation from files that every executor can read, and publish it as the lake at `url`.
+    """Build a generation from files that every task can read, and publish it as the lake at `url`.
 
     Items, edges and id are those of `ingest.pipeline.ingest`, file for file what that writes into a lake. A run that
     was killed, started again, goes on with the tasks that it had not finished. Raises `InvalidInput` as that does, and
@@ -102,6 +103,7 @@ def ingest(
         ),
         clock=clock,
     )
+    job.place.sweep()
     hashed = [bytes.fromhex(block) for each in rendered for block in each["blocks"]]
     manifest = publish(job.place, collection, told, hashed, _parts(said))
     job.place.remove_folder(WORK)

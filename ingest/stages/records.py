@@ -30,7 +30,7 @@ def read(job: Job, file: int) -> dict[str, Any]:
     with ExitStack() as stack:
         name, names = job.files[file]
         if not all(Path(each).is_absolute() for each in (name, names) if each is not None):
-            stack.enter_context(chdir(job.folder))  # an executor has a folder of its own
+            stack.enter_context(chdir(job.folder))  # whoever runs this may have a folder of its own
         source = stack.enter_context(closing(open_source(name, job.kind.files, job.options.read, names=names)))
         for piece in _cut(source, job.sizes.records):
             held.append(piece)

@@ -96,9 +96,7 @@ class LakeDraft(Draft):
 
     def _write_graph(self, graph: Graph) -> None:
         for start in range(0, graph.nodes, ROWS):
-            stop = min(start + ROWS, graph.nodes)
-            begin, end = graph.indptr[start], graph.indptr[stop]
-            shard = Graph(graph.indptr[start : stop + 1] - begin, graph.indices[begin:end], graph.similarity[begin:end])
+            shard = csr.shard(graph, range(start, min(start + ROWS, graph.nodes)))
             self._table("edges", edge_table(csr.edges_of(shard, start)))
             self._array("indptr", shard.indptr)
             self._array("indices", shard.indices)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -15,11 +14,6 @@ WORK = "_work"
 """Where pieces lie in a folder until what they are of is published."""
 
 _BESIDE = ".partial"
-
-
-def absolute(url: str) -> str:
-    """A URL, or the name of a folder, as other processes of this machine understand it too."""
-    return url if "://" in url else str(Path(url).absolute())
 
 
 class Place:
@@ -68,6 +62,12 @@ class Place:
                 if self._files.exists(beside):
                     self._files.rm_file(beside)
                 raise
+
+    def sweep(self) -> None:
+        """Remove what writers that died have left beside names; also what others are writing now."""
+        for name in self.names():
+            if name.endswith(_BESIDE):
+                self.remove(name)
 
     def names(self, below: str = "") -> list[str]:
         """Of all files in a folder, also of those that somebody writes or has left half."""

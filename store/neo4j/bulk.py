@@ -28,7 +28,7 @@ from graphkin.store.files import sweep, whole
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.cypher import Label, digest
 from graphkin.store.neo4j.items import Keys, caption
-from graphkin.store.records import Edges, Graph, UInt64, shortest
+from graphkin.store.records import Edges, UInt64, shortest
 from graphkin.store.transfer import Stage, silent
 
 _STORE = "name,version:long,position:long"
@@ -58,19 +58,21 @@ Write = Callable[[Sequence[Any]], None]
 
 T = TypeVar("T")
 
-Task: TypeAlias = Callable[[Generation, int], T]
+PartTask: TypeAlias = Callable[[Generation, int], T]
 """A pure function of a generation and a number, pickled to wherever it runs."""
 
 
 class Each(Protocol):
-    def __call__(self, stage: str, task: Task[T], tasks: int, /) -> list[T]:
+    """Runs tasks, here or elsewhere."""
+
+    def __call__(self, stage: str, task: PartTask[T], tasks: int, /) -> list[T]:
         """What a task says for each number, in order. Raises as the tasks do."""
 
 
 def in_turn(generation: Generation, stage: Stage = silent) -> Each:
     """Here, one after the other."""
 
-    def each(name: str, task: Task[T], tasks: int) -> list[T]:
+    def each(name: str, task: PartTask[T], tasks: int) -> list[T]:
         with stage(name, tasks, "parts") as advance:
             said = []
             for number in range(tasks):
@@ -143,9 +145,9 @@ class _Files:
     @contextmanager
     def _whole(self, option: str, name: str, columns: Sequence[str]) -> Iterator[Write]:
         self.declare(option, name, columns, f"{name}.csv")
-        with _part(self._folder / f"{name}.csv", columns) as part:
-            yield part.write
-        self.longest = max(self.longest, part.longest)
+        with _table(self._folder / f"{name}.csv", columns) as table:
+            yield table.write
+        self.longest = max(self.longest, table.longest)
 
     def declare(self, option: str, name: str, columns: Sequence[str], data: str) -> None:
         """Write the header of what others write, into files whose names match `data`."""
@@ -158,7 +160,7 @@ class _Files:
         return [f"--read-buffer-size={max(2 * self.longest, _BUFFER)}", *self._options]
 
 
-class _Part:
+class _Table:
     """Rows of one file, given as one array for every column; `longest`: bytes of a text among them."""
 
     def __init__(self, file: csv.CSVWriter, schema: pa.Schema) -> None:
@@ -175,11 +177,11 @@ class _Part:
 
 
 @contextmanager
-def _part(path: Path, columns: Sequence[str]) -> Iterator[_Part]:
+def _table(path: Path, columns: Sequence[str]) -> Iterator[_Table]:
     schema = pa.schema([(column, _type(column)) for column in columns])
     bare = csv.WriteOptions(include_header=False)
-    with whole(path) as partial, csv.CSVWriter(partial, schema, write_options=bare) as file:
-        yield _Part(file, schema)
+    with whole(path) as beside, csv.CSVWriter(beside, schema, write_options=bare) as file:
+        yield _Table(file, schema)
 
 
 def _type(column: str) -> pa.DataType:
@@ -232,15 +234,15 @@ class Parts:
         """Write one of each, and give the bytes of the longest text in it. Raises as `write_import`."""
         with ExitStack() as stack:
             items, names, edges = (
-                stack.enter_context(_part(self.folder / f"{name}-{number:06d}.csv", columns))
+                stack.enter_context(_table(self.folder / f"{name}-{number:06d}.csv", columns))
                 for _, name, columns in self._headers(generation)
             )
             ids = _ids(self.rows, generation, number)
             self._write_items(generation, ids, items, names)
-            edges.write(_ends(csr.edges_of(_rows(generation.graph(), ids), ids.start)))
+            edges.write(_ends(csr.edges_of(csr.shard(generation.graph(), ids), ids.start)))
         return max(items.longest, names.longest)
 
-    def _write_items(self, generation: Generation, part: range, items: _Part, names: _Part) -> None:
+    def _write_items(self, generation: Generation, part: range, items: _Table, names: _Table) -> None:
         words, dropped = generation.fingerprints().words, generation.dropped()
         schema = item_schema(generation.manifest)
         for batch in generation.columns(["id", *schema.names], part.start, part.stop):
@@ -264,13 +266,6 @@ class Parts:
 def _own(schema: pa.Schema) -> list[str]:
     """The columns of properties."""
     return [name for name in schema.names if name not in ITEM_SCHEMA.names]
-
-
-def _rows(graph: Graph, ids: range) -> Graph:
-    """Those of some nodes."""
-    begin, end = graph.indptr[ids.start], graph.indptr[ids.stop]
-    indptr = graph.indptr[ids.start : ids.stop + 1] - begin
-    return Graph(indptr, graph.indices[begin:end], graph.similarity[begin:end])
 
 
 def _property_header(schema: pa.Schema, own: Sequence[str]) -> list[str]:

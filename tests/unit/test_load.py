@@ -37,7 +37,7 @@ def use() -> Callable[..., tuple[list[Record], int]]:
 
         async def all_of_it() -> list[Record]:
             async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-                crowd = Users(server.sockets[0].getsockname()[:2], lambda _: ("class", Ask("kind", b"x")), users, 0)
+                crowd = Users(server.sockets[0].getsockname()[:2], lambda _: ("class", Ask("kind", b"x")), users, "0")
                 await crowd.work(1)
                 return crowd.log
 

@@ -51,16 +51,19 @@ class Say:
         return _say(self.folder, number, again)
 
 
-def test_a_task_whose_process_was_lost_is_tried_again_and_told_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_task_whose_process_was_lost_is_tried_again_and_told_so(workers: int, tmp_path: Path) -> None:
     advanced: list[int] = []
-    with Processes(1) as runner:
-        told = runner.run("stage", Say(tmp_path), range(4), advanced.append)
-    assert told == [(0, False), (1, False), (2, True), (3, False)]
-    assert advanced == [1, 1, 1, 1]
+    with Processes(workers) as runner:
+        told = runner.run("stage", Say(tmp_path), range(5), advanced.append)
+    assert [number for number, _ in told] == [0, 1, 2, 3, 4]
+    assert told[2] == (2, True)
+    assert sum(again for _, again in told) <= workers
+    assert advanced == [1] * 5
 
 
 def test_a_task_that_always_loses_its_process_ends_the_stage(tmp_path: Path) -> None:
-    with Processes(1) as runner, pytest.raises(StoreError, match="stage say, the last of them 4 times at task 5"):
+    with Processes(2) as runner, pytest.raises(StoreError, match="stage say, 4 times at task 5"):
         runner.run("say", Say(tmp_path), [4, 5, 6], lambda _: None)
 
 
@@ -75,6 +78,17 @@ def test_a_record_that_kills_is_rejected_and_no_other(tmp_path: Path, monkeypatc
     assert_only_the_lethal_is_rejected(["--engine", "tasks", "--workers", "2"], tmp_path, monkeypatch)
 
 
+def test_what_is_damaged_is_told_as_it_is(own_store: Path, graphkin: Callable[..., Any], tmp_path: Path) -> None:
+    """By the process that found out."""
+    (file,) = own_store.rglob("indices.npy")
+    file.write_bytes(file.read_bytes()[:-8])
+    where = ("--store", own_store, "--collection", "nci", "--output", "out")
+    here, there = (graphkin("export", "neo4j-admin", *where, "--engine", engine) for engine in ("local", "tasks"))
+    assert (here.code, here.err) == (there.code, there.err)
+    assert "indices.npy" in there.err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.fixture
 def command(mixed: list[str]) -> list[str]:
     where = ["--engine", "tasks", "--workers", "2", "--lake", "lake", "--collection", "c"]
@@ -85,7 +99,7 @@ def command(mixed: list[str]) -> list[str]:
 @pytest.fixture
 def begun(command: list[str], tmp_path: Path) -> "Iterator[subprocess.Popen[bytes]]":
     """The command, once it has parsed something."""
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True) as process:
         try:
             while not list(tmp_path.glob("lake/_work/*/parse/*.json")):
                 assert process.poll() is None, process.communicate()
@@ -99,10 +113,17 @@ def begun(command: list[str], tmp_path: Path) -> "Iterator[subprocess.Popen[byte
 def test_whoever_is_ended_leaves_no_process_and_the_next_run_goes_on(
     begun: "subprocess.Popen[bytes]", command: list[str], mixed: list[str], number: int, tmp_path: Path
 ) -> None:
+    """Ctrl-C is told to all of them. What writers leave beside names is gone in the end."""
     family = psutil.Process(begun.pid).children(recursive=True)
-    begun.send_signal(number)
+    if number == signal.SIGINT:
+        os.killpg(begun.pid, number)
+    else:
+        begun.send_signal(number)
     assert begun.wait(20) == (-signal.SIGKILL if number == signal.SIGKILL else 130)
     assert psutil.wait_procs(family, timeout=20)[1] == []
     assert not (tmp_path / "lake" / "manifest.json").exists()
+    (tmp_path / "lake" / "items").mkdir(exist_ok=True)
+    (tmp_path / "lake" / "items" / ".part-000000.parquet.0.partial").touch()
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert not list((tmp_path / "lake").rglob("*.partial"))
     assert of_lake(tmp_path / "lake", tmp_path / "loaded") == in_one_stream(mixed, CAPPED, tmp_path / "one")

@@ -1,4 +1,4 @@
-"""Files between the stages of Spark's ingest, without Spark."""
+"""Files between the stages of an ingest by tasks."""
 
 from pathlib import Path
 from typing import Any

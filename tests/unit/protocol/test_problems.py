@@ -1,5 +1,6 @@
 """Server and client read one table: what the one answers with, the other knows again."""
 
+import pickle
 from collections.abc import Iterator
 
 import pytest
@@ -85,6 +86,13 @@ def _tree(parent: type[GraphkinError]) -> Iterator[type[GraphkinError]]:
         if child.__module__ == errors.__name__:
             yield child
             yield from _tree(child)
+
+
+@pytest.mark.parametrize("kind", list(_tree(GraphkinError)))
+def test_an_error_goes_from_process_to_process(kind: type[GraphkinError]) -> None:
+    error = StoreDamaged(DAMAGE) if kind is StoreDamaged else kind("what happened", given=7, hint="what to do")
+    told = pickle.loads(pickle.dumps(error))
+    assert (type(told), str(told), vars(told)) == (kind, str(error), vars(error))
 
 
 def test_the_tree_in_the_docstring_is_whole() -> None:
