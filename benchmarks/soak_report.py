@@ -52,8 +52,8 @@ def report(soak: Soak) -> str:
 
 
 def _lines(soak: Soak) -> Iterator[str]:
-    minutes, counted = soak.seconds / 60, soak.counted / 60
-    yield f"{minutes:.0f} minutes, of which the last {counted:.0f} are counted; the server took {soak.server:.0f} s."
+    minutes, last = soak.seconds / 60, soak.counted / 60
+    yield f"{minutes:.0f} minutes, of which the last {last:.0f} are counted; the server took {soak.server:.0f} s."
     yield ""
     yield from columns()
     for name in _CLASSES:
