@@ -70,6 +70,7 @@ def test_items_that_other_records_describe_too_are_refused(recipe: Recipe, mixed
             resolve(threshold=0.2, top_k=1),
             Sizes(records=90, group=100, owners=1000, block=64, columns=7, room=10),
             id="scraps",
+            marks=pytest.mark.long,
         ),
     ],
 )

@@ -66,6 +66,7 @@ class _Told(Progress):
             self.file.touch()
 
 
+@pytest.mark.long
 def test_tasks_are_told_of_as_they_end(spark: Runner, tmp_path: Path) -> None:
     """The second waits until somebody was told of the first."""
     told = _Told(tmp_path / "told")
