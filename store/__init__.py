@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,12 @@ def open_generation(location: str | Path, collection: str, beginning: str | None
     Raises as `open_store`, `Store.full_id` and `Store.open` do."""
     with open_store(location) as store, store.open(collection, store.full_id(collection, beginning)) as opened:
         yield opened
+
+
+@lru_cache(maxsize=2)
+def kept_open(location: str, collection: str, generation: str) -> "Generation":
+    """One generation, for a process that does several tasks with it. Raises as `open_store` and `Store.open` do."""
+    return open_store(location).open(collection, generation)
 
 
 def is_shared(location: str) -> bool:

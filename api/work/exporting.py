@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from graphkin.api.work.opening import opened
 from graphkin.api.work.reading import unpacked
 from graphkin.export import (
     EdgeFormat,
@@ -20,6 +19,7 @@ from graphkin.export import (
 from graphkin.export.table import Comparison
 from graphkin.protocol.values import Exported
 from graphkin.similarity.kinds import kind_of, recipe_of
+from graphkin.store import kept_open
 from graphkin.store.base import Generation
 from graphkin.store.records import Float32, Int32
 
@@ -39,7 +39,7 @@ def export(
 ) -> Generator[bytes, None, None]:
     """The bytes of the file, of the items `compared_with` a query that was packed. Raises as `graphkin.export` does,
     before the first of them."""
-    read = opened(store, collection, generation)
+    read = kept_open(store, collection, generation)
     comparison = None if compared_with is None else _comparison(read, compared_with)
     chosen = None if ids is None else np.array(ids, np.int32)
     match what:

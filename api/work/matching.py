@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graphkin.api.work.opening import opened
 from graphkin.api.work.worker import at_most
 from graphkin.similarity.kind import Pattern, Substructures
 from graphkin.similarity.kinds import kind_named, kind_of
+from graphkin.store import kept_open
 
 
 def read_pattern(kind: str, recipe: dict[str, Any], text: str, writing: str) -> dict[str, str]:
@@ -57,5 +57,5 @@ def match(
 
 @lru_cache(maxsize=2)
 def _substructures(store: str, collection: str, generation: str) -> Substructures:
-    found = opened(store, collection, generation)
+    found = kept_open(store, collection, generation)
     return kind_of(found).substructures(found)

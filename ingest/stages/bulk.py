@@ -1,10 +1,10 @@
 """The files that `neo4j-admin` imports, written by whoever runs tasks."""
 
-from functools import lru_cache, partial
+from functools import partial
 from typing import TypeVar
 
 from graphkin.ingest.runners.base import Runner
-from graphkin.store import open_store
+from graphkin.store import kept_open
 from graphkin.store.base import Generation
 from graphkin.store.files import absolute
 from graphkin.store.neo4j.bulk import Each, PartTask
@@ -28,11 +28,4 @@ def by_tasks(runner: Runner, location: str, generation: Generation, stage: Stage
 
 
 def _on(where: Where, task: PartTask[T], number: int, again: bool) -> T:  # noqa: ARG001 - a part does not kill
-    return task(_opened(where), number)
-
-
-@lru_cache(maxsize=1)
-def _opened(where: Where) -> Generation:
-    """A process is kept for several tasks."""
-    location, collection, generation = where
-    return open_store(location).open(collection, generation)
+    return task(kept_open(*where), number)

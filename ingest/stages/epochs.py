@@ -6,7 +6,7 @@ from graphkin.export.epochs import Order
 from graphkin.ingest.runners.base import Runner
 from graphkin.protocol.epochs import EpochPart
 from graphkin.similarity.kind import Advance
-from graphkin.store import open_lake
+from graphkin.store import kept_open
 from graphkin.store.sampling.base import Sampler
 
 
@@ -25,4 +25,4 @@ def _drawn(lake: str, order: Order, task: int, again: bool) -> EpochPart:  # noq
 @lru_cache(maxsize=1)
 def _sampler(lake: str, collection: str, generation: str) -> Sampler:
     """A process is kept for several tasks; the graph, once fetched, is mapped by all of a machine."""
-    return open_lake(lake).open(collection, generation).sampler(threads=1)
+    return kept_open(lake, collection, generation).sampler(threads=1)

@@ -55,6 +55,32 @@ def graphkin(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.fixture
+def graphkin_without(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`graphkin_without("pyspark", "info", ...)`: the command, a process of its own, where everything is installed but
+    one package."""
+    script = tmp_path / "without.py"
+    script.write_text("""import sys
+
+absent = sys.argv.pop(1)
+
+class Without:
+    def find_spec(self, name, *_):
+        if name == absent:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Without())
+from graphkin.cli import run
+sys.exit(run(sys.argv[1:]))
+""")
+
+    def call(package: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(script), package, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    return call
+
+
+@pytest.fixture
 def ingest(graphkin: Graphkin, tmp_path: Path) -> Graphkin:
     """`ingest(text_or_bytes_or_path, *options)` into tmp_path/store, collection c."""
 

@@ -3,11 +3,13 @@
 import json
 import shlex
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+Without = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -70,21 +72,7 @@ def test_what_cannot_be_measured_or_written_is_refused(call: Any, tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-def test_without_the_extra_it_says_what_to_install(tmp_path: Path, store_folder: Path) -> None:
-    """With an import system that finds everything but matplotlib."""
-    script = tmp_path / "without.py"
-    script.write_text("""import sys
-
-class Without:
-    def find_spec(self, name, *_):
-        if name == "matplotlib":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Without())
-from graphkin.cli import run
-sys.exit(run(sys.argv[1:]))
-""")
-    command = [sys.executable, str(script), "report", "hops", "--store", str(store_folder), "--collection", "nci"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+def test_without_the_extra_it_says_what_to_install(graphkin_without: Without, store_folder: Path) -> None:
+    ended = graphkin_without("matplotlib", "report", "hops", "--store", str(store_folder), "--collection", "nci")
     hint = "pip install 'graphkin[report]', or '.[report]' in a clone"
     assert (ended.returncode, hint in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)

@@ -12,12 +12,13 @@ from graphkin.ingest.runners.spark import session
 
 
 @pytest.fixture(params=["processes", pytest.param("spark", marks=pytest.mark.long)])
-def runner(request: pytest.FixtureRequest, require_tools: Callable[..., None]) -> Iterator[Runner]:
+def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
     """Two at a time."""
     if request.param == "spark":
-        require_tools("java")
-    with session("local[2]") if request.param == "spark" else Processes(2) as runner:
-        yield runner
+        yield request.getfixturevalue("spark")
+        return
+    with Processes(2) as processes:
+        yield processes
 
 
 @pytest.fixture

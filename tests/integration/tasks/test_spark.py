@@ -26,6 +26,8 @@ from tests.integration.tasks.lethal import assert_only_the_lethal_is_rejected
 CAPPED = resolve(threshold=0.3, top_k=4)
 RECORDS = 2000
 
+Without = Callable[..., subprocess.CompletedProcess[str]]
+
 
 @pytest.fixture(autouse=True)
 def java(require_tools: Callable[..., None]) -> None:
@@ -86,22 +88,9 @@ def test_a_record_that_kills_is_rejected_and_no_other(tmp_path: Path, monkeypatc
     assert_only_the_lethal_is_rejected(["--engine", "spark", "--master", "local[1]"], tmp_path, monkeypatch)
 
 
-def test_without_the_extra_it_says_what_to_install(mixed: list[str], tmp_path: Path) -> None:
-    """With an import system that finds everything but pyspark."""
-    script = tmp_path / "without.py"
-    script.write_text("""import sys
-
-class Without:
-    def find_spec(self, name, *_):
-        if name == "pyspark":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Without())
-from graphkin.cli import run
-sys.exit(run(sys.argv[1:]))
-""")
+def test_without_the_extra_it_says_what_to_install(mixed: list[str], graphkin_without: Without) -> None:
     what = ["ingest", "molecules", *mixed, "--engine", "spark", "--lake", "lake", "--collection", "c"]
-    ended = subprocess.run([sys.executable, str(script), *what], capture_output=True, text=True, check=False)
+    ended = graphkin_without("pyspark", *what)
     hint = "pip install 'graphkin[spark]', or '.[spark]' in a clone"
     assert (ended.returncode, hint in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)
 
