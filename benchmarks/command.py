@@ -1,8 +1,24 @@
-"""How benchmarks start `graphkin` as a process of its own."""
+"""How benchmarks start `graphkin` as a process of its own, from this checkout or another."""
 
+import http.client
+import os
 import socket
+import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from benchmarks.data import smiles_file
+
+Address = tuple[str, int]
+
+OWN = Path(__file__).parents[1]
+"""This checkout."""
+COLLECTION = "load"
+"""What `stored` makes."""
 
 
 def graphkin(*arguments: str | Path) -> list[str]:
@@ -15,3 +31,52 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
     return port
+
+
+def stored(tree: Path, cache: Path, count: int, *options: str) -> Path:
+    """The store of so many molecules as a checkout makes it, from the cache if it is there."""
+    store = cache / f"{tree.name}-{count}"
+    if not store.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as folder:
+            label, path = smiles_file(Path(folder), count)
+            print(f"ingesting {label}", file=sys.stderr)
+            made = Path(folder) / "store"
+            command = graphkin("ingest", "molecules", path, "--store", made, "--collection", COLLECTION, *options)
+            subprocess.run(command, check=True, stdout=sys.stderr, cwd=tree, env=_environment(tree))
+            made.rename(store)
+    return store
+
+
+@contextmanager
+def served(tree: Path, store: Path, *options: str) -> Iterator[tuple[Address, int]]:
+    """Address and process id of the server of this checkout, which is ready."""
+    address = ("127.0.0.1", free_port())
+    with tempfile.TemporaryDirectory() as cache:
+        command = graphkin("serve", "--store", store, "--port", str(address[1]), *options)
+        environment = {**_environment(tree), "GRAPHKIN_CACHE_DIR": cache}
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=tree, env=environment) as process:
+            try:
+                while not ready(address):
+                    if process.poll() is not None:
+                        raise RuntimeError(f"the server ended; if {store} is of another format, delete it")
+                    time.sleep(0.1)
+                yield address, process.pid
+            finally:
+                process.terminate()
+
+
+def _environment(tree: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(tree)}
+
+
+def ready(address: Address) -> bool:
+    """Whether a new connection to it is told so."""
+    connection = http.client.HTTPConnection(*address, timeout=120)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except OSError:  # it does not listen yet
+        return False
+    finally:
+        connection.close()

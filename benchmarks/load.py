@@ -18,13 +18,8 @@ import argparse
 import asyncio
 import http.client
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from itertools import cycle
@@ -35,18 +30,13 @@ from urllib.parse import urlsplit
 
 import uvloop
 
-from benchmarks.command import free_port, graphkin
-from benchmarks.data import smiles_file
+from benchmarks.command import COLLECTION, OWN, Address, served, stored
 from benchmarks.exchange import Connection
 from benchmarks.load_report import Phase, Results, report
 from benchmarks.machine import memory, processor_seconds
 from benchmarks.mix import SHARES, Mix
 from benchmarks.users import Draw, Users
 
-Address = tuple[str, int]
-
-_OWN = Path(__file__).parents[1]
-_COLLECTION = "load"
 _ALONE = 5.0  # seconds at most
 _SATURATING = {"drawing": 0.5, "heavy": 0.5}
 _SATURATING_USERS = 20
@@ -60,10 +50,10 @@ def main() -> None:
     parser.add_argument("--quiet", type=float, default=30, help="seconds from the load to the last look at the memory")
     parser.add_argument("--molecules", type=int, default=85_271)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tree", type=Path, default=_OWN, help="checkout that makes the store and serves it")
+    parser.add_argument("--tree", type=Path, default=OWN, help="checkout that makes the store and serves it")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "graphkin-load")
     parser.add_argument("--url")
-    parser.add_argument("--collection", default=_COLLECTION, help="with --url")
+    parser.add_argument("--collection", default=COLLECTION, help="with --url")
     parser.add_argument("--pid", type=int, help="with --url: process id, or else its memory is not measured")
     parser.add_argument("--json", type=Path, help="file for every single request")
     options = parser.parse_args()
@@ -77,50 +67,6 @@ def main() -> None:
     print(report(results))
     if options.json:
         options.json.write_text(json.dumps(asdict(results)))
-
-
-def stored(tree: Path, cache: Path, count: int) -> Path:
-    """The store of so many molecules as a checkout makes it, from the cache if it is there."""
-    store = cache / f"{tree.name}-{count}"
-    if not store.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as folder:
-            label, path = smiles_file(Path(folder), count)
-            print(f"ingesting {label}", file=sys.stderr)
-            made = Path(folder) / "store"
-            command = graphkin("ingest", "molecules", path, "--store", made, "--collection", _COLLECTION)
-            subprocess.run(command, check=True, stdout=sys.stderr, cwd=tree, env=_environment(tree))
-            made.rename(store)
-    return store
-
-
-@contextmanager
-def served(tree: Path, store: Path) -> Iterator[tuple[Address, int]]:
-    """Address and process id of a server that is ready."""
-    address = ("127.0.0.1", free_port())
-    with tempfile.TemporaryDirectory() as cache:
-        command = graphkin("serve", "--store", store, "--port", str(address[1]))
-        environment = {**_environment(tree), "GRAPHKIN_CACHE_DIR": cache}
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=tree, env=environment) as process:
-            try:
-                while not _ready(address):
-                    if process.poll() is not None:
-                        raise RuntimeError(f"the server ended; if {store} is of another format, delete it")
-                    time.sleep(0.1)
-                yield address, process.pid
-            finally:
-                process.kill()
-
-
-def _environment(tree: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(tree)}
-
-
-def _ready(address: Address) -> bool:
-    try:
-        return _read(address, "/readyz")[0] == 200
-    except OSError:  # it does not listen yet
-        return False
 
 
 def _read(address: Address, target: str) -> tuple[int, Any]:

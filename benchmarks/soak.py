@@ -32,9 +32,9 @@ from random import Random
 
 import uvloop
 
-from benchmarks.command import graphkin
+from benchmarks.command import Address, graphkin, served
 from benchmarks.data import molecules
-from benchmarks.load import Address, mixed, served
+from benchmarks.load import mixed
 from benchmarks.machine import descriptors, memory, processor_seconds
 from benchmarks.mix import Ask, Mix
 from benchmarks.soak_report import Soak, State, failed_of, failures, report

@@ -10,11 +10,8 @@ took of them is told: what is left for the servers is what they can be compared 
 
 import argparse
 import asyncio
-import http.client
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,14 +21,11 @@ from random import Random
 
 import uvloop
 
-from benchmarks.command import free_port, graphkin
-from benchmarks.data import smiles_file
-from benchmarks.load import Address, mixed
+from benchmarks.command import COLLECTION, OWN, Address, ready, served, stored
+from benchmarks.load import mixed
 from benchmarks.machine import processor_seconds
 from benchmarks.mix import Ask, Mix
 from benchmarks.users import Users
-
-_COLLECTION = "workers"
 
 
 def main() -> None:
@@ -44,16 +38,13 @@ def main() -> None:
     parser.add_argument("--searches", type=float, default=0.5, help="the share of them")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
-        label, path = smiles_file(Path(folder), options.molecules)
-        store = Path(folder) / "store"
-        ingest = graphkin("ingest", "molecules", path, "--store", store, "--collection", _COLLECTION)
-        subprocess.run(ingest, check=True, stdout=sys.stderr)
+        store = stored(OWN, Path(folder), options.molecules)
         servers = [running.enter_context(_served(store, number)) for number in (1, options.workers)]
         for address, _ in servers:
             _turn(address, None, options, 1.0)  # and warms up
         rates: list[list[float]] = [[], []]
         searches = f"{options.searches:.0%} searches"
-        print(f"{label}, {options.users} users, {searches}, {os.cpu_count()} processors")
+        print(f"{options.molecules:,} molecules, {options.users} users, {searches}, {os.cpu_count()} processors")
         print("| processes | neighbours and searches /s | processor time of the servers | of the users | failed |")
         print("|---|---|---|---|---|")
         for number in range(2 * options.rounds):
@@ -71,36 +62,18 @@ def main() -> None:
 @contextmanager
 def _served(store: Path, workers: int) -> Iterator[tuple[Address, int]]:
     """Address and process id, once all of them answer."""
-    port = free_port()
-    with tempfile.TemporaryDirectory() as cache:
-        command = graphkin("serve", "--store", store, "--port", str(port), "--workers", str(workers))
-        environment = {**os.environ, "GRAPHKIN_CACHE_DIR": cache}
-        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
-            try:
-                assert process.stdout is not None
-                process.stdout.readline()  # all listen
-                for _ in range(20):  # new connections, so that each is asked
-                    while not _ready(port):
-                        time.sleep(0.1)
-                yield ("127.0.0.1", port), process.pid
-            finally:
-                process.terminate()
-
-
-def _ready(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == 200
-    finally:
-        connection.close()
+    with served(OWN, store, "--workers", str(workers)) as (address, pid):
+        for _ in range(20):  # new connections, so that each is asked
+            while not ready(address):
+                time.sleep(0.1)
+        yield address, pid
 
 
 def _turn(
     address: Address, pid: int | None, options: argparse.Namespace, seconds: float
 ) -> tuple[float, float, float, int]:
     """Replies a second; processor seconds a second of the server, and of the users; failures."""
-    mix: Mix = mixed(address, _COLLECTION, Random(0))
+    mix: Mix = mixed(address, COLLECTION, Random(0))
 
     def draw(random: Random) -> tuple[str, Ask]:
         return "asked", (mix.search if random.random() < options.searches else mix.neighbors)(random)
