@@ -87,7 +87,9 @@ def graphkin() -> None:
 def main() -> None:
     """The console script."""
     gc.set_threshold(_OBJECTS)
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    gc.freeze()  # what ends with the process is not looked through for cycles first
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.similarity.join import Pairs
+from graphkin.similarity.threads import in_order
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Float32, Float64, Graph, Int32, Int64, UInt64
 
@@ -15,6 +17,7 @@ Places: TypeAlias = NDArray[np.uint32] | UInt64
 Bool: TypeAlias = NDArray[np.bool_]
 
 _SHORT = 1 << 32  # pairs whose places 32 bits can say
+_ROWS = 1 << 14  # items whose lists a thread looks through at a time
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,11 @@ class Cap:
         self._sift()
         similarity, mixed = self._bar
         return {"degrees": self._degrees, "bar_similarity": similarity, "bar_mixed": mixed, **vars(self._held[0])}
+
+    @property
+    def least(self) -> Float64:
+        """(N,) similarities below which a pair is not kept by an item, as of the last sifting."""
+        return self._bar[0]
 
     @property
     def held(self) -> int:
@@ -247,11 +255,20 @@ def _raise_bars(
 
 
 def least_kept(graph: Graph, top_k: int) -> Float64:
-    """(N,) similarities below which an item keeps no pair, by its stored ones, which are rounded to float32: the lowest
-    that may have been rounded to its K-th, and minus infinity for items with fewer."""
-    last = _last_kept(graph.indptr, graph.similarity, top_k)
-    below = np.nextafter(last, np.float32(-1))
-    return (last.astype(np.float64) + below) / 2
+    """(N,) similarities below which an item keeps no pair, by its stored ones, which are rounded to float32."""
+    return least_rounded_to(last_kept(graph, top_k))
+
+
+def last_kept(graph: Graph, top_k: int, threads: int = 1) -> Float32:
+    """(N,) the stored similarity of each item's K-th pair; minus infinity for items with fewer."""
+    rows = (graph.indptr[start : start + _ROWS + 1] for start in range(0, graph.nodes, _ROWS))
+    calls = (partial(_last_kept, indptr, graph.similarity, top_k) for indptr in rows)
+    return np.concatenate([np.empty(0, np.float32), *in_order(calls, threads)])
+
+
+def least_rounded_to(similarity: Float32) -> Float64:
+    """(N,) the lowest that may have been rounded to these."""
+    return (similarity.astype(np.float64) + np.nextafter(similarity, np.float32(-1))) / 2
 
 
 @kernel

@@ -175,12 +175,12 @@ class ItemTable:
         self._batches = []
         before = len(self.older)
         item_of, first = collapse(items["digest"], self.older.digests)
-        require_numbered(len(first))
-        names = names_of(items["name"], item_of, len(first))
+        require_numbered(before + len(first))
+        names = names_of(items["name"], item_of, before + len(first))
         self._add_names(names.slice(0, before))
         names = names.slice(before)
         self.names = len(names.flatten())
-        kept = items.take(pa.array(first[before:] - before))
+        kept = items.take(pa.array(first))
         described = describe(kept)
         self.properties &= Properties.of(self.properties.computed, kept)
         table = self.properties.table(kept, names)
@@ -219,20 +219,29 @@ def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def collapse(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64, Int64]:
-    """item id of each record, and the first record of each item; ids follow first appearance. Older items, by their
-    digests, come first, each its own record, whose id is not told."""
-    before = np.frombuffer(older, "<u8")
-    halves = np.concatenate([before, fixed_width(digests, "<u8")]).reshape(-1, 2)
+    """item id of each record, and the first record of each item that is none of the older, which have these digests,
+    all different; ids follow first appearance, after those of the older."""
+    halves = fixed_width(digests, "<u8").reshape(-1, 2)
     order = np.lexsort((halves[:, 1], halves[:, 0]))  # stable: the first of a group is its first appearance
     ordered = halves[order]
     starts = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
     first = order[starts]
-    appearance = np.argsort(first)
-    rank = np.empty(len(first), np.int64)
-    rank[appearance] = np.arange(len(first))
+    items = _places(digests.take(pa.array(first)), older)
+    newer = np.flatnonzero(items < 0)
+    newer = newer[np.argsort(first[newer])]
+    items[newer] = len(older) // _DIGEST + np.arange(len(newer))
     item_of = np.empty(len(order), np.int64)
-    item_of[order] = rank[np.cumsum(starts) - 1]
-    return item_of[len(before) // 2 :], first[appearance]
+    item_of[order] = items[np.cumsum(starts) - 1]
+    return item_of, first[newer]
+
+
+def _places(digests: pa.ChunkedArray, older: bytes) -> Int64:
+    """Where each of some digests, all different, is among older ones; -1 where it is not."""
+    held = pa.FixedSizeBinaryArray.from_buffers(digests.type, len(older) // _DIGEST, [None, pa.py_buffer(older)])
+    found = pc.index_in(held, value_set=digests)
+    places = np.full(len(digests), -1, np.int64)
+    places[np.asarray(found.drop_null())] = np.flatnonzero(np.asarray(found.is_valid()))
+    return places
 
 
 def names_of(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray:

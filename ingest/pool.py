@@ -74,13 +74,15 @@ class ParserPool:
         _Mark.collect(self._workspace)
 
     def begin(self, chunks: Iterable[Chunk]) -> None:
-        """Let the workers have the first of these chunks; they get the others as results are taken."""
+        """Let the workers have the first of these chunks as soon as they are there, and return before that; they get the
+        others as results are taken. What is raised while the first are read is raised by `parsed`."""
         self._unread = iter(chunks)
-        self._fill()
+        self._begun = self._thread.submit(self._fill)
 
     def parsed(self, reviewed: Callable[[Chunk, Parsed], Parsed] = lambda _, parsed: parsed) -> Iterator[Parsed]:
         """What `reviewed` makes of each of the chunks, in their order. A record that a worker dies of, or needs more
         than `patience` seconds for, is rejected; it costs its own time twice, and no other record."""
+        self._begun.result()
         while self._tasks:
             try:
                 piece = self._tasks[0].future.result()

@@ -113,8 +113,25 @@ def left(edges: Edges, change: Change) -> Edges:
 
 
 def difference(before: Edges, after: Edges) -> Change:
-    """The change that makes some edges of others."""
-    return Change(before.take(~_alike(before, after)), after.take(~_alike(after, before)))
+    """The change that turns one forest into another, both most similar first."""
+    stays, stayed = _common(*vars(before).values(), *vars(after).values())
+    return Change(before.take(~stays), after.take(~stayed))
+
+
+@kernel
+def _common(
+    source: Int32, target: Int32, similarity: Float32, other_source: Int32, other_target: Int32,
+    other_similarity: Float32,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:  # fmt: skip
+    """Which edges of each of two forests, most similar first, are in the other as well."""
+    own, others = np.zeros(len(source), np.bool_), np.zeros(len(other_source), np.bool_)
+    place, other = 0, 0
+    while place < len(own) and other < len(others):
+        edge = -similarity[place], source[place], target[place]
+        other_edge = -other_similarity[other], other_source[other], other_target[other]
+        own[place] = others[other] = edge == other_edge
+        place, other = place + (edge <= other_edge), other + (other_edge <= edge)
+    return own, others
 
 
 def in_turn(changes: Sequence[Change]) -> Change:
@@ -129,16 +146,6 @@ def in_turn(changes: Sequence[Change]) -> Change:
 def within(edges: Edges, others: Edges) -> NDArray[np.bool_]:
     """(E,) which of some edges are among others, by their ends."""
     return np.isin(_ends(edges), _ends(others))
-
-
-def _alike(edges: Edges, others: Edges) -> NDArray[np.bool_]:
-    """(E,) which of some edges are among others with the same similarity."""
-    if not len(others):
-        return np.zeros(len(edges), np.bool_)
-    known = _ends(others)
-    order = np.argsort(known)
-    place = order[np.minimum(np.searchsorted(known, _ends(edges), sorter=order), len(order) - 1)]
-    return (known[place] == _ends(edges)) & (others.similarity[place] == edges.similarity)
 
 
 def _ends(edges: Edges) -> Int64:

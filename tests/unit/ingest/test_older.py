@@ -58,13 +58,30 @@ def test_a_list_that_no_new_pair_touches_lets_go_of_an_equal_pair(seed: int) -> 
     _assert_equal({(0, 1): 0.5, (1, 2): 0.5, (0, 3): 0.7}, tied, top_k=1, older=3, block=1, room=0)
 
 
-def _assert_equal(weighted: Weighted, tied: list[int], top_k: int, older: int, block: int, room: int) -> None:
+def test_what_the_rounded_similarities_decide_is_not_computed_again() -> None:
+    """Item 0 keeps three and gets one more: its new last one is compared, to be ranked among equals, and no other. It
+    lets 0-3 go, which 3 keeps for certain, with two that are less similar."""
+    weighted = {
+        **{(0, 1): 0.9, (0, 2): 0.8, (0, 3): 0.7, (0, 5): 0.95},
+        **{(1, 3): 0.6, (2, 3): 0.5, (3, 4): 0.4},
+    }
+    asked = _assert_equal(weighted, list(range(ITEMS)), top_k=3, older=5, block=1, room=0)
+    assert asked == [(0, 2)]
+
+
+def _assert_equal(
+    weighted: Weighted, tied: list[int], top_k: int, older: int, block: int, room: int
+) -> list[tuple[int, int]]:
+    """The pairs whose similarities were computed again."""
     tie = np.array(tied, np.uint64)
     before = {ends: s for ends, s in weighted.items() if ends[1] < older}
     stored, dropped = _capped(before, tie[:older], top_k)
+    asked: list[tuple[int, int]] = []
 
     def similarities(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        return np.array([weighted[ends] for ends in zip(left.tolist(), right.tolist(), strict=True)], np.float64)
+        ends = [*zip(left.tolist(), right.tolist(), strict=True)]
+        asked.extend(ends)
+        return np.array([weighted[each] for each in ends], np.float64)
 
     graph = csr.build(stored, older)
     lists = OlderLists(graph, dropped, tie, top_k, similarities, threads=1)
@@ -82,6 +99,7 @@ def _assert_equal(weighted: Weighted, tied: list[int], top_k: int, older: int, b
     grown = csr.changed(graph, ITEMS, Change(changes.removed, added))
     for name, array in vars(csr.build(expected, ITEMS)).items():
         assert np.array_equal(getattr(grown, name), array)
+    return asked
 
 
 @given(weighted, weighted, st.integers(ITEMS, ITEMS + 3))
@@ -102,7 +120,7 @@ def test_the_forest_of_what_is_left(weighted: Weighted, others: Weighted, nodes:
 @given(st.lists(weighted, min_size=2, max_size=4))
 def test_changes_in_turn_are_one_change(steps: list[Weighted]) -> None:
     """Whatever comes, goes and comes again."""
-    each = [_pairs(step).edges() for step in steps]
+    each = [csr.most_similar_first(_pairs(step).edges()) for step in steps]
     changes = [csr.difference(before, after) for before, after in pairwise(each)]
     change = csr.in_turn(changes)
     assert _told(csr.left(each[0], change)) == _told(each[-1])
