@@ -1,6 +1,6 @@
 """A generation that grows, held in memory until it is published: what comes is small beside what was there."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft, Generation, Growth
 from graphkin.store.columns import grown, item_schema, narrowed, one_batch
+from graphkin.store.identity import BLOCK, blocks_of
 from graphkin.store.records import ADDED_NAMES, Change, Edges, Int32, Links, UInt64
 
-_BLOCK = 4096  # items
+_ROWS = 4096  # fingerprints to a piece
 
 
 class HeldGrowth(Growth):
@@ -67,12 +68,21 @@ class HeldGrowth(Growth):
     def _own_names(self) -> pa.RecordBatch:
         return one_batch(pa.Table.from_batches(self._names, ADDED_NAMES))
 
-    def _every_item(self, provenance: Provenance) -> pa.RecordBatch:
-        """The items of the base, then those that came, in one table with the columns of both."""
-        before = self.base.manifest
-        items = one_batch(pa.Table.from_batches(self.base.columns(item_schema(before).names)))
-        parts = [(list(before.properties), items), (list(provenance.properties), self._own_items(provenance))]
-        return grown(parts, [self._own_names()], provenance)
+    def _item_blocks(self, provenance: Provenance, numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:
+        """Some blocks of the whole item table: of the items of the base, then those that came, with the columns of
+        both."""
+        before, older = self.base.manifest, self.base.size
+        own, names = self._own_items(provenance), self._own_names()
+        for number in numbers:
+            start, stop = number * BLOCK, (number + 1) * BLOCK
+            parts = []
+            if start < older:
+                rows = self.base.columns(item_schema(before).names, start, min(stop, older))
+                parts.append((list(before.properties), one_batch(pa.Table.from_batches(rows))))
+            if stop > older:
+                first = max(start - older, 0)
+                parts.append((list(provenance.properties), own.slice(first, stop - older - first)))
+            yield narrowed(grown(parts, [_names_between(names, start, stop)], provenance))
 
     def _change(self) -> Change:
         """The edges that go, and those that come."""
@@ -91,8 +101,8 @@ class RewrittenGrowth(HeldGrowth):
     def publish(self, provenance: Provenance) -> Manifest:
         self._write_items(provenance)
         for words in (self.base.fingerprints().words, *self._words):
-            for start in range(0, len(words), _BLOCK):
-                self._draft.append_fingerprints(words[start : start + _BLOCK])
+            for start in range(0, len(words), _ROWS):
+                self._draft.append_fingerprints(words[start : start + _ROWS])
         graph = csr.changed(self.base.graph(), provenance.counts.kept, self._change())
         for edges in csr.edge_blocks(graph, np.float32(0)):
             self._draft.append_edges(edges)
@@ -104,12 +114,18 @@ class RewrittenGrowth(HeldGrowth):
         return manifest
 
     def _write_items(self, provenance: Provenance) -> None:
-        items = self._every_item(provenance)
-        for start in range(0, items.num_rows, _BLOCK):
-            self._draft.append_items(narrowed(items.slice(start, _BLOCK)))
+        for items in self._item_blocks(provenance, range(blocks_of(provenance.counts.kept))):
+            self._draft.append_items(items)
         for rejections in (*self.base.rejections(), *self._rejections):
             self._draft.append_rejections(rejections)
 
     def discard(self) -> None:
         self._draft.discard()
         self.base.close()
+
+
+def _names_between(names: pa.RecordBatch, start: int, stop: int) -> pa.RecordBatch:
+    """Those (`ADDED_NAMES`) of the items from start to stop, by their places among these."""
+    ids = names["id"].to_numpy()
+    own = names.filter(pa.array((ids >= start) & (ids < stop)))
+    return own.set_column(0, "id", pa.array(own["id"].to_numpy() - np.int32(start)))

@@ -16,6 +16,8 @@ from graphkin.store.records import Links, UInt64
 
 BLOCK = 4096
 """Items in one block of the tree."""
+DIGEST = 32
+"""Bytes of the hash of a block."""
 
 
 def content_digest(content: str, seed: int) -> bytes:
@@ -67,6 +69,11 @@ class BlockTree:
     def blocks(self) -> list[bytes]:
         """The SHA-256 of each block so far, of a last one that is not full too."""
         return [*self._blocks, _digest(self._begun)] if self._begun else self._blocks
+
+
+def blocks_of(items: int) -> int:
+    """How many blocks so many items are, the last of which may not be full."""
+    return -(-items // BLOCK)
 
 
 def generation_id(provenance: Provenance, blocks: Sequence[bytes]) -> str:

@@ -20,9 +20,9 @@ from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.items import ItemWriter
-from graphkin.store.embedded.whole import DROPPED, INDEX, LINKS
+from graphkin.store.embedded.whole import BLOCKS, DROPPED, INDEX, LINKS
 from graphkin.store.files import ArrayWriter, disk, settle, sha256_at, write_array
-from graphkin.store.identity import BlockTree, generation_id
+from graphkin.store.identity import DIGEST, BlockTree, generation_id
 from graphkin.store.records import Edges, Int32, Links, UInt64
 
 COLLECTIONS = "collections"
@@ -70,19 +70,20 @@ class FolderDraft(Draft):
         """The hashes of the blocks of the whole item table."""
 
     @abstractmethod
-    def _finish_files(self, provenance: Provenance) -> int:
-        """Complete all files; gives how many edges they add."""
+    def _finish_files(self, provenance: Provenance, blocks: Sequence[bytes]) -> int:
+        """Complete all files; gives how many edges they add. blocks: the hashes of those of the item table."""
 
     def publish(self, provenance: Provenance) -> Manifest:
         if not self._open:
             raise StoreError("this draft is already published or discarded")
-        generation = generation_id(provenance, self._blocks(provenance))
+        blocks = self._blocks(provenance)
+        generation = generation_id(provenance, blocks)
         published = generation in self._catalog.live(self._collection)
         if published:
             manifest = self._catalog.manifest(self._collection, generation)
             with disk(self._folder):
                 if len(manifest.fragments) > 1 and not self.earlier:
-                    whole = [self._settled(provenance, generation)]
+                    whole = [self._settled(provenance, generation, blocks)]
                     manifest = manifest.model_copy(update={"fragments": whole})
                     self._catalog.rewrite(self._collection, manifest)
                 else:
@@ -94,15 +95,15 @@ class FolderDraft(Draft):
                     generation=generation,
                     format=NEWEST_FORMAT,
                     published_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                    fragments=[*self.earlier, self._settled(provenance, generation)],
+                    fragments=[*self.earlier, self._settled(provenance, generation, blocks)],
                 )
                 self._catalog.publish(self._collection, manifest)
         self.discard()
         return manifest
 
-    def _settled(self, provenance: Provenance, generation: str) -> Fragment:
+    def _settled(self, provenance: Provenance, generation: str, blocks: Sequence[bytes]) -> Fragment:
         """This folder, whole, and under a name that no other fragment has."""
-        edges = self._finish_files(provenance)
+        edges = self._finish_files(provenance, blocks)
         files = {path.name: sha256_at(path) for path in sorted(self._folder.iterdir())}
         place = self._folder.with_name(generation)
         if place.exists():
@@ -196,8 +197,9 @@ class EmbeddedDraft(FolderDraft):
     def _blocks(self, provenance: Provenance) -> Sequence[bytes]:  # noqa: ARG002
         return self._tree.blocks
 
-    def _finish_files(self, provenance: Provenance) -> int:  # noqa: ARG002
+    def _finish_files(self, provenance: Provenance, blocks: Sequence[bytes]) -> int:  # noqa: ARG002
         self._items.finish()
+        self._write(BLOCKS, np.frombuffer(b"".join(blocks), np.uint8).reshape(-1, DIGEST))
         if self._words is None:
             self.append_fingerprints(np.empty((self._counted, 0), np.uint64))
         if not (self._folder / "forest.source.npy").exists():

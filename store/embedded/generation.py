@@ -91,6 +91,11 @@ class EmbeddedGeneration(MappedGeneration):
         return Fingerprints(words, np.bitwise_count(words).sum(axis=1, dtype=np.int32))
 
     @property
+    def blocks(self) -> Sequence[bytes] | None:
+        """The hashes of the blocks of the item table; None in a store that did not keep them."""
+        return self._later[-1].read.blocks if self._later else self._whole.blocks
+
+    @property
     def file_bytes(self) -> int:
         return self._files.bytes
 

@@ -9,20 +9,24 @@ from filelock import BaseFileLock
 
 from graphkin.protocol.manifest import Provenance
 from graphkin.store import csr
-from graphkin.store.base import Generation
-from graphkin.store.columns import narrowed, one_batch
+from graphkin.store.columns import one_batch, titles
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.draft import FolderDraft
+from graphkin.store.embedded.generation import EmbeddedGeneration
 from graphkin.store.embedded.increment import INCREMENT, Increment
 from graphkin.store.growth import HeldGrowth
-from graphkin.store.identity import BLOCK, BlockTree
+from graphkin.store.identity import BLOCK, BlockTree, blocks_of
 from graphkin.store.records import REJECTION_SCHEMA, Int32
 
 
 class EmbeddedGrowth(HeldGrowth, FolderDraft):
     """Written at once when it is published."""
 
-    def __init__(self, base: Generation, collection: str, store: Path, catalog: Catalog, lock: BaseFileLock) -> None:
+    base: EmbeddedGeneration
+
+    def __init__(
+        self, base: EmbeddedGeneration, collection: str, store: Path, catalog: Catalog, lock: BaseFileLock
+    ) -> None:
         self.base = base
         self.earlier = base.manifest.fragments
         super().__init__(collection, store, catalog, lock)
@@ -32,12 +36,27 @@ class EmbeddedGrowth(HeldGrowth, FolderDraft):
         super()._begin()
 
     def _blocks(self, provenance: Provenance) -> Sequence[bytes]:
-        items, tree = self._every_item(provenance), BlockTree()
-        for start in range(0, items.num_rows, BLOCK):
-            tree.update(narrowed(items.slice(start, BLOCK)))
-        return tree.blocks
+        """Those of the base, but for the blocks where items came, or items got names."""
+        before = self._full_blocks(provenance)
+        blocks = [*before, *[b""] * (blocks_of(provenance.counts.kept) - len(before))]
+        stale = np.arange(len(blocks)) >= len(before)
+        stale[self._own_names()["id"].to_numpy() // BLOCK] = True
+        numbers = np.flatnonzero(stale).tolist()
+        for number, items in zip(numbers, self._item_blocks(provenance, numbers), strict=True):
+            tree = BlockTree()
+            tree.update(items)
+            (blocks[number],) = tree.blocks
+        return blocks
 
-    def _finish_files(self, provenance: Provenance) -> int:
+    def _full_blocks(self, provenance: Provenance) -> Sequence[bytes]:
+        """The hashes of the full blocks of the base; none where they are not kept, or its columns are called otherwise
+        now."""
+        before, called = titles(self.base.manifest.properties), titles(provenance.properties)
+        if self.base.blocks is None or any(called[name] != title for name, title in before.items()):
+            return []
+        return self.base.blocks[: self.base.size // BLOCK]
+
+    def _finish_files(self, provenance: Provenance, blocks: Sequence[bytes]) -> int:
         edges = self._change()
         ids, dropped = self._more_dropped(provenance.counts.kept)
         increment = Increment(
@@ -49,6 +68,7 @@ class EmbeddedGrowth(HeldGrowth, FolderDraft):
             forest=csr.difference(self.base.forest(), self._forest),
             ids=ids,
             dropped=dropped,
+            blocks=blocks,
         )
         increment.write(self._folder / INCREMENT)
         return len(edges.added)

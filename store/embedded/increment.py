@@ -4,6 +4,7 @@ One file, because a generation that has grown often keeps all of its files open.
 """
 
 import mmap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import BufferedReader
@@ -14,18 +15,21 @@ import pyarrow as pa
 from graphkin.protocol.errors import StoreDamaged
 from graphkin.store import csr
 from graphkin.store.embedded.fragment import FragmentFiles
+from graphkin.store.identity import DIGEST, blocks_of
 from graphkin.store.records import EDGE_SCHEMA, Change, Edges, Int32, UInt64
 
 INCREMENT = "increment.arrow"
 
 _DROPPED = pa.schema([("id", pa.int32()), ("dropped", pa.int32())])
 _WORDS = pa.schema([("word", pa.uint64())])
+_BLOCKS = pa.schema([("block", pa.binary(DIGEST))])
 
 
 @dataclass(frozen=True)
 class Increment:
     """items, names (`ADDED_NAMES`), rejections: tables with offsets of 64 bits. words (n, W): of the new items.
-    ids, dropped (c,): of the new items, and of the older ones whose pairs lost to the cap are more."""
+    ids, dropped (c,): of the new items, and of the older ones whose pairs lost to the cap are more. blocks: the hashes
+    of the blocks of the whole item table; None in a store that did not keep them."""
 
     items: pa.RecordBatch
     names: pa.RecordBatch
@@ -35,14 +39,16 @@ class Increment:
     forest: Change
     ids: Int32
     dropped: Int32
+    blocks: Sequence[bytes] | None
 
     def write(self, path: Path) -> None:
         words = pa.record_batch([self.words.reshape(-1)], schema=_WORDS)
         dropped = pa.record_batch([self.ids, self.dropped], schema=_DROPPED)
         changes = (self.edges.removed, self.edges.added, self.forest.removed, self.forest.added)
         edges = (pa.record_batch([*vars(each).values()], schema=EDGE_SCHEMA) for each in changes)
+        blocks = pa.record_batch([self.blocks], schema=_BLOCKS)
         with path.open("wb") as file:
-            for batch in (self.items, self.names, self.rejections, words, dropped, *edges):
+            for batch in (self.items, self.names, self.rejections, words, dropped, *edges, blocks):
                 with pa.ipc.new_stream(file, batch.schema) as stream:
                     stream.write_batch(batch)
 
@@ -52,6 +58,7 @@ class Increment:
         try:
             mapped = pa.BufferReader(pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
             table, names, rejections, words, dropped, *edges = (_batch(mapped) for _ in range(9))
+            blocks = _batch(mapped)["block"].to_pylist() if mapped.tell() < mapped.size() else None
         except (pa.ArrowException, OSError, StopIteration) as error:
             raise ValueError(f"no whole increment: {error}") from error
         columns = ([column.to_numpy() for column in batch.columns] for batch in (words, dropped, *edges))
@@ -59,7 +66,7 @@ class Increment:
         gone, come, forest_gone, forest_come = (Edges(*change) for change in changes)
         return cls(
             table, names, rejections, words.reshape(table.num_rows, width), Change(gone, come),
-            Change(forest_gone, forest_come), ids, counts,
+            Change(forest_gone, forest_come), ids, counts, blocks,
         )  # fmt: skip
 
 
@@ -109,6 +116,8 @@ class IncrementFragment:
             return "it names items that there are not"
         if not ((increment.ids >= 0) & (increment.ids < items)).all() or (increment.dropped < 0).any():
             return "it counts pairs of items that there are not, or less than none"
+        if increment.blocks is not None and len(increment.blocks) != blocks_of(items):
+            return "it has not as many blocks of items as there are"
         for change in (increment.edges, increment.forest):
             for edges in (change.removed, change.added):
                 problem = csr.edges_flaw(edges, items)

@@ -107,9 +107,9 @@ class EmbeddedStore(Store):
             raise
         return EmbeddedGrowth(base, collection, self._folder, self._catalog, lock)
 
-    def _independent(self, collection: str) -> Generation:
+    def _independent(self, collection: str) -> EmbeddedGeneration:
         """The current generation, if it can grow."""
-        base = self.open(collection)
+        base = self._opened(collection, None)
         try:
             require_independent(base)
         except Conflict:

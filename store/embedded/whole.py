@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr
 from graphkin.store.embedded.fragment import FragmentFiles
+from graphkin.store.identity import DIGEST, blocks_of
 from graphkin.store.records import Edges, Fingerprints, Graph, Int32, Links
 
 INDEX = "index."
 DROPPED = "dropped.npy"
+BLOCKS = "blocks.npy"
 LINKS = ("links.indptr.npy", "links.indices.npy")
 _GRAPH = ("indptr.npy", "indices.npy", "similarity.npy")
 _FINGERPRINTS = ("fingerprints.npy", "popcounts.npy")
@@ -48,6 +50,7 @@ class WholeFragment:
             "forest.target.npy": (np.int32, joined),
             "forest.similarity.npy": (np.float32, joined),
             DROPPED: (np.int32, items),
+            BLOCKS: (np.uint8, blocks_of(items), DIGEST),
             indptr: (np.int64, items + 1),
             indices: (np.int32, linked),
         }
@@ -85,6 +88,14 @@ class WholeFragment:
         if (dropped < 0).any():
             raise self._files.damaged(DROPPED, "it holds negative counts")
         return dropped
+
+    @cached_property
+    def blocks(self) -> list[bytes] | None:
+        """The hashes of the blocks of the item table; None in a store that did not keep them."""
+        if BLOCKS not in self._files.arrays:
+            return None
+        (blocks,) = self._files.checked(BLOCKS)
+        return [block.tobytes() for block in blocks]
 
     @cached_property
     def links(self) -> Links:

@@ -14,7 +14,9 @@ from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.protocol.policy import Policy
 from graphkin.similarity.recipe import Recipe
+from graphkin.store import growth, identity
 from graphkin.store.base import Generation, Store
+from graphkin.store.embedded import growth as embedded_growth
 
 OPTIONS = IngestOptions(workers=1, max_rejected=1)
 _POLICY = Policy.of("random_walk", p_end=0.1)
@@ -44,6 +46,15 @@ def parsed_here() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "ParserPool", Here)
         yield
+
+
+@pytest.fixture(scope="module")
+def small_blocks() -> Iterator[int]:
+    """Item tables are hashed in blocks of so many items, so that those of tests have several."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (identity, growth, embedded_growth):
+            patch.setattr(module, "BLOCK", 3)
+        yield 3
 
 
 def written(folder: Path, parts: Sequence[Sequence[str]], ending: str, header: str = "") -> list[str]:

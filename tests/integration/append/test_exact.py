@@ -10,21 +10,24 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import networkx as nx
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphkin.ingest.append import append
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.recipe import Recipe
 from graphkin.store import open_store
+from graphkin.store.identity import BlockTree
 from tests.integration.append.conftest import OPTIONS, content, grow, written
 
 MEMORY = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else None
 """A folder where syncing costs nothing, if there is one."""
 
-pytestmark = pytest.mark.usefixtures("parsed_here")
+pytestmark = pytest.mark.usefixtures("parsed_here", "small_blocks")
 
 MOLECULES = [
     *("C" * length + end for length in range(1, 8) for end in ("", "O", "N", "Cl", "C(=O)O", "c1ccccc1", "C1CC1")),
@@ -126,3 +129,24 @@ def test_many_more_graphs(parts: list[Any], top_k: int, threshold: float) -> Non
 def test_a_file_that_brings_nothing_leaves_no_trace() -> None:
     parts = [["CCO,one", "CCC,"], ["OCC,", "no molecule,"], ["CCO,two", "CCCC,"]]
     assert_equal([["smiles,id", *part] for part in parts], "csv", resolve(threshold=0.3, top_k=1))
+
+
+def test_what_an_append_leaves_as_it_is_is_not_hashed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_blocks: int
+) -> None:
+    """Of eleven items: the first block, in which one gets a name, and the last, which was not full."""
+    hashed = []
+    update = BlockTree.update
+
+    def told(tree: BlockTree, items: pa.RecordBatch) -> None:
+        hashed.append(items["smiles"].to_pylist())
+        update(tree, items)
+
+    chains = ["C" * length for length in range(1, 13)]
+    parts = [[f"{smiles} {smiles}" for smiles in chains[:11]], ["CC another", f"{chains[11]} last"]]
+    files = written(tmp_path / "files", parts, "smi")
+    with open_store(tmp_path / "store", create=True) as store:
+        ingest(store, "c", files[:1], resolve(), OPTIONS)
+        monkeypatch.setattr(BlockTree, "update", told)
+        append(store, "c", files[1:], OPTIONS)
+    assert hashed == [chains[:small_blocks], chains[9:]]

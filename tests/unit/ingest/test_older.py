@@ -62,8 +62,13 @@ def test_what_the_rounded_similarities_decide_is_not_computed_again() -> None:
     """Item 0 keeps three and gets one more: its new last one is compared, to be ranked among equals, and no other. It
     lets 0-3 go, which 3 keeps for certain, with two that are less similar."""
     weighted = {
-        **{(0, 1): 0.9, (0, 2): 0.8, (0, 3): 0.7, (0, 5): 0.95},
-        **{(1, 3): 0.6, (2, 3): 0.5, (3, 4): 0.4},
+        (0, 1): 0.9,
+        (0, 2): 0.8,
+        (0, 3): 0.7,
+        (0, 5): 0.95,
+        (1, 3): 0.6,
+        (2, 3): 0.5,
+        (3, 4): 0.4,
     }
     asked = _assert_equal(weighted, list(range(ITEMS)), top_k=3, older=5, block=1, room=0)
     assert asked == [(0, 2)]

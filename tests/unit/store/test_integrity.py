@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from io import BufferedReader
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from graphkin.protocol.manifest import Manifest
 from graphkin.store import files, open_store
 from graphkin.store.base import Generation, Store
 from graphkin.store.embedded import integrity
+from graphkin.store.embedded.generation import EmbeddedGeneration
 
 USES: dict[str, Callable[[Generation], object]] = {
     "indptr.npy": lambda generation: generation.neighbors(0),
@@ -24,6 +26,7 @@ USES: dict[str, Callable[[Generation], object]] = {
     "fingerprints.npy": lambda generation: generation.fingerprints(),
     "popcounts.npy": lambda generation: generation.fingerprints(),
     "dropped.npy": lambda generation: generation.items([0]),
+    "blocks.npy": lambda generation: cast(EmbeddedGeneration, generation).blocks,
     "forest.source.npy": lambda generation: generation.forest(),
     "forest.target.npy": lambda generation: generation.forest(),
     "forest.similarity.npy": lambda generation: generation.forest(),
@@ -135,6 +138,7 @@ def test_threads_that_need_a_file_at_once_read_it_once(
         ("forest.target", lambda array: array[:-1]),
         ("forest.similarity", lambda array: array.astype(np.int32)),
         ("dropped", lambda array: np.array(0, np.int32)),
+        ("blocks", lambda array: array[:, :-1]),
     ],
 )
 def test_another_type_or_shape_is_found_at_opening(
