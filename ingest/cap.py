@@ -31,7 +31,10 @@ class Kept:
 
     def best(self, top_k: int) -> "Kept":
         """Of each owner the `top_k` best, and what equals the last of them."""
-        return self.take(_best(self.owner, self.similarity, self.mixed, top_k)) if len(self.owner) else self
+        if not len(self.owner):
+            return self
+        place = self.owner - self.owner.min()
+        return self.take(best(place, self.similarity, self.mixed, np.full(place.max() + 1, top_k)))
 
     def take(self, chosen: Int64 | Bool) -> "Kept":
         """Some of them."""
@@ -74,11 +77,6 @@ class Cap:
         return {"degrees": self._degrees, "bar_similarity": similarity, "bar_mixed": mixed, **vars(self._held[0])}
 
     @property
-    def least(self) -> Float64:
-        """(N,) similarities below which a pair is not kept by an item, as of the last sifting."""
-        return self._bar[0]
-
-    @property
     def held(self) -> int:
         """How many pairs are held."""
         return sum(len(pairs) for pairs in self._held)
@@ -105,7 +103,7 @@ class Cap:
         the `top_k` best of each item are what one of all of them keeps."""
         self._sift()
         pairs = self._held[0]
-        mixed = _all_mixed(self._tie[pairs.left], self._tie[pairs.right])
+        mixed = all_mixed(self._tie[pairs.left], self._tie[pairs.right])
         parts = []
         for own, other in ((pairs.left, pairs.right), (pairs.right, pairs.left)):
             keeps = self.kept_by(own, pairs)
@@ -135,37 +133,40 @@ class Cap:
         return pairs.take(self.passes(pairs))
 
 
+def best(place: Int32 | Int64, similarity: Float64, mixed: UInt64, room: Int64) -> Bool:
+    """(K,) whether a pair is one of so many best, `room`, of the item at its place."""
+    return _best(place.astype(np.int64, copy=False), similarity, mixed, room)
+
+
 @kernel
-def _best(owner: Int32, similarity: Float64, mixed: UInt64, top_k: int) -> Bool:
-    """(K,) whether a partner is one of its owner's best."""
-    first = owner.min()
-    starts = np.zeros(owner.max() - first + 2, np.int64)
-    for each in owner:
-        starts[each - first + 1] += 1
+def _best(place: Int64, similarity: Float64, mixed: UInt64, room: Int64) -> Bool:
+    starts = np.zeros(len(room) + 1, np.int64)
+    for each in place:
+        starts[each + 1] += 1
     most = starts.max()
-    for place in range(1, len(starts)):
-        starts[place] += starts[place - 1]
-    own, free = np.empty(len(owner), np.int64), starts[:-1].copy()
-    for place in range(len(owner)):
-        own[free[owner[place] - first]] = place
-        free[owner[place] - first] += 1
-    best = np.ones(len(owner), np.bool_)
+    for item in range(len(room)):
+        starts[item + 1] += starts[item]
+    own, free = np.empty(len(place), np.int64), starts[:-1].copy()
+    for pair in range(len(place)):
+        own[free[place[pair]]] = pair
+        free[place[pair]] += 1
+    best = np.ones(len(place), np.bool_)
     values, ranks = np.empty(most, np.float64), np.empty(most, np.uint64)
-    for item in range(len(free)):
-        places = own[starts[item] : starts[item + 1]]
-        if len(places) > top_k:
-            for number in range(len(places)):
-                values[number] = -similarity[places[number]]
-            bar = -_ranked(values, len(places), top_k - 1)
+    for item in range(len(room)):
+        pairs = own[starts[item] : starts[item + 1]]
+        if len(pairs) > room[item]:
+            for number in range(len(pairs)):
+                values[number] = -similarity[pairs[number]]
+            bar = -ranked(values, len(pairs), room[item] - 1)
             better, equal = 0, 0
-            for place in places:
-                better += similarity[place] > bar
-                if similarity[place] == bar:
-                    ranks[equal] = mixed[place]
+            for pair in pairs:
+                better += similarity[pair] > bar
+                if similarity[pair] == bar:
+                    ranks[equal] = mixed[pair]
                     equal += 1
-            last = _ranked(ranks, equal, top_k - 1 - better)
-            for place in places:
-                best[place] = similarity[place] > bar or (similarity[place] == bar and mixed[place] <= last)
+            last = ranked(ranks, equal, room[item] - 1 - better)
+            for pair in pairs:
+                best[pair] = similarity[pair] > bar or (similarity[pair] == bar and mixed[pair] <= last)
     return best
 
 
@@ -179,7 +180,8 @@ def _mixed(a: np.uint64, b: np.uint64) -> np.uint64:
 
 
 @kernel
-def _all_mixed(a: UInt64, b: UInt64) -> UInt64:
+def all_mixed(a: UInt64, b: UInt64) -> UInt64:
+    """(K,) what ranks equally similar pairs, of whose ends these are the content hashes."""
     mixed = np.empty(len(a), np.uint64)
     for pair in range(len(a)):
         mixed[pair] = _mixed(a[pair], b[pair])
@@ -241,7 +243,7 @@ def _raise_bars(
             continue
         for place in range(len(pairs)):
             values[place] = -similarity[pairs[place]]
-        last = -_ranked(values, len(pairs), top_k - 1)
+        last = -ranked(values, len(pairs), top_k - 1)
         if last < bar_similarity[item]:
             continue
         bar_similarity[item] = last
@@ -251,7 +253,7 @@ def _raise_bars(
             if similarity[pair] == bar_similarity[item]:
                 mixed[equal] = _mixed(tie[left[pair]], tie[right[pair]])
                 equal += 1
-        bar_mixed[item] = _ranked(mixed, equal, top_k - 1 - better)
+        bar_mixed[item] = ranked(mixed, equal, top_k - 1 - better)
 
 
 def least_kept(graph: Graph, top_k: int) -> Float64:
@@ -280,12 +282,12 @@ def _last_kept(indptr: Int64, similarity: Float32, top_k: int) -> Float32:
         if end - begin >= top_k:
             for place in range(begin, end):
                 values[place - begin] = -similarity[place]
-            last[item] = -_ranked(values, end - begin, top_k - 1)
+            last[item] = -ranked(values, end - begin, top_k - 1)
     return last
 
 
 @kernel
-def _ranked(values: Float32 | Float64 | UInt64, count: int, rank: int) -> float | int:
+def ranked(values: Float32 | Float64 | UInt64, count: int, rank: int) -> float | int:
     """What has this rank, from 0, among the first `count` values in ascending order; reorders them (Hoare's FIND)."""
     low, high = 0, count - 1
     while low < high:

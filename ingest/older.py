@@ -6,11 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from graphkin.ingest.cap import Bool, Cap, last_kept, least_rounded_to
+from graphkin.ingest.cap import Bool, Cap, all_mixed, best, last_kept, least_rounded_to, ranked
 from graphkin.ingest.stored import StoredPairs
-from graphkin.similarity.join import Pairs
 from graphkin.similarity.window import Similarity
-from graphkin.store.records import Edges, Float32, Float64, Graph, Int32, UInt64
+from graphkin.store.kernels import kernel
+from graphkin.store.records import Edges, Float32, Float64, Graph, Int32, Int64, UInt64
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,35 @@ class Changes:
 
 
 @dataclass(frozen=True)
+class _Open:
+    """What m new pairs may push out of the lists of some items (I,): each one's m last pairs, and those rounded to the
+    same.
+
+    above (I,) float32: what is stored as more similar an item keeps; room (I,) int64: how many pairs more it keeps.
+    place (P,) int64: which of the items has a pair; partner (P,) int32: its other end; similarity (P,) float32, stored.
+    """
+
+    items: Int32
+    above: Float32
+    room: Int64
+    place: Int64
+    partner: Int32
+    similarity: Float32
+
+    @property
+    def owner(self) -> Int32:
+        """(P,) the items that have the pairs."""
+        return self.items[self.place]
+
+
+@dataclass(frozen=True)
 class OlderLists:
     """The stored edges of the items that were there, which hold each one's most similar pairs; dropped: how many others
     each has. tie, similarities: of these items and the new ones.
 
-    What is stored is rounded to float32, and the cap ranks by float64. Of two similarities that are not rounded to the
-    same the rounded ones tell which is higher, even one of them. So one is computed again where it is rounded to that of
-    the last pair which an item keeps, of the items that keep a new pair and have no room for it, and of those that alone
-    may keep what these let go.
+    What is stored is rounded to float32, and the cap ranks by float64. So a similarity is computed again where rounding
+    leaves open what an item keeps: of as many of its last pairs as there are new ones that it may keep; and of those
+    that are rounded to its last one, where another item has let one of them go.
     """
 
     graph: Graph
@@ -59,52 +80,90 @@ class OlderLists:
     def changes(self, capped: Cap) -> Changes:
         """What comes of all new pairs, those in `capped` being the ones that may stay: it began with `least`."""
         new, lost = capped.finish()
-        items = len(self.tie)
-        every = new.ends(items)
-        every[: self.graph.nodes] += self.graph.degrees()
-        roomy = every <= self.top_k
-        touched = self._older_ends(new, capped)
-        touched = touched[~roomy[touched]]
-        known = np.zeros(items, np.bool_)
-        old = self._stored.of(touched, known)
-        last = self._last_of(new, old)
-        lists = Cap(self.tie, self.top_k, least=self.least)
-        lists.add(new)
-        old = self._ranked(old, last)
-        lists.add(old)
-        lists.finish()
-        known[touched] = True
-        lists.add(self._ranked(self._stored.of(self._last_keepers(old, known | roomy, lists), known), last))
-        lists.finish()
-        removed, added = old.take(~lists.passes(old)), new.take(lists.passes(new))
-        dropped = lost + new.ends(items) + removed.ends(items) - added.ends(items)
+        inner = new.left >= self.graph.nodes
+        keeps = capped.kept_by(new.left, new)
+        stays = capped.kept_by(new.right, new) | inner & keeps  # an item whose pairs are all new
+        come = np.flatnonzero(keeps & ~inner)
+        touched, place, more = np.unique(new.left[come], return_inverse=True, return_counts=True)
+        lists = self._open(touched, more)
+        kept = self._kept(lists, place, new.right[come], new.similarity[come])
+        stays[come] |= kept[len(lists.place) :]
+        added, removed = new.take(stays), self._gone(lists, kept[: len(lists.place)])
+        dropped = lost + new.ends(len(self.tie)) + _ends(removed, len(self.tie)) - added.ends(len(self.tie))
         dropped[: self.graph.nodes] += self.dropped
-        return Changes(iter([added.edges()]), removed.edges(), dropped)
+        return Changes(iter([added.edges()]), removed, dropped)
 
-    def _older_ends(self, new: Pairs, capped: Cap) -> Int32:
-        """The items that were there and may keep a new pair."""
-        return np.unique(new.left[(new.left < self.graph.nodes) & capped.kept_by(new.left, new)])
+    def _open(self, items: Int32, more: Int64) -> _Open:
+        """What so many new pairs, of each of some items, may push out of its list."""
+        graph = self.graph
+        return _Open(items, *_last_pairs(graph.indptr, graph.indices, graph.similarity, items, more, self.top_k))
 
-    def _last_of(self, new: Pairs, old: Pairs) -> Float32:
-        """(N,) what `last` is with new pairs, and the stored ones of the items that they touch."""
-        rounded = Pairs(new.left, new.right, new.similarity.astype(np.float32).astype(np.float64))
-        lists = Cap(self.tie, self.top_k, least=self.last.astype(np.float64))
-        for pairs in (rounded, old):
-            lists.add(pairs)
-        lists.finish()
-        return lists.least.astype(np.float32)
+    def _kept(self, lists: _Open, place: Int64, partner: Int32, similarity: Float64) -> Bool:
+        """Which pairs of the lists, and then of new ones, of the item at a place of theirs with a partner, are kept."""
+        owner = np.concatenate([lists.owner, lists.items[place]])
+        own = self._stored.compared(np.minimum(lists.owner, lists.partner), np.maximum(lists.owner, lists.partner))
+        tie, ties = self.tie[owner], self.tie[np.concatenate([lists.partner, partner])]
+        places = np.concatenate([lists.place, place])
+        return best(places, np.concatenate([own, similarity]), all_mixed(tie, ties), lists.room)
 
-    def _ranked(self, old: Pairs, last: Float32) -> Pairs:
-        """Stored pairs, with such similarities as tell which of them an item keeps whose last one is rounded to this."""
-        rounded = old.similarity.astype(np.float32)
-        return self._stored.exact(old, (rounded == last[old.left]) | (rounded == last[old.right]))
+    def _gone(self, lists: _Open, kept: Bool) -> Edges:
+        """The stored pairs that an item lets go and the other end does not keep, each once."""
+        owner, partner, similarity = lists.owner[~kept], lists.partner[~kept], lists.similarity[~kept]
+        above = self.last.copy()
+        above[lists.items] = lists.above
+        doubtful = similarity <= above[partner]
+        owner, partner, similarity = owner[doubtful], partner[doubtful], similarity[doubtful]
+        listed = np.zeros(len(self.tie), np.bool_)
+        listed[lists.items] = True
+        unsure = similarity >= self.last[partner]
+        items = np.unique(partner[unsure & ~listed[partner]])
+        others = self._open(items, np.zeros(len(items), np.int64))
+        none = others.place[:0]
+        lost = ~self._kept(others, none, others.partner[:0], np.empty(0))
+        let_go = np.concatenate([_keys(owner, partner), _keys(others.owner[lost], others.partner[lost])])
+        gone = ~unsure | np.isin(_keys(partner, owner), let_go)
+        source, target = np.minimum(owner, partner)[gone], np.maximum(owner, partner)[gone]
+        _, once = np.unique(_keys(source, target), return_index=True)
+        return Edges(source[once], target[once], similarity[gone][once])
 
-    def _last_keepers(self, old: Pairs, known: Bool, lists: Cap) -> Int32:
-        """Ends whose lists are not known, of pairs that no end keeps for certain."""
-        rounded = old.similarity.astype(np.float32)
-        kept = np.zeros(len(old), np.bool_)
-        for end in (old.left, old.right):
-            kept |= np.where(known[end], lists.kept_by(end, old), rounded > self.last[end])
-        open_ = old.take(~kept & lists.passes(old))
-        ends = np.concatenate([open_.left, open_.right])
-        return np.unique(ends[~known[ends]])
+
+def _keys(one: Int32, other: Int32) -> Int64:
+    return (one.astype(np.int64) << 32) | other
+
+
+def _ends(edges: Edges, items: int) -> Int32:
+    """(N,) how many of the edges each item has."""
+    counts = np.bincount(edges.source, minlength=items) + np.bincount(edges.target, minlength=items)
+    return counts.astype(np.int32)
+
+
+@kernel
+def _last_pairs(
+    indptr: Int64, indices: Int32, similarity: Float32, items: Int32, more: Int64, top_k: int
+) -> tuple[Float32, Int64, Int64, Int32, Float32]:
+    """above, room, place, partner and similarity, as of `_Open`, for as many new pairs as `more` says, or one."""
+    above, room = np.empty(len(items), np.float32), np.empty(len(items), np.int64)
+    values, count = np.empty(max(1, np.max(indptr[1:] - indptr[:-1])), np.float32), 0
+    last = np.empty(len(items), np.float32)
+    for place, item in enumerate(items):
+        begin, length = indptr[item], indptr[item + 1] - indptr[item]
+        for number in range(length):
+            values[number] = -similarity[begin + number]
+        last[place] = -ranked(values, length, top_k - 1) if length >= top_k else -np.inf
+        rank = top_k - max(more[place], 1)
+        if rank >= length:
+            above[place] = -np.inf
+        else:
+            above[place] = -ranked(values, length, rank) if rank >= 0 else np.inf
+        room[place] = top_k
+        for number in range(length):
+            room[place] -= values[number] < -above[place]
+            count += -above[place] <= values[number] <= -last[place]
+    places, partner, own = np.empty(count, np.int64), np.empty(count, np.int32), np.empty(count, np.float32)
+    count = 0
+    for place, item in enumerate(items):
+        for number in range(indptr[item], indptr[item + 1]):
+            if last[place] <= similarity[number] <= above[place]:
+                places[count], partner[count], own[count] = place, indices[number], similarity[number]
+                count += 1
+    return above, room, places, partner, own

@@ -74,7 +74,7 @@ class ParserPool:
         _Mark.collect(self._workspace)
 
     def begin(self, chunks: Iterable[Chunk]) -> None:
-        """Let the workers have the first of these chunks as soon as they are there, and return before that; they get the
+        """Let the workers have the first of these chunks once they are there, and return before that; they get the
         others as results are taken. What is raised while the first are read is raised by `parsed`."""
         self._unread = iter(chunks)
         self._begun = self._thread.submit(self._fill)

@@ -54,9 +54,7 @@ class Rest:
             stays = left >= 0
             np.subtract.at(dropped, right[~stays & (right >= 0)], 1)
             lists.add(Pairs(left[stays], right[stays], pairs.similarity[stays]))
-        stored = StoredPairs(self.graph, rest.similarities, threads)
-        old = stored.of(self._searched, self._capped)
-        lists.add(stored.exact(old, np.ones(len(old), np.bool_)))
+        lists.add(StoredPairs(self.graph, rest.similarities, threads).of(self._searched, self._capped))
         kept, _ = lists.finish()
         added = kept.take(~self._stored(kept))
         return added.edges(), dropped - added.ends(items)

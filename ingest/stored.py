@@ -17,29 +17,24 @@ _BLOCK = 1 << 18  # pairs compared by a thread at a time
 
 @dataclass(frozen=True)
 class StoredPairs:
-    """The edges of a graph. What is stored is rounded to float32, and the cap ranks by float64: so the similarities of
-    those are computed again of which that may decide."""
+    """The edges of a graph. What is stored is rounded to float32, and the cap ranks by float64: so their similarities
+    are computed again."""
 
     graph: Graph
     similarities: Similarity
     threads: int
 
     def of(self, items: Int32, known: Bool) -> Pairs:
-        """Those of some items, each once, but for those whose other end is known; with similarities as stored."""
-        owner, neighbor, similarity = csr.rows(self.graph, items, np.float32(0))
+        """Those of some items, each once, but for those whose other end is known."""
+        owner, neighbor, _ = csr.rows(self.graph, items, np.float32(0))
         chosen = np.zeros(len(known), np.bool_)
         chosen[items] = True
         once = ~known[neighbor] & ((owner < neighbor) | ~chosen[neighbor])
-        owner, neighbor = owner[once], neighbor[once]
-        return Pairs(np.minimum(owner, neighbor), np.maximum(owner, neighbor), similarity[once].astype(np.float64))
+        left, right = np.minimum(owner, neighbor)[once], np.maximum(owner, neighbor)[once]
+        return Pairs(left, right, self.compared(left, right))
 
-    def exact(self, pairs: Pairs, chosen: Bool) -> Pairs:
-        """Pairs of which the chosen ones have their similarities as the join finds them."""
-        similarity = pairs.similarity.copy()
-        similarity[chosen] = self._compared(pairs.left[chosen], pairs.right[chosen])
-        return Pairs(pairs.left, pairs.right, similarity)
-
-    def _compared(self, left: Int32, right: Int32) -> Float64:
+    def compared(self, left: Int32, right: Int32) -> Float64:
+        """(P,) similarities of some pairs, as the join finds them."""
         blocks = (slice(start, start + _BLOCK) for start in range(0, len(left), _BLOCK))
         calls = (partial(self.similarities, left[block], right[block]) for block in blocks)
         return np.concatenate([np.empty(0), *in_order(calls, self.threads)])
