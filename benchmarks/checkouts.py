@@ -13,6 +13,7 @@ import http.client
 import json
 import statistics
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -27,11 +28,11 @@ _ITEMS = 0.95  # of the lines of a file are items, at least: some are repeated
 _NEIGHBOURS, _SEARCHES, _ANCHORS = 300, 60, 32 * 1024  # of a block
 
 
-def queries(lines: int) -> dict[str, list[Ask]]:
+def queries(lines: Sequence[str]) -> dict[str, list[Ask]]:
     """label -> what a block asks."""
     random = np.random.default_rng(0)
-    items = int(_ITEMS * lines)
-    smiles = [line.split()[0] for line in molecules(lines)[1]][:_SEARCHES]
+    held = [line.split()[0] for line in lines]
+    items, smiles = int(_ITEMS * len(held)), held[:_SEARCHES]
     sent = {"Content-Type": "application/json"}
     asks: dict[str, list[Ask]] = {
         "neighbours of one item, 50 at most": [
@@ -68,7 +69,8 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=8)
     parser.add_argument("--blocks", type=int, default=40)
     options = parser.parse_args()
-    asks = queries(options.molecules)
+    label, lines = molecules(options.molecules)
+    asks = queries(lines)
     found: dict[str, list[float]] = {label: [] for label in asks}
     with tempfile.TemporaryDirectory() as folder:
         trees = [options.other.resolve(), OWN]
@@ -82,7 +84,7 @@ def main() -> None:
                 other, ours = (http.client.HTTPConnection(*address, timeout=120) for address, _ in servers)
                 for query, of_block in asks.items():
                     found[query].append(ratio(other, ours, of_block, options.blocks))
-    print(f"{options.molecules:,} molecules, {options.starts} starts: this checkout's rate as a share of the other's")
+    print(f"{len(lines):,} of {label}, {options.starts} starts: this checkout's rate as a share of the other's")
     for query, ratios in found.items():
         print(f"  {query:44} {statistics.median(ratios):6.3f}   ({min(ratios):.3f}-{max(ratios):.3f})")
 

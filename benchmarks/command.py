@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from benchmarks.data import smiles_file
@@ -19,6 +19,7 @@ OWN = Path(__file__).parents[1]
 """This checkout."""
 COLLECTION = "load"
 """What `stored` makes."""
+_PATIENCE = 30  # seconds for a server to end by itself
 
 
 def graphkin(*arguments: str | Path) -> list[str]:
@@ -35,7 +36,7 @@ def free_port() -> int:
 
 def stored(tree: Path, cache: Path, count: int, *options: str) -> Path:
     """The store of so many molecules as a checkout makes it, from the cache if it is there."""
-    store = cache / f"{tree.name}-{count}"
+    store = cache / "-".join([tree.name, str(count), *(option.strip("-") for option in options)])
     if not store.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as folder:
@@ -55,8 +56,10 @@ def served(tree: Path, store: Path, *options: str) -> Iterator[tuple[Address, in
     with tempfile.TemporaryDirectory() as cache:
         command = graphkin("serve", "--store", store, "--port", str(address[1]), *options)
         environment = {**_environment(tree), "GRAPHKIN_CACHE_DIR": cache}
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=tree, env=environment) as process:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tree, env=environment) as process:
             try:
+                assert process.stdout is not None
+                process.stdout.readline()  # all its processes listen
                 while not ready(address):
                     if process.poll() is not None:
                         raise RuntimeError(f"the server ended; if {store} is of another format, delete it")
@@ -64,6 +67,9 @@ def served(tree: Path, store: Path, *options: str) -> Iterator[tuple[Address, in
                 yield address, process.pid
             finally:
                 process.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_PATIENCE)
+                process.kill()
 
 
 def _environment(tree: Path) -> dict[str, str]:

@@ -32,7 +32,7 @@ from random import Random
 
 import uvloop
 
-from benchmarks.command import Address, graphkin, served
+from benchmarks.command import OWN, Address, graphkin, served
 from benchmarks.data import molecules
 from benchmarks.load import mixed
 from benchmarks.machine import descriptors, memory, processor_seconds
@@ -148,7 +148,7 @@ async def _soak(writer: Writer, options: argparse.Namespace) -> Soak:
     await writer.begin()
     seconds = 60 * options.minutes
     counted = (1 - _AT_FIRST) * seconds
-    with served(Path(__file__).parents[1], writer.store) as (address, pid):
+    with served(OWN, writer.store) as (address, pid):
         hurried, crowds = await asyncio.to_thread(_crowds, address, options)
         states: list[State] = []
         watching = asyncio.create_task(_watch(pid, seconds, states))

@@ -22,6 +22,7 @@ from random import Random
 import uvloop
 
 from benchmarks.command import COLLECTION, OWN, Address, ready, served, stored
+from benchmarks.data import molecules
 from benchmarks.load import mixed
 from benchmarks.machine import processor_seconds
 from benchmarks.mix import Ask, Mix
@@ -38,13 +39,14 @@ def main() -> None:
     parser.add_argument("--searches", type=float, default=0.5, help="the share of them")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
+        label, lines = molecules(options.molecules)
         store = stored(OWN, Path(folder), options.molecules)
         servers = [running.enter_context(_served(store, number)) for number in (1, options.workers)]
         for address, _ in servers:
             _turn(address, None, options, 1.0)  # and warms up
         rates: list[list[float]] = [[], []]
         searches = f"{options.searches:.0%} searches"
-        print(f"{options.molecules:,} molecules, {options.users} users, {searches}, {os.cpu_count()} processors")
+        print(f"{len(lines):,} of {label}, {options.users} users, {searches}, {os.cpu_count()} processors")
         print("| processes | neighbours and searches /s | processor time of the servers | of the users | failed |")
         print("|---|---|---|---|---|")
         for number in range(2 * options.rounds):

@@ -16,7 +16,7 @@ from graphkin.ingest.progress import Clock, Progress, compiling
 from graphkin.ingest.provenance import provenance_of
 from graphkin.ingest.reading import chunks, opened, parsed, parser
 from graphkin.ingest.tally import Tally
-from graphkin.ingest.warmup import compile_kernels
+from graphkin.ingest.warmup import compile_growth, compile_kernels
 from graphkin.ingest.workspace import Workspace
 from graphkin.ingest.writing import write_edges, write_items
 from graphkin.protocol.manifest import Manifest
@@ -62,9 +62,11 @@ def append(
         workspace = Workspace(draft.workspace)
         workspace.prepare()
         pool = stack.enter_context(parser(kind, recipe, options, workspace))
-        with clock.stage("compile"), compiling(clock.progress):
-            compile_kernels(kind.specimen(recipe), recipe.top_k)
         pool.begin(chunks(sources))
+        with clock.stage("compile"), compiling(clock.progress):
+            specimen = kind.specimen(recipe)
+            compile_kernels(specimen, recipe.top_k)
+            compile_growth(specimen, base.graph(), base.forest(), recipe.top_k)
         with clock.stage("older items", base.size, kind.plural):
             digests = kind.digests(base, recipe)
             older, graph, dropped = kind.descriptors_of(base, recipe, digests), base.graph(), dropped_of(base)

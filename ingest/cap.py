@@ -34,7 +34,7 @@ class Kept:
         if not len(self.owner):
             return self
         place = self.owner - self.owner.min()
-        return self.take(best(place, self.similarity, self.mixed, np.full(place.max() + 1, top_k)))
+        return self.take(among_best(place, self.similarity, self.mixed, np.full(place.max() + 1, top_k)))
 
     def take(self, chosen: Int64 | Bool) -> "Kept":
         """Some of them."""
@@ -133,13 +133,13 @@ class Cap:
         return pairs.take(self.passes(pairs))
 
 
-def best(place: Int32 | Int64, similarity: Float64, mixed: UInt64, room: Int64) -> Bool:
-    """(K,) whether a pair is one of so many best, `room`, of the item at its place."""
-    return _best(place.astype(np.int64, copy=False), similarity, mixed, room)
+def among_best(place: Int32 | Int64, similarity: Float64, mixed: UInt64, room: Int64) -> Bool:
+    """(K,) whether a pair is one of the `room` best of the item at its place, or equals the last of them."""
+    return _among_best(place.astype(np.int64, copy=False), similarity, mixed, room)
 
 
 @kernel
-def _best(place: Int64, similarity: Float64, mixed: UInt64, room: Int64) -> Bool:
+def _among_best(place: Int64, similarity: Float64, mixed: UInt64, room: Int64) -> Bool:
     starts = np.zeros(len(room) + 1, np.int64)
     for each in place:
         starts[each + 1] += 1
@@ -150,7 +150,7 @@ def _best(place: Int64, similarity: Float64, mixed: UInt64, room: Int64) -> Bool
     for pair in range(len(place)):
         own[free[place[pair]]] = pair
         free[place[pair]] += 1
-    best = np.ones(len(place), np.bool_)
+    chosen = np.ones(len(place), np.bool_)
     values, ranks = np.empty(most, np.float64), np.empty(most, np.uint64)
     for item in range(len(room)):
         pairs = own[starts[item] : starts[item + 1]]
@@ -166,8 +166,8 @@ def _best(place: Int64, similarity: Float64, mixed: UInt64, room: Int64) -> Bool
                     equal += 1
             last = ranked(ranks, equal, room[item] - 1 - better)
             for pair in pairs:
-                best[pair] = similarity[pair] > bar or (similarity[pair] == bar and mixed[pair] <= last)
-    return best
+                chosen[pair] = similarity[pair] > bar or (similarity[pair] == bar and mixed[pair] <= last)
+    return chosen
 
 
 @kernel
@@ -257,7 +257,8 @@ def _raise_bars(
 
 
 def least_kept(graph: Graph, top_k: int) -> Float64:
-    """(N,) similarities below which an item keeps no pair, by its stored ones, which are rounded to float32."""
+    """(N,) similarities below which an item keeps no pair, by its stored ones, which are rounded to float32; minus
+    infinity for items with fewer than K."""
     return least_rounded_to(last_kept(graph, top_k))
 
 

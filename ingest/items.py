@@ -226,7 +226,9 @@ def collapse(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64, Int64
     ordered = halves[order]
     starts = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
     first = order[starts]
-    items = _places(digests.take(pa.array(first)), older)
+    items = (
+        _places(digests.combine_chunks().take(pa.array(first)), older) if older else np.full(len(first), -1, np.int64)
+    )
     newer = np.flatnonzero(items < 0)
     newer = newer[np.argsort(first[newer])]
     items[newer] = len(older) // _DIGEST + np.arange(len(newer))
@@ -235,11 +237,13 @@ def collapse(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64, Int64
     return item_of, first[newer]
 
 
-def _places(digests: pa.ChunkedArray, older: bytes) -> Int64:
+def _places(digests: pa.FixedSizeBinaryArray, older: bytes) -> Int64:
     """Where each of some digests, all different, is among older ones; -1 where it is not."""
+    places = np.full(len(digests), -1, np.int64)
+    if not older:
+        return places
     held = pa.FixedSizeBinaryArray.from_buffers(digests.type, len(older) // _DIGEST, [None, pa.py_buffer(older)])
     found = pc.index_in(held, value_set=digests)
-    places = np.full(len(digests), -1, np.int64)
     places[np.asarray(found.drop_null())] = np.flatnonzero(np.asarray(found.is_valid()))
     return places
 

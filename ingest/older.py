@@ -6,8 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from graphkin.ingest.cap import Bool, Cap, all_mixed, best, last_kept, least_rounded_to, ranked
-from graphkin.ingest.stored import StoredPairs
+from graphkin.ingest.cap import Bool, Cap, all_mixed, among_best, last_kept, least_rounded_to, ranked
+from graphkin.ingest.stored import compared
+from graphkin.similarity.join import Pairs
 from graphkin.similarity.window import Similarity
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Edges, Float32, Float64, Graph, Int32, Int64, UInt64
@@ -73,20 +74,16 @@ class OlderLists:
         """(N,) similarities below which an item keeps no new pair, as far as the stored edges tell."""
         return least_rounded_to(self.last)
 
-    @cached_property
-    def _stored(self) -> StoredPairs:
-        return StoredPairs(self.graph, self.similarities, self.threads)
-
     def changes(self, capped: Cap) -> Changes:
         """What comes of all new pairs, those in `capped` being the ones that may stay: it began with `least`."""
         new, lost = capped.finish()
         inner = new.left >= self.graph.nodes
         keeps = capped.kept_by(new.left, new)
         stays = capped.kept_by(new.right, new) | inner & keeps  # an item whose pairs are all new
-        come = np.flatnonzero(keeps & ~inner)
+        come = keeps & ~inner
         touched, place, more = np.unique(new.left[come], return_inverse=True, return_counts=True)
         lists = self._open(touched, more)
-        kept = self._kept(lists, place, new.right[come], new.similarity[come])
+        kept = self._kept(lists, place, new.take(come))
         stays[come] |= kept[len(lists.place) :]
         added, removed = new.take(stays), self._gone(lists, kept[: len(lists.place)])
         dropped = lost + new.ends(len(self.tie)) + _ends(removed, len(self.tie)) - added.ends(len(self.tie))
@@ -95,16 +92,22 @@ class OlderLists:
 
     def _open(self, items: Int32, more: Int64) -> _Open:
         """What so many new pairs, of each of some items, may push out of its list."""
-        graph = self.graph
-        return _Open(items, *_last_pairs(graph.indptr, graph.indices, graph.similarity, items, more, self.top_k))
+        rows = self.graph.indptr, self.graph.indices, self.graph.similarity
+        return _Open(items, *_last_pairs(*rows, items, more, self.last[items], self.top_k))
 
-    def _kept(self, lists: _Open, place: Int64, partner: Int32, similarity: Float64) -> Bool:
-        """Which pairs of the lists, and then of new ones, of the item at a place of theirs with a partner, are kept."""
-        owner = np.concatenate([lists.owner, lists.items[place]])
-        own = self._stored.compared(np.minimum(lists.owner, lists.partner), np.maximum(lists.owner, lists.partner))
-        tie, ties = self.tie[owner], self.tie[np.concatenate([lists.partner, partner])]
-        places = np.concatenate([lists.place, place])
-        return best(places, np.concatenate([own, similarity]), all_mixed(tie, ties), lists.room)
+    def _kept(self, lists: _Open, place: Int64 | None = None, new: Pairs | None = None) -> Bool:
+        """Which pairs of the lists are kept, and then which of new ones, whose older ends have these places in them."""
+        place, new = (lists.place[:0], Pairs.concatenate([])) if place is None or new is None else (place, new)
+        owner, partner = np.append(lists.owner, new.left), np.append(lists.partner, new.right)
+        similarity = np.append(self._compared(lists), new.similarity)
+        rank = all_mixed(self.tie[owner], self.tie[partner])
+        return among_best(np.append(lists.place, place), similarity, rank, lists.room)
+
+    def _compared(self, lists: _Open) -> Float64:
+        """(P,) the similarities of the pairs, those that are in the lists of both ends compared once."""
+        left, right = np.minimum(lists.owner, lists.partner), np.maximum(lists.owner, lists.partner)
+        _, first, again = np.unique(_keys(left, right), return_index=True, return_inverse=True)
+        return compared(self.similarities, left[first], right[first], self.threads)[again]
 
     def _gone(self, lists: _Open, kept: Bool) -> Edges:
         """The stored pairs that an item lets go and the other end does not keep, each once."""
@@ -118,8 +121,7 @@ class OlderLists:
         unsure = similarity >= self.last[partner]
         items = np.unique(partner[unsure & ~listed[partner]])
         others = self._open(items, np.zeros(len(items), np.int64))
-        none = others.place[:0]
-        lost = ~self._kept(others, none, others.partner[:0], np.empty(0))
+        lost = ~self._kept(others)
         let_go = np.concatenate([_keys(owner, partner), _keys(others.owner[lost], others.partner[lost])])
         gone = ~unsure | np.isin(_keys(partner, owner), let_go)
         source, target = np.minimum(owner, partner)[gone], np.maximum(owner, partner)[gone]
@@ -139,17 +141,16 @@ def _ends(edges: Edges, items: int) -> Int32:
 
 @kernel
 def _last_pairs(
-    indptr: Int64, indices: Int32, similarity: Float32, items: Int32, more: Int64, top_k: int
+    indptr: Int64, indices: Int32, similarity: Float32, items: Int32, more: Int64, last: Float32, top_k: int
 ) -> tuple[Float32, Int64, Int64, Int32, Float32]:
-    """above, room, place, partner and similarity, as of `_Open`, for as many new pairs as `more` says, or one."""
+    """above, room, place, partner and similarity, as of `_Open`, for as many new pairs as `more` says, or one. last:
+    the similarity of the last pair that each item keeps."""
     above, room = np.empty(len(items), np.float32), np.empty(len(items), np.int64)
     values, count = np.empty(max(1, np.max(indptr[1:] - indptr[:-1])), np.float32), 0
-    last = np.empty(len(items), np.float32)
     for place, item in enumerate(items):
         begin, length = indptr[item], indptr[item + 1] - indptr[item]
         for number in range(length):
             values[number] = -similarity[begin + number]
-        last[place] = -ranked(values, length, top_k - 1) if length >= top_k else -np.inf
         rank = top_k - max(more[place], 1)
         if rank >= length:
             above[place] = -np.inf

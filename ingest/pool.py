@@ -13,7 +13,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import count, islice
 from mmap import mmap
 from multiprocessing import get_context
 from pathlib import Path
@@ -74,9 +74,10 @@ class ParserPool:
         _Mark.collect(self._workspace)
 
     def begin(self, chunks: Iterable[Chunk]) -> None:
-        """Let the workers have the first of these chunks once they are there, and return before that; they get the
-        others as results are taken. What is raised while the first are read is raised by `parsed`."""
+        """Read the first of these chunks, which the workers get once they are there, and return before that; they get
+        the others as results are taken."""
         self._unread = iter(chunks)
+        self._again.extend(islice(self._unread, self._workers * (1 + _AHEAD)))
         self._begun = self._thread.submit(self._fill)
 
     def parsed(self, reviewed: Callable[[Chunk, Parsed], Parsed] = lambda _, parsed: parsed) -> Iterator[Parsed]:

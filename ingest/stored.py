@@ -31,10 +31,11 @@ class StoredPairs:
         chosen[items] = True
         once = ~known[neighbor] & ((owner < neighbor) | ~chosen[neighbor])
         left, right = np.minimum(owner, neighbor)[once], np.maximum(owner, neighbor)[once]
-        return Pairs(left, right, self.compared(left, right))
+        return Pairs(left, right, compared(self.similarities, left, right, self.threads))
 
-    def compared(self, left: Int32, right: Int32) -> Float64:
-        """(P,) similarities of some pairs, as the join finds them."""
-        blocks = (slice(start, start + _BLOCK) for start in range(0, len(left), _BLOCK))
-        calls = (partial(self.similarities, left[block], right[block]) for block in blocks)
-        return np.concatenate([np.empty(0), *in_order(calls, self.threads)])
+
+def compared(similarities: Similarity, left: Int32, right: Int32, threads: int) -> Float64:
+    """(P,) similarities of some pairs, by several threads."""
+    blocks = (slice(start, start + _BLOCK) for start in range(0, len(left), _BLOCK))
+    calls = (partial(similarities, left[block], right[block]) for block in blocks)
+    return np.concatenate([np.empty(0), *in_order(calls, threads)])

@@ -1,12 +1,19 @@
 """The compiled stages, run once before they are timed."""
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 import numpy as np
+from numpy.typing import NDArray
 
 from graphkin.ingest.cap import Cap
 from graphkin.ingest.forest import SpanningForest
+from graphkin.ingest.older import OlderLists
 from graphkin.similarity.kind import Descriptors
 from graphkin.store import csr
-from graphkin.store.records import Edges
+from graphkin.store.records import Edges, Graph
+
+T = TypeVar("T", bound=np.generic)
 
 
 def compile_kernels(specimen: Descriptors, top_k: int) -> None:
@@ -21,3 +28,22 @@ def compile_kernels(specimen: Descriptors, top_k: int) -> None:
         forest.add(edges)
         forest.edges()
         csr.build(edges, 2)
+
+
+def compile_growth(specimen: Descriptors, graph: Graph, forest: Edges, top_k: int) -> None:
+    """The same of what an append runs besides, on arrays that may be written to where those of the graph and of the
+    forest may: kernels are compiled for either."""
+
+    def alike(values: Sequence[float], array: NDArray[T]) -> NDArray[T]:
+        own = np.array(values, array.dtype)
+        own.flags.writeable = array.flags.writeable
+        return own
+
+    alone = Graph(alike([0, 0], graph.indptr), alike([], graph.indices), alike([], graph.similarity))
+    lists = OlderLists(alone, np.zeros(1, np.int32), specimen.tie, top_k or 1, specimen.similarities, 1)
+    capped = Cap(specimen.tie, top_k or 1, least=lists.least)
+    for pairs in specimen.newer_pairs(1, 0, 1, lambda _: None):
+        capped.add(pairs)
+    changes = lists.changes(capped)
+    before = Edges(*(alike([], array) for array in vars(forest).values()))
+    csr.difference(before, changes.removed)

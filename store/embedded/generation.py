@@ -20,8 +20,8 @@ from graphkin.store.embedded.increment import IncrementFragment
 from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.embedded.items import ItemReader
 from graphkin.store.embedded.legacy import LegacyItems
-from graphkin.store.embedded.whole import LINKS, WholeFragment
-from graphkin.store.identity import links_digest
+from graphkin.store.embedded.whole import BLOCKS, LINKS, WholeFragment
+from graphkin.store.identity import generation_id, links_digest
 from graphkin.store.mapped import MappedGeneration
 from graphkin.store.records import Edges, Fingerprints, Graph, Int32, Links
 
@@ -90,10 +90,15 @@ class EmbeddedGeneration(MappedGeneration):
         words = np.concatenate([self._whole.fingerprints.words, *(each.read.words for each in self._later)])
         return Fingerprints(words, np.bitwise_count(words).sum(axis=1, dtype=np.int32))
 
-    @property
+    @cached_property
     def blocks(self) -> Sequence[bytes] | None:
-        """The hashes of the blocks of the item table; None in a store that did not keep them."""
-        return self._later[-1].read.blocks if self._later else self._whole.blocks
+        """The hashes of the blocks of the item table, of which the id is made; None in a store that did not keep
+        them."""
+        blocks = self._later[-1].read.blocks if self._later else self._whole.blocks
+        if blocks is not None and generation_id(self.manifest, blocks) != self.id:
+            problem = "the hashes of the blocks of its items do not make the generation id"
+            raise self._later[-1].damaged(problem) if self._later else self._whole.damaged(BLOCKS, problem)
+        return blocks
 
     @property
     def file_bytes(self) -> int:
@@ -179,6 +184,7 @@ class EmbeddedGeneration(MappedGeneration):
             return [f"{LINKS[1]}: its digest differs from the manifest's"]
         if self.identity() != self.id:
             return [f"{self._items.files[0]}: the content hash of its items differs from the generation id"]
+        _ = self.blocks
         return []
 
     def close(self) -> None:

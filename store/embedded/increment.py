@@ -29,7 +29,7 @@ _BLOCKS = pa.schema([("block", pa.binary(DIGEST))])
 class Increment:
     """items, names (`ADDED_NAMES`), rejections: tables with offsets of 64 bits. words (n, W): of the new items.
     ids, dropped (c,): of the new items, and of the older ones whose pairs lost to the cap are more. blocks: the hashes
-    of the blocks of the whole item table; None in a store that did not keep them."""
+    of the blocks of the whole item table; None where one is read that has none, as of an older version."""
 
     items: pa.RecordBatch
     names: pa.RecordBatch
@@ -58,7 +58,7 @@ class Increment:
         try:
             mapped = pa.BufferReader(pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
             table, names, rejections, words, dropped, *edges = (_batch(mapped) for _ in range(9))
-            blocks = _batch(mapped)["block"].to_pylist() if mapped.tell() < mapped.size() else None
+            blocks = _blocks(mapped) if mapped.tell() < mapped.size() else None
         except (pa.ArrowException, OSError, StopIteration) as error:
             raise ValueError(f"no whole increment: {error}") from error
         columns = ([column.to_numpy() for column in batch.columns] for batch in (words, dropped, *edges))
@@ -74,6 +74,14 @@ def _batch(mapped: pa.BufferReader) -> pa.RecordBatch:
     (batch,) = pa.ipc.open_stream(mapped)
     batch.validate()
     return batch
+
+
+def _blocks(mapped: pa.BufferReader) -> list[bytes]:
+    batch = _batch(mapped)
+    if batch.schema != _BLOCKS:
+        raise ValueError(f"hashes of blocks as {batch.schema.to_string()}")
+    blocks: list[bytes] = batch["block"].to_pylist()
+    return blocks
 
 
 class IncrementFragment:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphkin.protocol.errors import StoreDamaged
 from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr
 from graphkin.store.embedded.fragment import FragmentFiles
@@ -55,6 +56,10 @@ class WholeFragment:
             indices: (np.int32, linked),
         }
 
+    def damaged(self, name: str, problem: str) -> StoreDamaged:
+        """The error that says so of a file. It is remembered."""
+        return self._files.damaged(name, problem)
+
     @property
     def width(self) -> int:
         """Words of a fingerprint."""
@@ -65,7 +70,7 @@ class WholeFragment:
         graph = Graph(*self._files.checked(*_GRAPH))
         flaw = csr.flaw(graph)
         if flaw is not None:
-            raise self._files.damaged(f"{flaw[0]}.npy", flaw[1])
+            raise self.damaged(f"{flaw[0]}.npy", flaw[1])
         return graph
 
     @cached_property
@@ -77,7 +82,7 @@ class WholeFragment:
         forest = Edges(*self._files.checked(*_FOREST))
         flaw = csr.forest_flaw(forest, self._files.fragment.items)
         if flaw is not None:
-            raise self._files.damaged(f"forest.{flaw[0]}.npy", flaw[1])
+            raise self.damaged(f"forest.{flaw[0]}.npy", flaw[1])
         return forest
 
     @cached_property
@@ -86,7 +91,7 @@ class WholeFragment:
             return None
         (dropped,) = self._files.checked(DROPPED)
         if (dropped < 0).any():
-            raise self._files.damaged(DROPPED, "it holds negative counts")
+            raise self.damaged(DROPPED, "it holds negative counts")
         return dropped
 
     @cached_property
@@ -102,7 +107,7 @@ class WholeFragment:
         links = Links(*self._files.checked(*LINKS))
         flaw = csr.links_flaw(links)
         if flaw is not None:
-            raise self._files.damaged(f"links.{flaw[0]}.npy", flaw[1])
+            raise self.damaged(f"links.{flaw[0]}.npy", flaw[1])
         return links
 
     @cached_property

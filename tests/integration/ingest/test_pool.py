@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing import active_children
@@ -135,6 +136,19 @@ def test_a_mark_that_cannot_be_written_is_said(chunk: Callable[..., Chunk], pool
     (tmp_path / "work").rmdir()
     with pytest.raises(StoreError, match="cannot write the store"):
         _parsed(pool, [chunk(["a"])])
+
+
+def test_chunks_are_read_in_the_thread_that_asks(chunk: Callable[..., Chunk], pool: ParserPool) -> None:
+    """So ctrl-C, which the main thread hears, ends a wait for a pipe that stalls."""
+    readers = set()
+
+    def read() -> Iterator[Chunk]:
+        for number in range(20):
+            readers.add(threading.current_thread())
+            yield chunk([str(number)])
+
+    assert len(_parsed(pool, read())) == 20
+    assert readers == {threading.current_thread()}
 
 
 def test_a_pool_that_is_left_before_it_is_done_ends_its_processes(chunk: Callable[..., Chunk], tmp_path: Path) -> None:

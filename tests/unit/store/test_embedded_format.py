@@ -5,15 +5,19 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
 from graphkin.protocol.errors import NotFound, StoreDamaged, StoreError, StoreFormat
 from graphkin.protocol.manifest import Manifest
-from graphkin.store import open_store
+from graphkin.store import files, open_store
 from graphkin.store.base import Store
 from graphkin.store.embedded.catalog import SCHEMA_VERSION, UNSEALED_VERSION
+from graphkin.store.embedded.generation import EmbeddedGeneration
+
+NO_ID = "the hashes of the blocks of its items do not make the generation id"
 
 
 def _generation(folder: Path) -> Path:
@@ -208,6 +212,22 @@ def test_items_that_are_not_what_the_id_says_are_found(
     with store.open("c") as generation:
         assert generation.id == other
         assert any("content hash" in problem for problem in generation.check())
+
+
+def test_hashes_of_blocks_that_do_not_make_the_id_are_found_and_not_built_on(
+    store: Store, whole: Path, folder: Path, unseal: Callable[[Path], None]
+) -> None:
+    """As a writer with a bug would leave them: what comes after would have an id that its items do not."""
+    path = whole / "blocks.npy"
+    before = files.sha256_at(path)
+    np.save(path, np.load(path) ^ np.uint8(1))
+    unseal(folder)
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as database, database:
+        database.execute("UPDATE generations SET manifest = replace(manifest, ?, ?)", (before, files.sha256_at(path)))
+    with store.open("c") as generation:
+        assert generation.check() == [f"blocks.npy: {NO_ID}"]
+    with store.open("c") as generation, pytest.raises(StoreDamaged, match=NO_ID):
+        _ = cast(EmbeddedGeneration, generation).blocks
 
 
 def test_damaged_generation_can_be_replaced(store: Store, whole: Path, publish: Callable[..., Manifest]) -> None:
