@@ -1,6 +1,7 @@
 """A collection that grows, exactly: the stages of an ingest, of what is new alone."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
@@ -65,7 +66,10 @@ def append(
         pool.begin(chunks(sources))
         with clock.stage("compile"), compiling(clock.progress):
             specimen = kind.specimen(recipe)
-            compile_kernels(specimen, recipe.top_k)
+            with ThreadPoolExecutor(1) as beside:
+                if base.local:
+                    beside.submit(base.graph)  # reads and checks it
+                compile_kernels(specimen, recipe.top_k)
             compile_growth(specimen, base.graph(), base.forest(), recipe.top_k)
         with clock.stage("older items", base.size, kind.plural):
             digests = kind.digests(base, recipe)
