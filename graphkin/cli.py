@@ -87,9 +87,7 @@ def graphkin() -> None:
 def main() -> None:
     """The console script."""
     gc.set_threshold(_OBJECTS)
-    code = run(sys.argv[1:])
-    gc.freeze()  # what ends with the process is not looked through for cycles first
-    sys.exit(code)
+    sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:

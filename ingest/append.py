@@ -63,7 +63,6 @@ def append(
         workspace = Workspace(draft.workspace)
         workspace.prepare()
         pool = stack.enter_context(parser(kind, recipe, options, workspace))
-        pool.begin(chunks(sources))
         with clock.stage("compile"), compiling(clock.progress):
             specimen = kind.specimen(recipe)
             with ThreadPoolExecutor(1) as beside:
@@ -71,6 +70,7 @@ def append(
                     beside.submit(base.graph)  # reads and checks it
                 compile_kernels(specimen, recipe.top_k)
             compile_growth(specimen, base.graph(), base.forest(), recipe.top_k)
+        pool.begin(chunks(sources))
         with clock.stage("older items", base.size, kind.plural):
             digests = kind.digests(base, recipe)
             older, graph, dropped = kind.descriptors_of(base, recipe, digests), base.graph(), dropped_of(base)

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count, islice
+from itertools import count
 from mmap import mmap
 from multiprocessing import get_context
 from pathlib import Path
@@ -74,16 +74,13 @@ class ParserPool:
         _Mark.collect(self._workspace)
 
     def begin(self, chunks: Iterable[Chunk]) -> None:
-        """Read the first of these chunks, which the workers get once they are there, and return before that; they get
-        the others as results are taken."""
+        """Let the workers have the first of these chunks; they get the others as results are taken."""
         self._unread = iter(chunks)
-        self._again.extend(islice(self._unread, self._workers * (1 + _AHEAD)))
-        self._begun = self._thread.submit(self._fill)
+        self._fill()
 
     def parsed(self, reviewed: Callable[[Chunk, Parsed], Parsed] = lambda _, parsed: parsed) -> Iterator[Parsed]:
         """What `reviewed` makes of each of the chunks, in their order. A record that a worker dies of, or needs more
         than `patience` seconds for, is rejected; it costs its own time twice, and no other record."""
-        self._begun.result()
         while self._tasks:
             try:
                 piece = self._tasks[0].future.result()
