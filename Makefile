@@ -39,9 +39,12 @@ test-page: page $(UI)/node_modules/.package-lock.json ## types and units of the 
 	$(NPM) run check
 	$(NPM) test
 
-kernels: $(VENV)/.dev ## compile once what every process of the tests would else compile for itself: kernels, and Python
+kernels: $(VENV)/.kernels ## compile once what every process of the tests would else compile for itself: kernels, and Python
+
+$(VENV)/.kernels: $(VENV)/.dev $(shell find . -name '*.py' -not -path './.venv/*' -not -path '*/node_modules/*')
 	$(BIN)/graphkin demo --once > /dev/null
 	$(PYTEST) --collect-only --quiet > /dev/null
+	touch $@
 
 server: ## the Neo4j server of the tests, downloaded and compiled; they do it else
 	mvn --quiet --batch-mode --file tests/neo4j/pom.xml compile
