@@ -41,7 +41,7 @@ test-page: page $(UI)/node_modules/.package-lock.json ## types and units of the 
 
 kernels: $(VENV)/.kernels ## compile once what every process of the tests would else compile for itself: kernels, and Python
 
-$(VENV)/.kernels: $(VENV)/.dev $(shell find . -name '*.py' -not -path './.venv/*' -not -path '*/node_modules/*')
+$(VENV)/.kernels: $(VENV)/.dev $(shell find . -name .venv -prune -o -name node_modules -prune -o -name '*.py' -print)
 	$(BIN)/graphkin demo --once > /dev/null
 	$(PYTEST) --collect-only --quiet > /dev/null
 	touch $@

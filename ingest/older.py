@@ -10,6 +10,7 @@ from graphkin.ingest.cap import Bool, Cap, all_mixed, among_best, last_kept, lea
 from graphkin.ingest.stored import compared
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.window import Similarity
+from graphkin.store import csr
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Edges, Float32, Float64, Graph, Int32, Int64, UInt64
 
@@ -86,9 +87,9 @@ class OlderLists:
         kept = self._kept(lists, place, new.take(come))
         stays[come] |= kept[len(lists.place) :]
         added, removed = new.take(stays), self._gone(lists, kept[: len(lists.place)])
-        dropped = lost + new.ends(len(self.tie)) + _ends(removed, len(self.tie)) - added.ends(len(self.tie))
+        dropped = lost + new.ends(len(self.tie)) + removed.ends(len(self.tie)) - added.ends(len(self.tie))
         dropped[: self.graph.nodes] += self.dropped
-        return Changes(iter([added.edges()]), removed, dropped)
+        return Changes(iter([added.edges()]), removed.edges(), dropped)
 
     def _open(self, items: Int32, more: Int64) -> _Open:
         """What so many new pairs, of each of some items, may push out of its list."""
@@ -106,10 +107,10 @@ class OlderLists:
     def _compared(self, lists: _Open) -> Float64:
         """(P,) the similarities of the pairs, those that are in the lists of both ends compared once."""
         left, right = np.minimum(lists.owner, lists.partner), np.maximum(lists.owner, lists.partner)
-        _, first, again = np.unique(_keys(left, right), return_index=True, return_inverse=True)
+        _, first, again = np.unique(csr.keys(left, right), return_index=True, return_inverse=True)
         return compared(self.similarities, left[first], right[first], self.threads)[again]
 
-    def _gone(self, lists: _Open, kept: Bool) -> Edges:
+    def _gone(self, lists: _Open, kept: Bool) -> Pairs:
         """The stored pairs that an item lets go and the other end does not keep, each once."""
         owner, partner, similarity = lists.owner[~kept], lists.partner[~kept], lists.similarity[~kept]
         above = self.last.copy()
@@ -122,21 +123,11 @@ class OlderLists:
         items = np.unique(partner[unsure & ~listed[partner]])
         others = self._open(items, np.zeros(len(items), np.int64))
         lost = ~self._kept(others)
-        let_go = np.concatenate([_keys(owner, partner), _keys(others.owner[lost], others.partner[lost])])
-        gone = ~unsure | np.isin(_keys(partner, owner), let_go)
+        let_go = np.concatenate([csr.keys(owner, partner), csr.keys(others.owner[lost], others.partner[lost])])
+        gone = ~unsure | np.isin(csr.keys(partner, owner), let_go)
         source, target = np.minimum(owner, partner)[gone], np.maximum(owner, partner)[gone]
-        _, once = np.unique(_keys(source, target), return_index=True)
-        return Edges(source[once], target[once], similarity[gone][once])
-
-
-def _keys(one: Int32, other: Int32) -> Int64:
-    return (one.astype(np.int64) << 32) | other
-
-
-def _ends(edges: Edges, items: int) -> Int32:
-    """(N,) how many of the edges each item has."""
-    counts = np.bincount(edges.source, minlength=items) + np.bincount(edges.target, minlength=items)
-    return counts.astype(np.int32)
+        _, once = np.unique(csr.keys(source, target), return_index=True)
+        return Pairs(source[once], target[once], similarity[gone][once].astype(np.float64))
 
 
 @kernel

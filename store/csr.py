@@ -145,11 +145,12 @@ def in_turn(changes: Sequence[Change]) -> Change:
 
 def within(edges: Edges, others: Edges) -> NDArray[np.bool_]:
     """(E,) which of some edges are among others, by their ends."""
-    return np.isin(_ends(edges), _ends(others))
+    return np.isin(keys(edges.source, edges.target), keys(others.source, others.target))
 
 
-def _ends(edges: Edges) -> Int64:
-    return (edges.source.astype(np.int64) << 32) | edges.target
+def keys(one: Int32, other: Int32) -> Int64:
+    """(E,) a number for each pair of ids, in their order."""
+    return (one.astype(np.int64) << 32) | other
 
 
 def most_similar_first(edges: Edges) -> Edges:
