@@ -1,0 +1,124 @@
+"""Generated molecules are reproducible, valid, distinct and drug-like."""
+
+import gzip
+import hashlib
+import sys
+import tracemalloc
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from rdkit import Chem
+from rdkit.Chem import Descriptors, rdMolDescriptors
+
+from benchmarks import molecules
+from benchmarks.molecules import Library, generate
+
+FIRST = 20_000
+DIGEST = "ffa92387e22961816b23a540ec4460d45d36fc42a68f51a04b0c9d7b97118bd1"
+"""SHA-256 of the first 20,000 lines."""
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library()
+
+
+@pytest.fixture(scope="module")
+def first(library: Library) -> list[str]:
+    return library.block(0, FIRST).to_pylist()
+
+
+@pytest.fixture(scope="module")
+def parsed(first: list[str]) -> list[Chem.Mol]:
+    return [Chem.MolFromSmiles(each) for each in first]
+
+
+def test_text_is_frozen(first: list[str]) -> None:
+    assert hashlib.sha256("\n".join(first).encode()).hexdigest() == DIGEST
+
+
+def test_every_molecule_is_valid_and_connected(parsed: list[Chem.Mol]) -> None:
+    assert all(each is not None for each in parsed)
+    assert all(len(Chem.GetMolFrags(each)) == 1 for each in parsed)
+
+
+def test_molecules_are_distinct(parsed: list[Chem.Mol]) -> None:
+    assert len({Chem.MolToSmiles(each) for each in parsed}) == FIRST
+
+
+def test_molecules_are_drug_like(parsed: list[Chem.Mol]) -> None:
+    """Nineteen in twenty meet at least three of Lipinski's four rules, and the middle half is of a drug's weight."""
+    sample = parsed[:2_000]
+    weights = np.array([Descriptors.MolWt(each) for each in sample])
+    rules = [
+        weights <= 500,
+        np.array([rdMolDescriptors.CalcCrippenDescriptors(each)[0] for each in sample]) <= 5,
+        np.array([rdMolDescriptors.CalcNumLipinskiHBD(each) for each in sample]) <= 5,
+        np.array([rdMolDescriptors.CalcNumLipinskiHBA(each) for each in sample]) <= 10,
+    ]
+    assert np.mean(np.sum(rules, axis=0) >= 3) > 0.95
+    low, high = np.percentile(weights, [25, 75])
+    assert low > 300
+    assert high < 500
+
+
+def test_blocks_join_to_one_sequence(library: Library, first: list[str]) -> None:
+    parts = [library.block(begin, end).to_pylist() for begin, end in ((0, 1), (1, 8), (8, 8), (8, 5_003))]
+    assert list(chain(*parts)) == first[:5_003]
+
+
+def test_last_molecule_exists_and_next_does_not(library: Library) -> None:
+    assert library.capacity > 40_000_000
+    (last,) = library.block(library.capacity - 1, library.capacity).to_pylist()
+    assert Chem.MolFromSmiles(last) is not None
+    with pytest.raises(ValueError, match=f"the library has {library.capacity:,}"):
+        library.block(0, library.capacity + 1)
+
+
+def test_memory_does_not_grow_with_count() -> None:
+    """Strings of 400,000 molecules would take 45 MB."""
+    many = generate(400_000)
+    next(many)
+    before = pa.total_allocated_bytes()
+    tracemalloc.start()
+    allocated = max(pa.total_allocated_bytes() for _ in many)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20_000_000
+    assert allocated - before < 20_000_000
+
+
+def test_another_seed_gives_other_molecules(first: list[str]) -> None:
+    others = Library(seed=2).block(0, 1_000).to_pylist()
+    assert len(set(others) & set(first)) < 10
+
+
+@pytest.mark.parametrize(("name", "read"), [("some.smi.gz", gzip.open), ("some.smi", open)])
+def test_command_writes_the_molecules(
+    first: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    read: Callable[..., TextIO],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["molecules", "300", "--output", str(tmp_path / name)])
+    molecules.main()
+    with read(tmp_path / name, "rt") as file:
+        assert file.read().splitlines() == first[:300]
+    assert capsys.readouterr().out.startswith("300 molecules in ")
+
+
+def test_command_refuses_more_than_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["molecules", "10000000000", "--output", str(tmp_path / "many.smi")])
+    with pytest.raises(SystemExit, match="2"):
+        molecules.main()
+    assert "to 10,000,000,000: the library has" in capsys.readouterr().err
+    assert not (tmp_path / "many.smi").exists()
