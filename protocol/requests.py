@@ -321,8 +321,8 @@ class CoreDepictionQuery(ClusteringFields, DrawingQuery):
     """The same, and the size of its drawing."""
 
 
-class DepictionQuery(DrawingQuery):
-    """The size of a drawing in pixels, and what it is compared with."""
+class ComparisonFields(Frozen):
+    """The structure that a drawing is compared with, and the marks of their differences."""
 
     highlight: Annotated[Id | None, Field(description="Another item: what both share is highlighted.")] = None
     highlight_smiles: Annotated[
@@ -340,10 +340,14 @@ class DepictionQuery(DrawingQuery):
     ] = True
 
     @model_validator(mode="after")
-    def _one_at_most(self) -> "DepictionQuery":
+    def _one_at_most(self) -> Self:
         if self.highlight is not None and self.highlight_smiles is not None:
             raise ValueError("at most one of highlight, highlight_smiles")
         return self
+
+
+class DepictionQuery(ComparisonFields, DrawingQuery):
+    """The size of a drawing in pixels, and the structure that it is compared with."""
 
 
 class StructureQuery(GenerationQuery):
@@ -365,8 +369,8 @@ class StructureQuery(GenerationQuery):
         return self
 
 
-class StructureDepictionQuery(StructureQuery, DrawingQuery):
-    """A structure, and the size of its drawing."""
+class StructureDepictionQuery(ComparisonFields, StructureQuery, DrawingQuery):
+    """A structure, the size of its drawing, and the structure that it is compared with."""
 
 
 class PolicyFields(Frozen):

@@ -12,11 +12,12 @@ from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.values import Kind, Mark
 from graphkin.similarity.clusters.core import NONE_IN_TIME, SECONDS, Core
+from graphkin.similarity.molecules import mcs
 
 _MOLECULE, _DRAWN = "molecule", ("molecule", "graph", "node")  # kinds
 _DRAWING = 4.0  # seconds of a processor
-_SHARED_SUBSTRUCTURE = 2.0  # seconds
-_GRACE = 0.5  # seconds for RDKit to keep that limit itself, and to say what it had found by then
+_GRACE = 0.5  # seconds for RDKit to keep a limit of its own
+_NOT_COMPARED = f"comparison took too long (more than {mcs.SECONDS} s): nothing is marked"
 _REMEMBERED = 16 * 2**20  # bytes: some seven thousand pictures
 _ENTRY = 512  # bytes that remembering something takes beside it, about
 
@@ -50,7 +51,8 @@ class Artist:
         compared with another: it lies as that does, if it is `turned`, and what it shares with it, or does not, may be
         highlighted.
 
-        What is shared is looked for during 2 s; the `desc` of the drawing says if that did not suffice.
+        A comparison takes 2 s at most. Where that does not suffice nothing is marked, and the `desc` of the drawing
+        says so.
         Raises `Conflict` for a kind without pictures and for what a graph would share, `InvalidInput` if the structure
         cannot be drawn or takes too long: it would again, and `StoreBusy` where others keep the processors too busy.
         """
@@ -64,7 +66,10 @@ class Artist:
                 return await self._drawn("draw_graph", structure=structure, title=title, **size)
             if like is None:
                 return await self._drawn("draw", smiles=structure, title=title, note="", **size)
-            pairs, note = await self._shared(structure, like)
+            pairs = await self._shared(structure, like)
+            if pairs is None:
+                return await self._drawn("draw", smiles=structure, title=title, note=_NOT_COMPARED, **size)
+            note = f"{len(pairs)} atoms shared with {like}"
             compared = {"like": like if turned else None, "pairs": pairs, "mark": mark}
             return await self._drawn("draw", smiles=structure, title=title, note=note, **compared, **size)
         except Failed as error:
@@ -100,18 +105,25 @@ class Artist:
             raise busy("this picture could not be drawn in time") from error
         return svg
 
-    async def _shared(self, smiles: str, other: str) -> tuple[list[tuple[int, int]], str]:
-        """Pairs of atoms, and what to say about them."""
-        seconds = _SHARED_SUBSTRUCTURE
-        asked = {"smiles": smiles, "other": other, "seconds": int(seconds)}
+    async def _shared(self, smiles: str, other: str) -> list[tuple[int, int]] | None:
+        """Return the pairs of atoms that two molecules share, None if time ran out.
+
+        They are compared in one order whichever is drawn, so that the pictures of both mark the same substructure.
+        """
+        first, second = sorted((smiles, other))
         try:
-            pairs, complete = await self._said(
-                self._comparers, "shared_atoms", seconds + _GRACE, None, settled=lambda said: bool(said[1]), **asked
+            pairs: list[tuple[int, int]] | None = await self._said(
+                self._comparers,
+                "shared_atoms",
+                mcs.SECONDS + _GRACE,
+                None,
+                settled=lambda pairs: pairs is not None,
+                smiles=first,
+                other=second,
             )
         except TimeoutError:
-            pairs, complete = [], False
-        limit = "" if complete else f", as far as could be told in {seconds:g} s"
-        return pairs, f"{len(pairs)} atoms shared with {other}{limit}"
+            return None
+        return pairs if pairs is None or first == smiles else [(theirs, own) for own, theirs in pairs]
 
     async def _said(
         self,

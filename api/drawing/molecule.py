@@ -1,14 +1,15 @@
-"""The tasks `draw` and `shared_atoms`: molecules as SVG, and what two of them share."""
+"""The tasks `draw` and `shared_atoms`: molecules as SVG, and the atoms that two of them share."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from xml.sax.saxutils import escape
 
 from rdkit import Chem, rdBase
-from rdkit.Chem import rdDepictor, rdFMCS
+from rdkit.Chem import rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from graphkin.protocol.values import Mark
+from graphkin.similarity.molecules.mcs import common_atoms
 
 _END_OF_HEADER = "<!-- END OF HEADER -->"
 _HIGHLIGHT = (0.6, 0.83, 0.93)
@@ -65,16 +66,10 @@ def _lay(molecule: Chem.Mol, other: Chem.Mol, pairs: Sequence[tuple[int, int]]) 
         rdDepictor.GenerateDepictionMatching2DStructure(molecule, shown, [(theirs, own) for own, theirs in pairs])
 
 
-def shared_atoms(smiles: str, other: str, seconds: int) -> tuple[list[tuple[int, int]], bool]:
-    """The largest substructure common to both, as pairs of the first molecule's atoms and the other's; False if time
-    ran out.
-
-    Atoms match by element, bonds by order, and rings only whole.
-    """
-    pair = [_molecule(smiles), _molecule(other)]
-    found = rdFMCS.FindMCS(pair, timeout=seconds, ringMatchesRingOnly=True, completeRingsOnly=True)
-    atoms = (each.GetSubstructMatch(found.queryMol) if found.numAtoms else () for each in pair)
-    return list(zip(*atoms, strict=True)), not found.canceled
+def shared_atoms(smiles: str, other: str) -> list[tuple[int, int]] | None:
+    """Return the maximum common substructure of two molecules as pairs of atoms; None if time ran out."""
+    with rdBase.BlockLogs():
+        return common_atoms(_molecule(smiles), _molecule(other))
 
 
 def _molecule(smiles: str) -> Chem.Mol:

@@ -1,4 +1,4 @@
-"""GET items/{id}/depiction.svg and GET structure.svg: pictures, and what an item shares with another."""
+"""GET items/{id}/depiction.svg and GET structure.svg: pictures, alone or compared with another."""
 
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.gate.paths import ItemId
 from graphkin.api.gate.reply import SVG
 from graphkin.api.gate.route import needing
-from graphkin.api.reading import SvgReading
+from graphkin.api.reading import Reading, SvgReading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Drawing
 from graphkin.protocol.requests import DepictionQuery, StructureDepictionQuery
@@ -32,19 +32,38 @@ async def depiction(
     """A molecule, a small graph, or a summary of a large one, as SVG.
 
     `highlight` and `highlight_smiles`, for molecules: it lies as that one does in its own picture, unless it is not to
-    be `turned`, by the largest substructure that both share, looked for during 2 s. `mark` says what of it is
-    highlighted.
+    be `turned`, by the largest connected substructure that both share. `mark` says what of it is highlighted. The
+    comparison takes 2 s at most; where that does not suffice nothing is highlighted, and the `desc` of the drawing says
+    that it took too long.
     """
+    item = await run_in_threadpool(_row, read.generation, id)
+    structure = item[read.generation.manifest.structure]
+    title = item["names"][0] if item["names"] else structure[:100]
+    return await _drawing(request, read, query, structure, title)
+
+
+@router.get("/structure.svg", response_class=Response, responses=replies(SVG))
+async def structure_depiction(
+    request: Request, read: SvgReading, query: Annotated[StructureDepictionQuery, Query()]
+) -> Response:
+    """A structure as the collection understands it, drawn, and compared as the picture of an item is."""
+    smiles = (await read.structure(smiles=query.smiles, inchi=query.inchi)).text
+    return await _drawing(request, read, query, smiles, smiles)
+
+
+async def _drawing(
+    request: Request, read: Reading, query: DepictionQuery | StructureDepictionQuery, structure: str, title: str
+) -> Response:
     manifest = read.generation.manifest
-    ids = [id] if query.highlight is None else [id, query.highlight]
-    item, *other = await run_in_threadpool(_rows, read.generation, ids)
-    like = other[0][manifest.structure] if other else None
+    like: str | None = None
+    if query.highlight is not None:
+        like = (await run_in_threadpool(_row, read.generation, query.highlight))[manifest.structure]
     if query.highlight_smiles is not None:
         like = (await read.structure(smiles=query.highlight_smiles)).text
     svg = await state_of(request)["artist"].draw(
         kind=manifest.kind,
-        structure=item[manifest.structure],
-        title=item["names"][0] if item["names"] else item[manifest.structure][:100],
+        structure=structure,
+        title=title,
         width=query.width,
         height=query.height,
         like=like,
@@ -54,17 +73,6 @@ async def depiction(
     return read.whole(svg.encode("latin-1"))
 
 
-@router.get("/structure.svg", response_class=Response, responses=replies(SVG))
-async def structure_depiction(
-    request: Request, read: SvgReading, query: Annotated[StructureDepictionQuery, Query()]
-) -> Response:
-    """A structure as the collection understands it, drawn."""
-    smiles = (await read.structure(smiles=query.smiles, inchi=query.inchi)).text
-    svg = await state_of(request)["artist"].draw(
-        kind=read.generation.manifest.kind, structure=smiles, title=smiles, width=query.width, height=query.height
-    )
-    return read.whole(svg.encode("latin-1"))
-
-
-def _rows(generation: Generation, ids: list[int]) -> list[dict[str, Any]]:
-    return [row for batch in generation.scan(np.array(ids, np.int32)) for row in batch.to_pylist()]
+def _row(generation: Generation, id: int) -> dict[str, Any]:
+    (row,) = [row for batch in generation.scan(np.array([id], np.int32)) for row in batch.to_pylist()]
+    return row

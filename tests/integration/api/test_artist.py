@@ -80,11 +80,11 @@ def test_many_drawings_at_once_are_all_right(nursery: Nursery) -> None:
     ],
 )
 def test_shared_atoms(smiles: str, other: str, atoms: set[int]) -> None:
-    found, complete = shared_atoms(smiles, other, seconds=2)
+    found = shared_atoms(smiles, other)
+    assert found is not None
     assert {own for own, _ in found} == atoms
     symbols = [[atom.GetSymbol() for atom in Chem.MolFromSmiles(text).GetAtoms()] for text in (smiles, other)]
     assert [symbols[0][own] for own, _ in found] == [symbols[1][theirs] for _, theirs in found]
-    assert complete is True
 
 
 QUINAZOLINE = "COc1cc2ncnc(Nc3cccc(Br)c3)c2cc1OC"
@@ -96,7 +96,7 @@ QUINAZOLINE = "COc1cc2ncnc(Nc3cccc(Br)c3)c2cc1OC"
 )
 def test_a_molecule_lies_as_the_one_that_it_is_compared_with(smiles: str) -> None:
     """The bonds that both share point the same way in both pictures."""
-    pairs, _ = shared_atoms(smiles, QUINAZOLINE, seconds=2)
+    pairs = shared_atoms(smiles, QUINAZOLINE) or []
     theirs = dict(pairs)
     own = _directions(draw(smiles, "", "", 300, 200, QUINAZOLINE, pairs))
     others = _directions(draw(QUINAZOLINE, "", "", 300, 200))
@@ -129,10 +129,29 @@ def test_what_cannot_be_laid_as_the_other_lies_as_it_would_alone() -> None:
 @pytest.mark.parametrize(("mark", "marked"), [("shared", {1, 2, 3, 4, 5, 6}), ("differences", {0}), ("nothing", set())])
 def test_what_is_marked(mark: Mark, marked: set[int]) -> None:
     phenol, aniline = "Oc1ccccc1", "Nc1ccccc1"
-    pairs, _ = shared_atoms(phenol, aniline, seconds=2)
+    pairs = shared_atoms(phenol, aniline) or []
     svg = draw(phenol, "", "", 300, 200, aniline, pairs, mark)
-    found = re.findall(r"<ellipse [^>]*class='atom-(\d+)' [^>]*style='fill:#99D3ED", svg)
-    assert {int(atom) for atom in found} == marked
+    assert {int(atom) for atom in _highlighted(svg)} == marked
+
+
+def test_pictures_of_both_sides_are_compared_once(nursery: Nursery) -> None:
+    """The second picture needs no process that compares: the first one is gone."""
+
+    async def session() -> list[set[str]]:
+        async with Pool(nursery, 1) as drawers:
+            with closing(Nursery()) as own:
+                async with Pool(own, 1) as comparers:
+                    artist = Artist(drawers, comparers)
+                    svg = await artist.draw("molecule", "CC(Cl)CO", "", 250, 250, "CCCO", "differences", turned=False)
+            other = await artist.draw("molecule", "CCCO", "", 250, 250, "CC(Cl)CO", "differences")
+        return [_highlighted(each) for each in (svg, other)]
+
+    assert asyncio.run(session()) == [{"2"}, set()]
+
+
+def _highlighted(svg: str) -> set[str]:
+    """The atoms that are highlighted."""
+    return set(re.findall(r"<ellipse [^>]*class='atom-(\d+)' [^>]*style='fill:#99D3ED", svg))
 
 
 def test_what_was_drawn_is_remembered() -> None:
