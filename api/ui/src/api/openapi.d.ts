@@ -553,8 +553,9 @@ export interface paths {
          * @description A molecule, a small graph, or a summary of a large one, as SVG.
          *
          *     `highlight` and `highlight_smiles`, for molecules: it lies as that one does in its own picture, unless it is not to
-         *     be `turned`, by the largest substructure that both share, looked for during 2 s. `mark` says what of it is
-         *     highlighted.
+         *     be `turned`, by the largest connected substructure that both share. `mark` says what of it is highlighted. The
+         *     comparison takes 2 s at most; where that does not suffice nothing is highlighted, and the `desc` of the drawing says
+         *     that it took too long.
          */
         get: operations["depiction"];
         put?: never;
@@ -574,7 +575,7 @@ export interface paths {
         };
         /**
          * Structure Depiction
-         * @description A structure as the collection understands it, drawn.
+         * @description A structure as the collection understands it, drawn, and compared as the picture of an item is.
          */
         get: operations["structure_depiction"];
         put?: never;
@@ -5882,6 +5883,14 @@ export interface operations {
                 smiles?: string | null;
                 /** @description Read as the recipe says. */
                 inchi?: string | null;
+                /** @description Another item: what both share is highlighted. */
+                highlight?: number | null;
+                /** @description The same for any structure; a space reads as `+`, but for that before an extension `|…|`. */
+                highlight_smiles?: string | null;
+                /** @description What is highlighted: what both share, what the other does not have, or nothing. */
+                mark?: "shared" | "differences" | "nothing";
+                /** @description Whether it lies as what it is compared with does, or as it does alone. */
+                turned?: boolean;
             };
             header?: never;
             path: {
