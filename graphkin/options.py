@@ -225,7 +225,9 @@ def building(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def gathered(**given: Any) -> None:
         told = {name: given.pop(name) for name in _BUILDING}
-        if told["lake"] is not None and not _said("store_location"):  # what the environment says is of stores
+        if told["lake"] is not None and not is_on_command_line(
+            "store_location"
+        ):  # what the environment says is of stores
             told["store_location"] = None
         require_possible(told["engine"], given["running"]["workers"], told["master"])
         _require_place(told["store_location"], told["lake"], told["engine"])
@@ -234,8 +236,8 @@ def building(command: Callable[..., None]) -> Callable[..., None]:
     return gathered
 
 
-def _said(name: str) -> bool:
-    """Whether the command line says it."""
+def is_on_command_line(name: str) -> bool:
+    """Whether the command line has this option; the environment and defaults do not count."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 

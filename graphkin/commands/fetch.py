@@ -1,18 +1,24 @@
-"""`graphkin fetch`: everything that training needs in one folder, for machines without a network."""
+"""`graphkin fetch`: write everything that training needs into one folder, for machines without a network."""
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphkin import configuration, options
 from graphkin.trainer.strategy import ENCODERS, POSITIVES, PRESETS, STRATEGIES
 
+if TYPE_CHECKING:
+    from graphkin.trainer.feed.source import Source
+
 
 @click.command()
-@click.option("--api", "url", metavar="URL", required=True, help="Server, as `graphkin serve` prints it.")
+@click.option("--api", "url", metavar="URL", help="Server, as `graphkin serve` prints it.")
+@options.store_if_any
 @options.collection
 @options.generation
 @click.option("--strategy", type=click.Choice(STRATEGIES), required=True, help="What is to be trained.")
@@ -31,7 +37,8 @@ from graphkin.trainer.strategy import ENCODERS, POSITIVES, PRESETS, STRATEGIES
 @options.cache_dir
 @configuration.settings
 def fetch(
-    url: str,
+    url: str | None,
+    store_location: str | None,
     collection: str,
     generation: str | None,
     beside: str | None,
@@ -42,26 +49,75 @@ def fetch(
 ) -> None:
     """Write features, positives and negatives into a folder that `graphkin pretrain --offline` trains from.
 
-    What --config and --set say counts as far as it is about what is drawn; give both commands the same.
+    They come from a server (--api) or from a store on this machine (--store), which gives the same folder without a
+    server. What --config and --set say counts as far as it is about what is drawn; give both commands the same.
     """
-    from graphkin.client import Graphkin
     from graphkin.output import whole_folder
     from graphkin.progress import terminal_progress
-    from graphkin.trainer.feed.kinds import features
     from graphkin.trainer.feed.offline import write_offline
+
+    _require_one_place(url, store_location)
+    if url is not None:
+        reading = _served(url, collection, generation, beside, epochs - 1, cache_dir, trained)
+    else:
+        reading = _stored(str(store_location), collection, generation, beside, trained)
+    with (
+        reading as source,
+        whole_folder(output) as folder,
+        terminal_progress().stage("fetching", epochs, "epochs") as advance,
+    ):
+        write_offline(source, epochs, folder, advance)
+    size = sum(file.stat().st_size for file in output.iterdir())
+    click.echo(f"{output}: {source.generation.size:,} items, {epochs} epochs, {size / 2**20:.1f} MiB")
+
+
+def _require_one_place(url: str | None, store_location: str | None) -> None:
+    """Raises `UsageError`. A store that only the environment names does not count beside --api."""
+    places = "--api URL, a server, or --store STORE, a store on this machine"
+    if url is not None and options.is_on_command_line("store_location"):
+        raise click.UsageError(f"give {places}; not both")
+    if url is None and store_location is None:
+        raise click.UsageError(f"give {places}")
+    if url is None and options.is_on_command_line("cache_dir"):
+        raise click.UsageError("--cache-dir goes with --api: a store on this machine is read without a cache")
+
+
+@contextmanager
+def _served(
+    url: str,
+    collection: str,
+    generation: str | None,
+    beside: str | None,
+    last: int,
+    cache_dir: Path | None,
+    trained: dict[str, Any],
+) -> "Iterator[Source]":
+    from graphkin.client import Graphkin
+    from graphkin.trainer.feed.kinds import features
     from graphkin.trainer.feed.online import default_cache, online
 
     with Graphkin(url) as server:
         kind = server.collection(collection, generation).kind
     draws = configuration.configuration(kind, **trained).draws
     parallel, cache = partial(features, workers=os.cpu_count() or 1), default_cache(cache_dir)
-    with (
-        whole_folder(output) as folder,
-        online(
-            url, collection, draws, parallel, cache, generation=generation, beside=beside, last=epochs - 1
-        ) as source,
-        terminal_progress().stage("fetching", epochs, "epochs") as advance,
-    ):
-        write_offline(source, epochs, folder, advance)
-    size = sum(file.stat().st_size for file in output.iterdir())
-    click.echo(f"{output}: {source.generation.size:,} items, {epochs} epochs, {size / 2**20:.1f} MiB")
+    with online(url, collection, draws, parallel, cache, generation=generation, beside=beside, last=last) as source:
+        yield source
+
+
+@contextmanager
+def _stored(
+    location: str, collection: str, generation: str | None, beside: str | None, trained: dict[str, Any]
+) -> "Iterator[Source]":
+    from graphkin.store import open_generation
+    from graphkin.trainer.feed.positives import arranged
+    from graphkin.training import StoredSource
+
+    workers = os.cpu_count() or 1
+    with ExitStack() as stack:
+        opened = stack.enter_context(open_generation(location, collection, generation))
+        draws = configuration.configuration(opened.manifest.kind, **trained).draws
+        other = None
+        if beside is not None:
+            name, _, pinned = beside.partition("@")
+            other = StoredSource(stack.enter_context(open_generation(location, name, pinned or None)), draws, workers)
+        yield arranged(StoredSource(opened, draws, workers), other)
