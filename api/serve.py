@@ -12,11 +12,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
 from graphkin.api.app import create_app
+from graphkin.api.gate.connection import Bounds, Connection, Reason
 from graphkin.api.settings import Settings
 from graphkin.api.state import opened
 from graphkin.api.work.nursery import Nursery
@@ -51,7 +53,7 @@ class Server:
         require_servable(settings)
         app = create_app(settings, nursery)
         self._socket = listening(settings.host, settings.port)
-        self._server = uvicorn.Server(configured(app, settings))
+        self._server = Listener(app, settings)
         self.url = url_of(self._socket, settings)
 
     def run(self) -> None:
@@ -75,10 +77,49 @@ class Server:
             self._server.run(sockets=[self._socket])
 
 
-def configured(app: FastAPI, settings: Settings) -> uvicorn.Config:
-    """How an application is served."""
+class Listener(uvicorn.Server):
+    """uvicorn's server with connections of our own."""
+
+    def __init__(self, app: FastAPI, settings: Settings) -> None:
+        super().__init__(_configured(app, settings))
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._bounds = Bounds(
+            settings.head_seconds,
+            settings.body_seconds,
+            settings.idle_seconds,
+            settings.stalled_seconds,
+            min(settings.connections, files // 2),  # the other half is for the store and the workers
+            settings.connections_per_address,
+        )
+        self._count_closed: Callable[[Reason], None] = app.state.metrics.count_closed
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Open the application, then listen. uvicorn would leave a TLS handshake a minute."""
+        await super().startup([])
+        if not self.started:
+            return
+        secure: dict[str, Any] = {}
+        if self.config.ssl is not None:
+            secure = {"ssl": self.config.ssl, "ssl_handshake_timeout": self._bounds.head_seconds}
+        loop = asyncio.get_running_loop()
+        for sock in sockets or ():
+            server = await loop.create_server(self._connection, sock=sock, backlog=self.config.backlog, **secure)
+            self.servers.append(server)
+
+    def _connection(self) -> Connection:
+        return Connection(
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+            bounds=self._bounds,
+            closed=self._count_closed,
+        )
+
+
+def _configured(app: FastAPI, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=Connection,
         log_level="warning",
         access_log=False,
         server_header=False,

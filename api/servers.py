@@ -22,14 +22,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import uvicorn
+from fastapi import FastAPI
 
 from graphkin.api.app import create_app
 from graphkin.api.gate import metrics
 from graphkin.api.serve import (
     PATIENCE,
+    Listener,
     bound,
-    configured,
     handled,
     listening,
     require_servable,
@@ -171,11 +171,11 @@ def _signals() -> Iterator[socket.socket]:
         yield ours
 
 
-class _Telling(uvicorn.Server):
+class _Telling(Listener):
     """Says when it listens."""
 
-    def __init__(self, config: uvicorn.Config, channel: socket.socket) -> None:
-        super().__init__(config)
+    def __init__(self, app: FastAPI, settings: Settings, channel: socket.socket) -> None:
+        super().__init__(app, settings)
         self._channel = channel
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -198,7 +198,7 @@ def main() -> None:
     share_machine()
     settings = Settings(**order["settings"])
     shared = metrics.Shared(Path(order["folder"]), order["number"])
-    server = _Telling(configured(create_app(settings, shared=shared), settings), channel)
+    server = _Telling(create_app(settings, shared=shared), settings, channel)
     threading.Thread(target=server.end_with, name="end", daemon=True).start()
     with bound(settings.host, settings.port) as sock:  # uvicorn listens once all is open
         serve(server, sock)

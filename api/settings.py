@@ -30,6 +30,14 @@ class Settings(BaseSettings):
     scrub_hours    after how long the files of a generation in use are checked again.
     tls_cert       file of a certificate and its chain (PEM), for HTTPS; plain HTTP by default.
     tls_key        file of its private key; by default it is in `tls_cert` too.
+    head_seconds, body_seconds
+                   how long a request's head, and then its body, may take to come.
+    idle_seconds   how long a connection is kept between a reply and the next request.
+    stalled_seconds
+                   how long a client may take nothing of a reply.
+    connections    how many may be open in each process; the longest idle one goes first.
+    connections_per_address
+                   how many from one client address; any number by default, because clients of a proxy share one.
     reports        folder of reports to show, as `graphkin report` wrote them; none by default.
 
     Raises `InvalidInput` naming what is wrong.
@@ -51,6 +59,12 @@ class Settings(BaseSettings):
     scrub_hours: Annotated[float, Field(gt=0)] = 24.0
     tls_cert: FilePath | None = None
     tls_key: FilePath | None = None
+    head_seconds: Annotated[float, Field(gt=0)] = 10.0
+    body_seconds: Annotated[float, Field(gt=0)] = 30.0
+    idle_seconds: Annotated[float, Field(gt=0)] = 5.0
+    stalled_seconds: Annotated[float, Field(gt=0)] = 60.0
+    connections: Annotated[int, Field(ge=1)] = 1000
+    connections_per_address: Annotated[int, Field(ge=1)] | None = None
     reports: DirectoryPath | None = None
 
     def __init__(self, **given: Any) -> None:

@@ -8,10 +8,13 @@
     │   ├── BadRequest                not even a request of the API            exit 2   HTTP 400
     │   ├── NotAcceptable             not offered in this media type           exit 2   HTTP 406
     │   ├── TooLarge                  a body over the limit                    exit 2   HTTP 413
+    │   ├── AddressTooLong            a request line over the limit            exit 2   HTTP 414
+    │   ├── HeadersTooLarge           a header, or all, over the limit         exit 2   HTTP 431
     │   └── UnsupportedMediaType      a body of a kind that is not read        exit 2   HTTP 415
     ├── NotFound                      no such collection, generation or item   exit 3   HTTP 404
     │   └── Deleted                   it existed and was deleted               exit 3   HTTP 410
     ├── Unavailable                   not now; perhaps later                   exit 4   HTTP 503 + Retry-After
+    │   ├── TooSlow                   a request that does not come in time     exit 4   HTTP 408 + Retry-After
     │   ├── TooManyRequests           over the quota of the key                exit 4   HTTP 429 + Retry-After
     │   └── StoreError                the store cannot do it                   exit 4   HTTP 503 + Retry-After
     │       ├── StoreBusy             another writer, or still building        exit 4   HTTP 503 + Retry-After
@@ -95,6 +98,14 @@ class TooLarge(InvalidInput):
     """The request body is over the limit."""
 
 
+class AddressTooLong(InvalidInput):
+    """The request line is over the limit."""
+
+
+class HeadersTooLarge(InvalidInput):
+    """A header of the request, or its whole head, is over the limit."""
+
+
 class UnsupportedMediaType(InvalidInput):
     """The request body is of a kind that is not read."""
 
@@ -122,8 +133,12 @@ class Unavailable(GraphkinError):
         self.retry_after = retry_after
 
 
+class TooSlow(Unavailable):
+    """The head or the body of the request was not complete at its deadline."""
+
+
 class TooManyRequests(Unavailable):
-    """The key that was given has used up its quota for now."""
+    """The key has used up its quota for now, or the client's address its connections."""
 
 
 class StoreError(Unavailable):

@@ -32,6 +32,15 @@ MAX_ID = 2**31 - 1
 MAX_BODY = 2 * 2**20
 """Bytes of a request's body."""
 
+MAX_HEAD = 64 * 2**10
+"""Bytes of a request's head: the request line and all headers."""
+
+MAX_REQUEST_LINE = 32 * 2**10
+"""Bytes of its request line: a structure of 10 kB fits, however much of it is percent-encoded."""
+
+MAX_FIELD = 16 * 2**10
+"""Bytes of one header, its name and line end included."""
+
 MAX_PAGE = 1000
 """Items, neighbours, components or rejections on one page; hits of one search."""
 

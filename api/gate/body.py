@@ -1,16 +1,57 @@
-"""The bodies of requests: what the document says of them, and how they are received."""
+"""The bodies of requests: how the OpenAPI describes them, and how they are received."""
 
+import email.message
 from collections.abc import Awaitable, Callable
-from email.message import Message
 from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
 from starlette.requests import Request
+from starlette.types import Message, Receive, Scope
 
+from graphkin.api.gate.connection import REFUSAL
 from graphkin.api.gate.given import Model, parsed
 from graphkin.api.gate.reply import JSON
-from graphkin.protocol.errors import UnsupportedMediaType
+from graphkin.protocol.errors import BadRequest, TooLarge, UnsupportedMediaType
+from graphkin.protocol.values import MAX_BODY
+
+
+def require_size(size: int) -> None:
+    """Raises `TooLarge` for a body of more bytes than are read."""
+    if size > MAX_BODY:
+        raise TooLarge("the body is too large", given=size, expected=f"at most {MAX_BODY} bytes")
+
+
+async def buffered(scope: Scope, receive: Receive) -> Receive:
+    """Receive a whole body, and return what gives it as one message and then goes on as `receive` does.
+
+    Raises:
+        TooLarge: As soon as it is.
+        BadRequest: The client left, so nobody reads the reply.
+        GraphkinError: The connection refuses the rest of the body.
+    """
+    body = bytearray()
+    more = True
+    while more:
+        message = await receive()
+        if REFUSAL in scope:
+            raise scope[REFUSAL]
+        if message["type"] != "http.request":
+            raise BadRequest("the body ends before it is whole")
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        require_size(len(body))
+    return _replaying({"type": "http.request", "body": bytes(body), "more_body": False}, receive)
+
+
+def _replaying(message: Message, receive: Receive) -> Receive:
+    """Return a `Receive` of `message`, then of what `receive` gives."""
+    messages = [message]
+
+    async def next_message() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return next_message
 
 
 def as_body(model: type[BaseModel]) -> dict[str, Any]:
@@ -42,6 +83,6 @@ async def received(request: Request) -> bytes:
 @lru_cache(maxsize=256)
 def _media_type(named: str) -> str:
     """What a Content-Type says, without its parameters."""
-    message = Message()
+    message = email.message.Message()
     message["Content-Type"] = named
     return message.get_content_type()

@@ -12,6 +12,7 @@ from prometheus_client.core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
+from graphkin.api.gate.connection import Reason
 from graphkin.api.gate.exchange import Exchange
 
 _METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
@@ -78,6 +79,12 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self.registry,
         )
+        self._closed = Counter(
+            "graphkin_connections_closed",
+            "Connections that the server closed because a deadline (head, body, reply) or the limit was over.",
+            ["reason"],
+            registry=self.registry,
+        )
         self._series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self.search_seconds = Histogram(
             "graphkin_search_seconds",
@@ -96,6 +103,10 @@ class Metrics:
     def counting(self, count: Callable[[], None]) -> None:
         """Have something counted whenever anybody asks; by other processes too, so then every second."""
         self._counts.append(count)
+
+    def count_closed(self, reason: Reason) -> None:
+        """Count a connection that the server closed."""
+        self._closed.labels(reason).inc()
 
     def view(self) -> CollectorRegistry:
         """All of it, of all processes, as it is now."""

@@ -13,6 +13,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphkin.api.gate.access import Admission
+from graphkin.api.gate.body import buffered
 from graphkin.api.gate.quotas import Quotas
 from graphkin.protocol.values import Access
 
@@ -42,6 +43,8 @@ class Route(APIRoute):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         admission: Admission = scope["state"]["admission"]
         caller = None if self.needs is None else await admission.admit(scope, self.needs)
+        if scope["method"] == "POST":  # read once the key is known, and before the request takes a turn of others
+            receive = await buffered(scope, receive)
         if caller is None:
             await self.answer(scope, receive, send)
             return

@@ -12,13 +12,14 @@ from functools import cache
 from random import Random
 from urllib.parse import quote
 
+from graphkin.protocol.values import MAX_REQUEST_LINE
 from tests.fuzz import cursors, operations
 from tests.fuzz.corpus import ALL, chosen, content, lines, whole
 from tests.fuzz.molblocks import molblocks
 
 _BASE = "/v1/collections"
 _JSON = "Content-Type: application/json"
-_LONGEST_TARGET = 60_000  # bytes; the server reads 64 KiB of a request's head
+_LONGEST_TARGET = MAX_REQUEST_LINE - 1_000  # bytes; the rest is for the path and what stands around the target
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,11 @@ def test_a_body_of_a_hundred_megabytes_that_does_not_say_how_long_it_is(client: 
     assert (reply.status_code, reply.headers["content-type"]) == (413, "application/problem+json")
 
 
-@pytest.mark.parametrize("route", ["search", "positives/batch", "export", "nowhere"])
+def test_no_body_is_read_where_there_is_no_route(client: httpx.Client) -> None:
+    assert client.post(f"{URL}/nowhere", content=iter([b" " * (2 * 2**20 + 1)])).status_code == 404
+
+
+@pytest.mark.parametrize("route", ["search", "positives/batch", "export"])
 def test_the_limit_is_two_mebibytes_to_the_byte(client: httpx.Client, route: str) -> None:
     headers = {"Content-Type": "application/json"}
     for size, refused in ((2 * 2**20, False), (2 * 2**20 + 1, True)):

@@ -1,9 +1,12 @@
 """HTTPS, asked by a client that believes one certificate alone."""
 
+import socket
 import ssl
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -64,6 +67,14 @@ def test_https_is_served(store_folder: Path, tmp_path: Path, files: dict[str, Pa
             httpx.get(f"{url}/livez", timeout=60)
         with pytest.raises(httpx.HTTPError):
             httpx.get(f"http{url.removeprefix('https')}/livez", timeout=60)
+
+
+def test_a_handshake_that_does_not_go_on_is_ended(store_folder: Path, tmp_path: Path, files: dict[str, Path]) -> None:
+    settings = Settings(store=store_folder, cache_dir=tmp_path, port=0, tls_cert=files["both"], head_seconds=0.5)
+    with Server(settings).running() as url, socket.create_connection(("127.0.0.1", urlsplit(url).port)) as connection:
+        connection.settimeout(55)  # asyncio's own limit is 60 s
+        with suppress(ConnectionResetError):
+            assert connection.recv(1) == b""
 
 
 @pytest.mark.parametrize(

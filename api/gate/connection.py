@@ -1,0 +1,329 @@
+"""One HTTP/1.1 connection: uvicorn's protocol over httptools, with bounds on what a client may send and how slowly.
+
+Bytes are counted before the parser gets them, so no head over its limit is kept. A refusal takes the way of a request
+through the application: it is a problem document, and it is counted and logged.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection
+from math import inf
+from typing import Any, Literal, NamedTuple
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from graphkin.protocol.errors import (
+    AddressTooLong,
+    BadRequest,
+    GraphkinError,
+    HeadersTooLarge,
+    TooManyRequests,
+    TooSlow,
+    Unavailable,
+)
+from graphkin.protocol.values import MAX_FIELD, MAX_HEAD, MAX_REQUEST_LINE
+
+REFUSAL = "graphkin.refusal"
+"""Key of the scope: the `GraphkinError` that refuses a request whose head or body is not acceptable as HTTP."""
+
+_MAX_PIPELINED = 100
+"""Requests that may wait on one connection for the reply to an earlier one."""
+
+_IDLE, _HEAD, _BODY = range(3)
+"""Part of a request that the parser reads; _IDLE: none, the next bytes begin one."""
+
+Reason = Literal["head", "body", "reply", "limit"]
+"""Why the server closed a connection: one of the deadlines was over, or there were too many connections."""
+
+
+class Bounds(NamedTuple):
+    """Limits of every connection.
+
+    head_seconds: from the first byte of a request, or from the begin of the connection, to the end of the head;
+    body_seconds: from there to the end of the body; idle_seconds: between a reply and the next request;
+    stalled_seconds: during which a client may take nothing of a reply; connections: open ones of this process;
+    per_address: open ones of one client address, None for any number.
+    """
+
+    head_seconds: float
+    body_seconds: float
+    idle_seconds: float
+    stalled_seconds: float
+    connections: int
+    per_address: int | None
+
+
+class Connection(HttpToolsProtocol):
+    """`closed` is called with the reason when the server closes a connection that is over a limit."""
+
+    def __init__(self, *args: Any, bounds: Bounds, closed: Callable[[Reason], None], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.timeout_keep_alive = bounds.idle_seconds  # type: ignore[assignment]
+        self._bounds = bounds
+        self._closed = closed
+        self._stage = _IDLE
+        self._pending = 0  # bytes since the last complete head, or the last piece of a body
+        self._line = 0  # bytes of the current line
+        self._has_request_line = False
+        self._is_deaf = False  # whatever else the client sends is dropped
+        self._surplus: GraphkinError | None = None
+        self._earlier: list[RequestResponseCycle] = []  # unanswered requests before the newest one
+        self._due = inf  # when the head or body that has begun must be complete
+        self._heard = self._stalled = 0.0  # when the client last sent something, and took something of a reply
+        self._unsent = 0  # bytes of replies that the client had not taken at the last look
+        self._period = min(bounds.head_seconds, bounds.body_seconds, bounds.stalled_seconds)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._heard = self._stalled = self.loop.time()
+        self._due = self._heard + self._bounds.head_seconds
+        self._timer = self.loop.call_later(self._period, self._look)
+        self._make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for cycle in self._earlier:  # uvicorn tells the newest request alone
+            cycle.disconnected = True
+            cycle.message_event.set()
+        super().connection_lost(exc)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
+        if self._is_deaf:
+            return
+        self._heard = self.loop.time()
+        try:
+            if self._pending + len(data) <= MAX_FIELD:
+                self._pending += len(data)
+                self._feed(data)
+                if self._pending:
+                    self._note_line(data)
+            else:
+                self._feed_lines(data)
+        except httptools.HttpParserError as error:
+            self._refuse(BadRequest(f"this is not HTTP/1.1: {error}", expected="a well-formed request"))
+        if self._due == inf:
+            self._set_deadline()
+
+    def _feed(self, data: bytes) -> None:
+        """Parse; a request to change the protocol is read as one that does not ask for it (RFC 9110, 7.8)."""
+        while data and not self._is_deaf:
+            try:
+                self.parser.feed_data(data)
+                return
+            except httptools.HttpParserUpgrade as stop:
+                rest = data[stop.args[0] :]
+            if self.parser.get_method() == b"CONNECT":
+                self._refuse(BadRequest("this server is not a proxy", given="CONNECT"))
+                return
+            data = self._without_upgrade() + rest
+            self.parser = httptools.HttpRequestParser(self)
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+
+    def _without_upgrade(self) -> bytes:
+        """Return the head that the parser has just read, without its Upgrade. The parser skips such a head's body."""
+        version = self.parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
+        lines += [b"%b: %b" % (name, value) for name, value in self.headers if name != b"upgrade"]
+        return b"\r\n".join([*lines, b"", b""])
+
+    def _note_line(self, data: bytes) -> None:
+        """Remember how much has come of the current line of an incomplete head."""
+        newline = data.rfind(b"\n")
+        if newline >= 0:
+            self._line = 0
+            self._has_request_line = self._stage == _HEAD
+        self._line += len(data) - 1 - newline
+
+    def _feed_lines(self, data: bytes) -> None:
+        """Parse heads line by line, and bodies piece by piece, up to what is over a limit."""
+        position = 0
+        while position < len(data) and not self._is_deaf:
+            end = position + MAX_FIELD if self._stage == _BODY else data.find(b"\n", position) + 1 or len(data)
+            piece, position = data[position:end], end
+            self._pending += len(piece)
+            self._line += len(piece)
+            if (error := self._excess()) is not None:
+                self._refuse(error)
+                return
+            self._feed(piece)
+            if piece.endswith(b"\n") or not self._pending:
+                self._line = 0
+                self._has_request_line = self._stage == _HEAD
+
+    def _excess(self) -> GraphkinError | None:
+        """Return the refusal of a line or a head that is over its limit."""
+        in_request_line = not self._has_request_line and self._stage != _BODY
+        if self._line > (MAX_REQUEST_LINE if in_request_line else MAX_FIELD):
+            if not in_request_line:
+                return HeadersTooLarge("a header is too large", expected=f"at most {MAX_FIELD} bytes")
+            return AddressTooLong(
+                "the address is too long",
+                expected=f"a request line of at most {MAX_REQUEST_LINE} bytes",
+                hint="send long structures and filters in the body of a POST",
+            )
+        if self._pending > MAX_HEAD:
+            return HeadersTooLarge("the headers are too large", expected=f"at most {MAX_HEAD} bytes")
+        return None
+
+    def on_message_begin(self) -> None:
+        if not self._is_deaf:
+            super().on_message_begin()
+            self._stage, self._has_request_line = _HEAD, False
+
+    def on_headers_complete(self) -> None:
+        if self._is_deaf or self.parser.should_upgrade():
+            return
+        if len(self.pipeline) >= _MAX_PIPELINED:
+            self._is_deaf = True
+            self.cycle.keep_alive = False  # the client sends those requests again that got no reply
+            return
+        self._admit()
+        self._stage = _BODY
+        if self._surplus is not None:
+            self._end_with_reply(self._surplus)
+
+    def _admit(self) -> None:
+        """Start the request whose head is complete, once those before it are answered."""
+        before = self.cycle
+        super().on_headers_complete()
+        if before is None or before.response_complete:
+            self._earlier.clear()
+        else:
+            self._earlier.append(before)
+        self.headers = []  # a trailer is no header of the request
+        self._pending = self._line = 0
+        self._due = inf
+
+    def on_body(self, body: bytes) -> None:
+        if self._stage == _BODY:
+            self._pending = 0
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if self._stage == _BODY:
+            super().on_message_complete()
+            self._stage, self._pending, self._due = _IDLE, 0, inf
+
+    def _refuse(self, error: GraphkinError) -> None:
+        """Answer with an error, after the replies to earlier requests, and close the connection."""
+        if self._stage != _BODY:
+            named = self._stage == _HEAD and self.url
+            super().on_message_begin()
+            self.url = b"/"
+            self._admit()
+            self.cycle.more_body = False
+            if not named:
+                self.cycle.scope["method"], self.cycle.scope["http_version"] = "-", "1.1"
+        elif self.cycle.response_complete:
+            self.transport.close()
+            return
+        self._end_with_reply(error)
+
+    def _end_with_reply(self, error: GraphkinError) -> None:
+        self._is_deaf = True
+        scope: Any = self.cycle.scope
+        scope[REFUSAL] = error
+        self.cycle.message_event.set()  # wakes the application where it waits for more of the body
+        self.cycle.keep_alive = False
+        self.cycle.transport = _Lingering(self)
+
+    def _set_deadline(self) -> None:
+        """Say until when the rest must come of what has begun."""
+        if self._stage == _BODY:
+            self._due = self._heard + self._bounds.body_seconds
+            self.cycle.transport = _Lingering(self)
+        elif self._pending or self._stage == _HEAD or self._is_deaf:
+            self._due = self._heard + self._bounds.head_seconds
+
+    def finish(self) -> None:
+        """Close the connection once the client has sent all, or has had its time: it may read the reply only then, and
+        a connection that is closed before that is reset."""
+        self._is_deaf = True
+        if self._due == inf:
+            self.transport.close()
+        elif self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    def _look(self) -> None:
+        """Close the connection where a deadline is over."""
+        now, unsent = self.loop.time(), self.transport.get_write_buffer_size()
+        if not self._unsent or unsent < self._unsent:
+            self._stalled = now
+        self._unsent = unsent
+        if now - self._stalled >= self._bounds.stalled_seconds:
+            self._closed("reply")
+            self.transport.abort()
+            return
+        if now >= self._due and self.flow.read_paused:  # the rest waits until earlier requests are answered
+            self._due = now + self._period
+        elif now >= self._due:
+            self._due = inf
+            self._expire()
+        self._timer = self.loop.call_later(min(self._period, self._due - now), self._look)
+
+    def _expire(self) -> None:
+        if self._is_deaf:
+            if self.cycle.response_complete:
+                self.transport.close()
+        elif self._stage == _BODY:
+            self._closed("body")
+            self._refuse(_too_slow("body", self._bounds.body_seconds))
+        else:
+            self._closed("head")
+            if self._pending or self._stage == _HEAD:
+                self._refuse(_too_slow("head", self._bounds.head_seconds))
+            else:
+                self.transport.close()
+
+    def _make_room(self) -> None:
+        """Where there are too many connections, close the one that has been idle for the longest time."""
+        most, per_address = self._bounds.connections, self._bounds.per_address
+        everybody: Collection[Any] = self.connections
+        if len(everybody) > most:
+            expected = f"at most {most} open connections"
+            self._displace(everybody, Unavailable("too many connections", expected=expected, retry_after=1))
+        if per_address is not None and self.client is not None:
+            peers = [each for each in everybody if each.client and each.client[0] == self.client[0]]
+            if len(peers) > per_address:
+                expected = f"at most {per_address} open connections from one address"
+                error = TooManyRequests("too many connections from this address", expected=expected, retry_after=1)
+                self._displace(peers, error)
+
+    def _displace(self, among: Collection[Any], error: GraphkinError) -> None:
+        """Close an idle connection among these, or where all are in use refuse this one's request."""
+        idle = [each for each in among if each is not self and each.is_idle]
+        if idle:
+            min(idle, key=lambda each: each._heard).transport.close()
+            self._closed("limit")
+        else:
+            self._surplus = error
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is open and no request is being received or answered; a head may have begun."""
+        answered = self.cycle is None or self.cycle.response_complete
+        return answered and (self._stage != _BODY or self._is_deaf) and not self.transport.is_closing()
+
+
+class _Lingering(asyncio.Transport):
+    """The transport of a reply that may end before its request does."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__()
+        self._connection = connection
+
+    def write(self, data: "bytes | bytearray | memoryview[Any]") -> None:
+        self._connection.transport.write(data)
+
+    def is_closing(self) -> bool:
+        return self._connection.transport.is_closing()
+
+    def close(self) -> None:
+        self._connection.finish()
+
+
+def _too_slow(part: str, seconds: float) -> TooSlow:
+    return TooSlow(f"the request's {part} did not come in time", expected=f"all of it within {seconds:g} s")

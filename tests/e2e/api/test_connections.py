@@ -1,0 +1,327 @@
+"""Bounds of a connection: how much a client may send before it has a key, how slowly, and on how many connections."""
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from graphkin.protocol.keys import made
+from graphkin.protocol.values import MAX_FIELD, MAX_HEAD, MAX_REQUEST_LINE
+from graphkin.store import open_store
+from tests.until import until
+
+Serve = Callable[..., AbstractContextManager[httpx.Client]]
+SHORT = {"head_seconds": 0.5, "body_seconds": 0.5, "idle_seconds": 5, "stalled_seconds": 0.5}
+URL = "/v1/collections/nci"
+HOST = b"Host: localhost\r\n"
+LIVE = b"GET /livez HTTP/1.1\r\n" + HOST
+
+
+class Reply(NamedTuple):
+    status: int
+    headers: httpx.Headers
+    body: bytes
+
+
+def connect(client: httpx.Client) -> socket.socket:
+    return socket.create_connection((client.base_url.host, client.base_url.port or 80), timeout=60)
+
+
+def replies(received: bytes) -> list[Reply]:
+    """The replies in all that a server has sent; none of them is chunked."""
+    found = []
+    while received:
+        head, _, rest = received.partition(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
+        headers = httpx.Headers([(name, value) for name, _, value in (line.partition(": ") for line in lines)])
+        length = int(headers.get("content-length", "0"))
+        found.append(Reply(int(first.split()[1]), headers, rest[:length]))
+        received = rest[length:]
+    return found
+
+
+def exchange(client: httpx.Client, *pieces: bytes) -> list[Reply]:
+    """The replies to these bytes, up to the end of the connection."""
+    with connect(client) as connection:
+        for piece in pieces:
+            connection.sendall(piece)
+        return replies(rest_of(connection))
+
+
+def rest_of(connection: socket.socket) -> bytes:
+    received = b""
+    while data := connection.recv(65536):
+        received += data
+    return received
+
+
+def problem(reply: Reply) -> dict[str, Any]:
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert reply.headers["x-request-id"]
+    said: dict[str, Any] = json.loads(reply.body)
+    assert said["status"] == reply.status
+    return said
+
+
+def post(path: str, *headers: str) -> bytes:
+    head = [f"POST {URL}/{path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *headers]
+    return "\r\n".join([*head, "", ""]).encode()
+
+
+def in_pieces(request: bytes, size: int) -> list[bytes]:
+    return [request[at : at + size] for at in range(0, len(request), size)]
+
+
+def with_line(length: int) -> bytes:
+    """A request with one header of so many bytes, its line end included."""
+    return LIVE + b"Connection: close\r\nX: %b\r\n\r\n" % (b"x" * (length - 5))
+
+
+def with_head(length: int) -> bytes:
+    """A request with a head of so many bytes, in lines that are short enough."""
+    begin = LIVE + b"Connection: close\r\n"
+    lines = [b"X: %b\r\n" % (b"x" * 995)] * ((length - len(begin) - 200) // 1000)
+    rest = length - len(begin) - 1000 * len(lines) - 2
+    return begin + b"".join(lines) + b"X: %b\r\n\r\n" % (b"x" * (rest - 5))
+
+
+def with_target(length: int) -> bytes:
+    """A request with a request line of so many bytes, its line end included."""
+    line = b"GET /livez?%b HTTP/1.1\r\n"
+    return line % (b"x" * (length - len(line) + 2)) + HOST + b"Connection: close\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The access log of `quick`."""
+    return tmp_path_factory.mktemp("log") / "access.jsonl"
+
+
+@pytest.fixture(scope="module")
+def quick(store_folder: Path, log: Path, serve: Serve) -> Iterator[httpx.Client]:
+    """Talks to a server with short deadlines."""
+    with serve(store_folder, access_log=log, **SHORT) as client:
+        yield client
+
+
+@pytest.fixture
+def guarded(own_folder: Path, serve: Serve) -> Iterator[httpx.Client]:
+    """Talks to a server that asks for a key, with the key."""
+    secret, key = made("all", ["admin"])
+    with open_store(own_folder) as store:
+        store.keys().add(key)
+    with serve(own_folder, **{**SHORT, "body_seconds": 3600}) as client:
+        client.headers["Authorization"] = f"Bearer {secret}"
+        yield client
+
+
+@pytest.mark.parametrize("size", [700, 10_000, 1_000_000])
+@pytest.mark.parametrize(
+    ("request_of", "limit", "status"),
+    [(with_line, MAX_FIELD, 431), (with_head, MAX_HEAD, 431), (with_target, MAX_REQUEST_LINE, 414)],
+)
+def test_a_head_is_limited_to_the_byte(
+    client: httpx.Client, request_of: Callable[[int], bytes], limit: int, status: int, size: int
+) -> None:
+    assert len(with_head(limit)) == limit
+    (answered,) = exchange(client, *in_pieces(request_of(limit), size))
+    assert answered.status == 200
+    (refused,) = exchange(client, *in_pieces(request_of(limit + 1), size))
+    assert problem(refused)["expected"].endswith(f"at most {limit} bytes")
+    assert (refused.status, refused.headers["connection"]) == (status, "close")
+
+
+def test_no_more_of_a_head_is_read_than_its_limit(client: httpx.Client) -> None:
+    """A client that goes on sending has its refusal all the same."""
+    (reply,) = exchange(client, LIVE, *[b"X: %b\r\n" % (b"x" * 10_000)] * 4800, b"\r\n")
+    assert reply.status == 431
+
+
+def test_trailers_are_limited_and_no_headers(client: httpx.Client) -> None:
+    begin = post("search", "Transfer-Encoding: chunked", "Connection: close") + b'11\r\n{"smiles": "CCO"}\r\n0\r\n'
+    (answered,) = exchange(client, begin + b"Content-Type: text/plain\r\nHost: example.org\r\n\r\n")
+    assert answered.status == 200
+    (refused,) = exchange(client, begin + b"X: %b" % (b"x" * 3 * MAX_FIELD))
+    assert refused.status == 431
+
+
+def test_a_structure_of_ten_kilobytes_is_read_from_an_address(client: httpx.Client) -> None:
+    smiles = "C" * 9_990
+    escaped = client.get(f"{URL}/structure?smiles={'%43' * len(smiles)}")
+    assert escaped.json()["detail"] == client.post(f"{URL}/search", json={"smiles": smiles}).json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("sends", "statuses"),
+    [
+        ([], []),
+        ([b"\r\n"], [408]),
+        ([b"GET /li"], [408]),
+        ([LIVE], [408]),
+        ([LIVE + b"\r\n" + LIVE], [200, 408]),
+        ([post("search", "Content-Length: 9"), b"{"], [408]),
+        ([post("search", "Transfer-Encoding: chunked"), b"5\r\n{"], [408]),
+        ([post("nowhere", "Content-Length: 9")], [404]),
+    ],
+    ids=["nothing", "newline", "request-line", "headers", "second-head", "body", "chunk", "body-not-read"],
+)
+def test_a_request_that_does_not_go_on_ends_at_its_deadline(
+    quick: httpx.Client, sends: list[bytes], statuses: list[int]
+) -> None:
+    begin = time.monotonic()
+    received = exchange(quick, *sends)
+    assert time.monotonic() - begin > 0.45
+    assert [reply.status for reply in received] == statuses
+    if 408 in statuses:
+        assert problem(received[-1])["detail"].endswith("did not come in time")
+        assert received[-1].headers["retry-after"]
+
+
+@pytest.mark.parametrize("begin", [LIVE + b"X: ", post("search", "Content-Length: 1000000")], ids=["head", "body"])
+def test_a_deadline_does_not_move_with_every_byte(quick: httpx.Client, begin: bytes) -> None:
+    with connect(quick) as connection:
+        connection.sendall(begin)
+        connection.settimeout(0.05)
+        received = b""
+        while not received:
+            connection.sendall(b"x")
+            try:
+                received = connection.recv(65536)
+            except TimeoutError:
+                continue
+    assert replies(received)[0].status == 408
+
+
+def test_a_client_that_takes_nothing_of_its_replies_is_cut_off(
+    quick: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    size = len(quick.get(f"{URL}/items?limit=1000", headers={"Accept-Encoding": "identity"}).content)
+    wanted = f"GET {URL}/items?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect((quick.base_url.host, quick.base_url.port or 80))
+        connection.sendall(wanted * 100)
+        until(lambda: closed(quick, "reply") == 1)
+        assert len(rest_of(connection)) < 100 * size
+    assert not caplog.records
+
+
+def closed(client: httpx.Client, reason: str) -> float:
+    """How many connections the server has closed for this reason."""
+    begin = f'graphkin_connections_closed_total{{reason="{reason}"}} '
+    lines = client.get("/metrics").text.splitlines()
+    return sum(float(line.removeprefix(begin)) for line in lines if line.startswith(begin))
+
+
+def test_a_key_is_checked_before_the_body_comes(guarded: httpx.Client) -> None:
+    for key, statuses in (("", [401]), (f"Authorization: {guarded.headers['Authorization']}", [100, 200])):
+        with connect(guarded) as connection:
+            body = b'{"smiles": "CCO"}'
+            named = [f"Content-Length: {len(body)}", "Expect: 100-continue", "Connection: close", key]
+            connection.sendall(post("search", *filter(None, named)))
+            first = connection.recv(65536)
+            assert replies(first)[0].status == statuses[0]
+            connection.sendall(body)
+            received = replies(first + rest_of(connection))
+        assert [reply.status for reply in received] == statuses
+
+
+def test_a_refusal_comes_whole_to_a_client_that_still_sends(guarded: httpx.Client) -> None:
+    reply = httpx.post(
+        guarded.base_url.join(f"{URL}/search"),
+        content=b"x" * 2**21,
+        headers={"Content-Type": "application/json", "Connection": "close"},
+        timeout=60,
+    )
+    assert (reply.status_code, reply.json()["title"]) == (401, "No valid key")
+
+
+@pytest.mark.parametrize("wish", ["websocket", "h2c"])
+def test_a_wish_to_change_the_protocol_is_ignored(
+    client: httpx.Client, caplog: pytest.LogCaptureFixture, wish: str
+) -> None:
+    headers = ["Connection: Upgrade, HTTP2-Settings", f"Upgrade: {wish}", "HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA"]
+    body = b'{"smiles": "CCO"}'
+    chunked = post("search", *headers, "Transfer-Encoding: chunked") + b"11\r\n" + body + b"\r\n0\r\n\r\n"
+    whole = post("search", *headers, f"Content-Length: {len(body)}") + body
+    plain = "\r\n".join(["GET /livez HTTP/1.1", "Host: localhost", *headers, "", ""]).encode()
+    received = exchange(client, plain + chunked + whole + LIVE + b"Connection: close\r\n\r\n")
+    assert [reply.status for reply in received] == [200, 200, 200, 200]
+    assert [json.loads(each.body)["query"]["smiles"] for each in received[1:3]] == ["CCO", "CCO"]
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "coding", ["gzip, chunked", "gzip,chunked", "gzip\r\nTransfer-Encoding: chunked", "chunked, gzip"]
+)
+def test_bodies_in_another_transfer_coding_are_refused(client: httpx.Client, coding: str) -> None:
+    body = b'11\r\n{"smiles": "CCO"}\r\n0\r\n\r\n'
+    reply, *_ = exchange(client, post("search", f"Transfer-Encoding: {coding}", "Connection: close") + body)
+    assert (reply.status, problem(reply)["title"]) == (400, "Malformed request")
+
+
+def test_two_lengths_of_a_body_are_refused(client: httpx.Client) -> None:
+    body = b'11\r\n{"smiles": "CCO"}\r\n0\r\n\r\n'
+    for headers in (["Content-Length: 17", "Transfer-Encoding: chunked"], ["Content-Length: 17", "Content-Length: 18"]):
+        for each in (headers, headers[::-1]):
+            (reply,) = exchange(client, post("search", *each) + body)
+            assert (reply.status, problem(reply)["title"]) == (400, "Malformed request")
+
+
+def test_malformed_requests_leave_a_line_each_and_no_warning(
+    quick: httpx.Client, log: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    requests = [b"nonsense\r\n\r\n", LIVE + b"X\r\n\r\n", with_line(MAX_FIELD + 1), with_target(MAX_REQUEST_LINE + 1)]
+    requests += [b"CONNECT localhost:80 HTTP/1.1\r\n\r\n", post("search", "Transfer-Encoding: chunked") + b"xyz\r\n"]
+    received = [reply for request in requests for reply in exchange(quick, request)]
+    assert [reply.status for reply in received] == [400, 400, 431, 414, 400, 400]
+    ids = [reply.headers["x-request-id"] for reply in received]
+    until(lambda: all(id in log.read_text() for id in ids))
+    lines = {line["id"]: line for line in map(json.loads, log.read_text().splitlines())}
+    assert [(lines[id]["method"], lines[id]["status"]) for id in ids] == [
+        ("-", 400),
+        ("GET", 400),
+        ("GET", 431),
+        ("-", 414),
+        ("CONNECT", 400),
+        ("POST", 400),
+    ]
+    assert not caplog.records
+
+
+def test_no_more_requests_wait_on_a_connection_than_a_hundred(client: httpx.Client) -> None:
+    body = b'{"smiles": "CCO"}'
+    for each in (LIVE + b"\r\n", post("search", f"Content-Length: {len(body)}") + body):
+        received = exchange(client, each * 1000)
+        assert {reply.status for reply in received} == {200}
+        assert 100 <= len(received) <= 101
+        assert received[-1].headers["connection"] == "close"
+
+
+def test_the_longest_idle_connection_makes_room_for_a_new_one(store_folder: Path, serve: Serve) -> None:
+    with serve(store_folder, connections=3) as client, ExitStack() as held:
+        idle = [held.enter_context(connect(client)) for _ in range(3)]
+        assert exchange(client, LIVE + b"Connection: close\r\n\r\n")[0].status == 200
+        assert rest_of(idle[0]) == b""
+        assert client.get("/livez").status_code == 200
+        assert closed(client, "limit") >= 1
+
+
+@pytest.mark.parametrize(("bound", "status"), [({"connections": 3}, 503), ({"connections_per_address": 3}, 429)])
+def test_one_more_connection_than_are_let_in_is_refused(
+    store_folder: Path, serve: Serve, bound: dict[str, int], status: int
+) -> None:
+    with serve(store_folder, **bound) as client, ExitStack() as held:
+        for _ in range(3):
+            connection = held.enter_context(connect(client))
+            connection.sendall(post("search", "Content-Length: 2", "Expect: 100-continue"))
+            connection.recv(65536)  # the server waits for the body
+        (reply,) = exchange(client, LIVE + b"\r\n")
+        assert (reply.status, reply.headers["retry-after"]) == (status, "1")
+        assert "at most 3 open connections" in problem(reply)["expected"]
