@@ -27,7 +27,7 @@ from graphkin.api.gate.security import DRAWING
 from graphkin.api.generations.opened import Opened
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import COMPARED, as_work
-from graphkin.protocol.errors import BadRequest
+from graphkin.protocol.errors import BadRequest, InvalidInput
 from graphkin.protocol.requests import ClusteringFields, QueryFields, Substructure
 from graphkin.similarity.clusters.kept import threshold_of
 from graphkin.similarity.clusters.partition import Clusters
@@ -55,8 +55,9 @@ async def on_not_modified(_: Request, error: NotModified) -> Response:
 
 
 def require_news(request: Request, headers: dict[str, str]) -> None:
-    """Raises `NotModified` for a client that has the reply with this `ETag`."""
-    if headers["ETag"] in request.headers.get("if-none-match", ""):
+    """Raises `NotModified` for a client that has the reply with this `ETag`, or wants none that there is (`*`)."""
+    known = request.headers.get("if-none-match", "")
+    if headers["ETag"] in known or known.strip() == "*":
         raise NotModified(headers)
 
 
@@ -102,13 +103,22 @@ class Reading:
         }
         if media_type == SVG:
             self._headers.update(DRAWING)
+        self._wants_none = False  # whether the client wants no reply to a request for what there is
         if request.method != "POST":
             self._tag(request)
 
     def _tag(self, request: Request) -> None:
         query = request.scope["query_string"].decode("latin-1")
         self._headers["ETag"] = entity_tag(_VERSION, self.generation.id, request.scope["path"], query, self.media_type)
-        require_news(request, self._headers)
+        self._wants_none = request.headers.get("if-none-match", "").strip() == "*"
+        if not self._wants_none:
+            require_news(request, self._headers)
+
+    def _reply_headers(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Headers of a reply that nothing can refuse any more. Raises `NotModified` for `If-None-Match: *`."""
+        if self._wants_none:
+            raise NotModified(self._headers)
+        return {**self._headers, **(more or {})}
 
     @property
     def _for_head(self) -> bool:
@@ -181,27 +191,33 @@ class Reading:
         return self.whole(document({"generation": self.generation.id, **fields}, **ready))
 
     def whole(self, body: bytes) -> Response:
-        return Response(body, headers=self._headers, media_type=self.media_type)
+        return Response(body, headers=self._reply_headers(), media_type=self.media_type)
 
     def stream(self, chunks: Iterator[bytes], headers: dict[str, str] | None = None) -> Response:
         """A reply sent as it is made. What fails before its second piece (the first may be a mere header) is answered
         as an error; what fails later cuts the connection. For HEAD no more of it is made than that."""
         begun = [*islice(chunks, 2)]
+        headers = self._reply_headers(headers)
         body = iter(()) if self._for_head else self._held_open(chain(begun, chunks))
-        return StreamingResponse(body, headers={**self._headers, **(headers or {})}, media_type=self.media_type)
+        return StreamingResponse(body, headers=headers, media_type=self.media_type)
 
     def _held_open(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield from chunks
 
     def file(self, file: File, headers: dict[str, str], rows: int) -> Response:
         """A file with so many rows, or what Range asks of it; 416 where it has no such part."""
-        return _Whole(file, self, rows, headers={**self._headers, **headers}, media_type=self.media_type)
+        return _Whole(file, self, rows, headers=self._reply_headers(headers), media_type=self.media_type)
 
     async def relay(self, chunks: AsyncGenerator[bytes], headers: dict[str, str]) -> Response:
         """As `stream`, of what others make."""
         begun = [await anext(chunks, b""), await anext(chunks, b"")]
+        try:
+            headers = self._reply_headers(headers)
+        except NotModified:
+            await chunks.aclose()
+            raise
         body = () if self._for_head else _joined(begun, chunks)
-        return _Relay(body, chunks, headers={**self._headers, **headers}, media_type=self.media_type)
+        return _Relay(body, chunks, headers=headers, media_type=self.media_type)
 
 
 class Clustered(NamedTuple):
@@ -267,7 +283,8 @@ async def open_reading(
     """Settle media type and generation: the one named, the cursor's, or the current one.
 
     `said`: what the body says that pages are asked for by, where it is not the query that does, its cursor too.
-    Raises `NotAcceptable`, `BadRequest` for a cursor, `NotFound`, `Deleted` and `NotModified`.
+    Raises `NotAcceptable`, `BadRequest` for a cursor, `InvalidInput` for an empty generation, `NotFound`, `Deleted` and
+    `NotModified`.
     """
     media_type = negotiate(offers, request.headers.get("accept", "*/*"))
     asked = request.query_params.multi_items() if said is None else [*said.items()]
@@ -281,8 +298,10 @@ async def open_reading(
 
 
 def _asked_for(request: Request, text: str | None, key: Callable[[], bytes]) -> tuple[str | None, int]:
-    """The generation, if one is named, and where the page begins."""
+    """The generation, if one is named, and where the page begins. Raises `InvalidInput` for an empty name."""
     named = request.query_params.get("generation")
+    if named == "":
+        raise InvalidInput("generation: an empty id", given=named, expected="the id of a generation, or no parameter")
     if text is None:
         return named, 0
     cursor = Cursor.decode(text)

@@ -1,8 +1,10 @@
 """What requests may say: query parameters and bodies. Anything else is refused."""
 
+import re
 from typing import Annotated, ClassVar, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, Json, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Json, WithJsonSchema, model_validator
+from pydantic_core import PydanticKnownError
 
 from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.frozen import Frozen
@@ -34,9 +36,24 @@ from graphkin.protocol.values import (
     Rank,
 )
 
+_PLAIN = re.compile("0|-?[1-9][0-9]*", re.ASCII)
+
+
+def _plain(value: object) -> object:
+    """Refuse text that only Python reads as a whole number: +1, 01, 1_0, 1.0, or with spaces."""
+    if isinstance(value, str) and not _PLAIN.fullmatch(value):
+        raise PydanticKnownError("int_parsing")
+    return value
+
+
+Digits = BeforeValidator(_plain)
+"""For whole numbers in a path or a query, which arrive as text."""
+
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
+IdInText = Annotated[Id, Digits]
+"""An id in a path or a query. Those of a body are numbers, and too many to look at one by one."""
 NodeNumber = Annotated[int, Field(ge=0, le=MAX_ID)]
-Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch.")]
+Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch."), Digits]
 
 
 def _with_plus(smiles: str) -> str:
@@ -46,7 +63,7 @@ def _with_plus(smiles: str) -> str:
 
 SmilesInQuery = Annotated[str, AfterValidator(_with_plus)]
 """A `+` that was not escaped arrives as a space, which no SMILES holds; one stands before its extension, `|…|`."""
-Seed = Annotated[int, Field(ge=0, le=MAX_SEED, description="Seed of the random draws.")]
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED, description="Seed of the random draws."), Digits]
 Similarity = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 StoredSimilarity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 """Thresholds of stored edges; that of a whole collection may be 0."""
@@ -113,7 +130,7 @@ class GenerationQuery(Frozen):
     """Every read can name the generation that it reads."""
 
     generation: Annotated[
-        str | None, Field(description="Generation id; by default the current one, or the cursor's.")
+        str | None, Field(min_length=1, description="Generation id; by default the current one, or the cursor's.")
     ] = None
 
 
@@ -137,7 +154,7 @@ class ItemsQuery(PageQuery):
         str | None, Field(description="A name, or where no item has it exactly so, one that differs in case.")
     ] = None
     inchikey: Annotated[str | None, Field(description="InChIKey, where the recipe asked for them.")] = None
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
 
     @model_validator(mode="after")
     def _one_at_most(self) -> "ItemsQuery":
@@ -149,7 +166,7 @@ class ItemsQuery(PageQuery):
 class RejectionsQuery(PageQuery):
     """A page of the records that were not kept."""
 
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
 
 
 class CollectionPath(Frozen):
@@ -161,7 +178,7 @@ class CollectionPath(Frozen):
 class ItemPath(CollectionPath):
     """Which item of which collection."""
 
-    id: Annotated[Id, Field(description="Item id.", examples=[0])]
+    id: Annotated[IdInText, Field(description="Item id.", examples=[0])]
 
 
 class NeighborsQuery(PageQuery):
@@ -178,7 +195,7 @@ class NeighborsQuery(PageQuery):
             "as the body of a query has it."
         ),
     ] = None
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 50
 
 
 class CliffsQuery(PageQuery):
@@ -197,23 +214,23 @@ class CliffsQuery(PageQuery):
         HavingInQuery,
         Field(description="What both have in them: a SMARTS, or a molecule as JSON, as in a query of neighbours."),
     ] = None
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
 
 
 class SubgraphQuery(GenerationQuery):
     """How much of a neighbourhood."""
 
-    hops: Annotated[int, Field(ge=1, le=4)] = 1
-    max_items: Annotated[int, Field(ge=1, le=1000)] = 200
-    max_edges: Annotated[int, Field(ge=0, le=5000)] = 5000
+    hops: Annotated[int, Field(ge=1, le=4), Digits] = 1
+    max_items: Annotated[int, Field(ge=1, le=1000), Digits] = 200
+    max_edges: Annotated[int, Field(ge=0, le=5000), Digits] = 5000
     min_similarity: MinSimilarity = None
 
 
 class HopsQuery(GenerationQuery):
     """How many random items to go out from, and how far."""
 
-    targets: Annotated[int, Field(ge=1, le=1000)] = 100
-    max_hops: Annotated[int, Field(ge=1, le=8)] = 4
+    targets: Annotated[int, Field(ge=1, le=1000), Digits] = 100
+    max_hops: Annotated[int, Field(ge=1, le=8), Digits] = 4
     min_similarity: MinSimilarity = None
     seed: Seed = 0
 
@@ -222,15 +239,15 @@ class ComponentsQuery(PageQuery):
     """A page of components."""
 
     min_similarity: MinSimilarity = None
-    min_size: Annotated[int, Field(ge=1, le=MAX_ID, description="Smallest number of members.")] = 2
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+    min_size: Annotated[int, Field(ge=1, le=MAX_ID, description="Smallest number of members."), Digits] = 2
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
 
 
 class ComponentQuery(PageQuery):
     """A page of a component's members."""
 
     min_similarity: MinSimilarity = None
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
 
 
 class ClusteringFields(Frozen):
@@ -264,13 +281,13 @@ class ClusteredFields(ClusteringFields):
 class ClustersQuery(ClusteredFields, PageQuery):
     """A page of clusters."""
 
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
 
 
 class ClusterQuery(ClusteredFields, PageQuery):
     """A page of a cluster's members."""
 
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
 
 
 class ItemClusterQuery(ClusteredFields, GenerationQuery):
@@ -304,17 +321,17 @@ class MapQuery(GenerationQuery):
 class PathQuery(GenerationQuery):
     """Two items, and how far apart they may be."""
 
-    source: Annotated[Id, Field(alias="from", examples=[0])]
-    target: Annotated[Id, Field(alias="to", examples=[1])]
-    max_hops: Annotated[int, Field(ge=1, le=8)] = 6
+    source: Annotated[IdInText, Field(alias="from", examples=[0])]
+    target: Annotated[IdInText, Field(alias="to", examples=[1])]
+    max_hops: Annotated[int, Field(ge=1, le=8), Digits] = 6
     min_similarity: MinSimilarity = None
 
 
 class DrawingQuery(GenerationQuery):
     """The size of a drawing in pixels."""
 
-    width: Annotated[int, Field(ge=50, le=1000)] = 250
-    height: Annotated[int, Field(ge=50, le=1000)] = 250
+    width: Annotated[int, Field(ge=50, le=1000), Digits] = 250
+    height: Annotated[int, Field(ge=50, le=1000), Digits] = 250
 
 
 class CoreDepictionQuery(ClusteringFields, DrawingQuery):
@@ -324,7 +341,7 @@ class CoreDepictionQuery(ClusteringFields, DrawingQuery):
 class ComparisonFields(Frozen):
     """The structure that a drawing is compared with, and the marks of their differences."""
 
-    highlight: Annotated[Id | None, Field(description="Another item: what both share is highlighted.")] = None
+    highlight: Annotated[IdInText | None, Field(description="Another item: what both share is highlighted.")] = None
     highlight_smiles: Annotated[
         SmilesInQuery | None,
         Field(
@@ -377,9 +394,9 @@ class PolicyFields(Frozen):
     """The parameters of `protocol.policy.Policy`, which explains them."""
 
     policy: Annotated[PolicyName, Field(examples=["random_walk"])]
-    k: Positives | None = None
-    length: Length = 2
-    walks: Walks = 5
+    k: Annotated[Positives | None, Digits] = None
+    length: Annotated[Length, Digits] = 2
+    walks: Annotated[Walks, Digits] = 5
     p: Bias = 1.0
     q: Bias = 1.0
     p_end: Chance = 0.0
@@ -402,8 +419,10 @@ class PositivesQuery(PolicyFields, GenerationQuery):
 class EpochQuery(PolicyFields, GenerationQuery):
     """Anchors `start` to `stop` - 1 of an epoch."""
 
-    start: Annotated[int, Field(ge=0, le=MAX_ID, description="First anchor.")] = 0
-    stop: Annotated[int | None, Field(ge=0, le=MAX_ID, description="Anchor to stop before; by default all.")] = None
+    start: Annotated[int, Field(ge=0, le=MAX_ID, description="First anchor."), Digits] = 0
+    stop: Annotated[
+        int | None, Field(ge=0, le=MAX_ID, description="Anchor to stop before; by default all."), Digits
+    ] = None
 
 
 class BatchBody(PolicyFields, Body):
@@ -418,9 +437,9 @@ class NegativesQuery(GenerationQuery):
 
     seed: Seed = 0
     epoch: Epoch = 0
-    first: Annotated[int, Field(ge=0, le=MAX_ID, description="First batch.")] = 0
-    batches: Annotated[int, Field(ge=1, le=MAX_BATCHES)] = 1
-    count: Annotated[int, Field(ge=1, le=MAX_SHARED)] = 255
+    first: Annotated[int, Field(ge=0, le=MAX_ID, description="First batch."), Digits] = 0
+    batches: Annotated[int, Field(ge=1, le=MAX_BATCHES), Digits] = 1
+    count: Annotated[int, Field(ge=1, le=MAX_SHARED), Digits] = 255
 
     @model_validator(mode="after")
     def _bounded(self) -> "NegativesQuery":
@@ -604,8 +623,8 @@ class ExportQuery(ExportFields, GenerationQuery):
         list[str] | None,
         Field(max_length=MAX_COLUMNS, description="Columns of items, as exports call them; by default all."),
     ] = None
-    start: Annotated[int, Field(ge=0, le=MAX_ID, description="First id.")] = 0
-    stop: Annotated[int | None, Field(ge=0, le=MAX_ID, description="Id to stop before; by default all.")] = None
+    start: Annotated[int, Field(ge=0, le=MAX_ID, description="First id."), Digits] = 0
+    stop: Annotated[int | None, Field(ge=0, le=MAX_ID, description="Id to stop before; by default all."), Digits] = None
 
     @model_validator(mode="after")
     def _items_only(self) -> Self:

@@ -55,9 +55,26 @@ def is_lake(location: str) -> bool:
 
 def open_lake(location: str, *, create: bool = False) -> "Store":
     """Open the lake at a URL, or in a folder. Raises as `open_store` does."""
+    if location.lower().startswith(("http://", "https://")):
+        raise _no_store(location)
     with _needing_fsspec():
         from graphkin.store.lake.store import LakeStore
     return LakeStore(location, create=create)
+
+
+def _no_store(url: str) -> Exception:
+    """Return the error for the address of a web server."""
+    from graphkin.protocol.errors import InvalidInput
+
+    scheme, _, rest = url.partition("://")
+    shown = f"{scheme}://{rest.rpartition('@')[2]}"
+    return InvalidInput(
+        "a store is not at the address of a web server",
+        given=shown,
+        expected="a folder, the URL of a bucket (s3://BUCKET/FOLDER), or neo4j://HOST",
+        hint=f'a graphkin server is opened in Python: graphkin.connect("{shown}"); '
+        "`graphkin doctor --server URL` looks whether it is well",
+    )
 
 
 def open_place(url: str) -> "Place":

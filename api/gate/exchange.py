@@ -1,7 +1,7 @@
 """One request and its reply, as they are counted and logged; each has an id."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from secrets import token_hex
 from time import perf_counter
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from graphkin.api.gate.quotas import TOLD
 from graphkin.api.gate.security import every
 
 _ID = b"x-request-id"
+_CACHING = b"cache-control"
 _USABLE = re.compile(rb"[\w.:/+=~-]{1,128}")  # of an id that a client gives: what no log needs to escape
 
 _SHOWN = 100  # characters of a collection's name, which may be made up
@@ -58,7 +59,8 @@ class Witness:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (_ID, id), *self._every, *scope.get(TOLD, ())]
+                headers = message["headers"] if scope.get(CALLER) is None else _private(message["headers"])
+                message["headers"] = [*headers, (_ID, id), *self._every, *scope.get(TOLD, ())]
             else:
                 size += len(message.get("body", b""))
             await send(message)
@@ -86,3 +88,10 @@ class Witness:
 def _id(scope: Scope) -> bytes:
     given = next((value for name, value in scope["headers"] if name == _ID), b"")
     return given if given and _USABLE.fullmatch(given) else token_hex(16).encode()
+
+
+def _private(headers: Collection[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return headers of a reply to a request with a key: no cache that others share may keep it."""
+    kept = [(name, value) for name, value in headers if name != _CACHING]
+    caching = [b"private", *(value for name, value in headers if name == _CACHING)]
+    return [*kept, (_CACHING, b", ".join(caching))]

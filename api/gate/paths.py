@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Path
 from starlette.convertors import StringConvertor, register_url_convertor
 
-from graphkin.protocol.requests import Epoch, Id
+from graphkin.protocol.requests import Digits, Epoch, IdInText
 from graphkin.protocol.values import MAX_ID
 
 
@@ -18,7 +18,7 @@ class _Item(StringConvertor):
 register_url_convertor("item", _Item())
 
 CollectionName = Annotated[str, Path(description="Collection.", examples=["nci"])]
-ItemId = Annotated[Id, Path(description="Item id.", examples=[0])]
-ComponentId = Annotated[Id, Path(description="Component id: its lowest member's.", examples=[0])]
-ClusterId = Annotated[int, Path(ge=1, le=MAX_ID, description="Cluster id: its place, from 1.", examples=[1])]
+ItemId = Annotated[IdInText, Path(description="Item id.", examples=[0])]
+ComponentId = Annotated[IdInText, Path(description="Component id: its lowest member's.", examples=[0])]
+ClusterId = Annotated[int, Path(ge=1, le=MAX_ID, description="Cluster id: its place, from 1.", examples=[1]), Digits]
 EpochInPath = Annotated[Epoch, Path(examples=[0])]

@@ -220,6 +220,15 @@ def test_unknown_places(graphkin: Callable[..., Any], store: Path) -> None:
     assert graphkin("neighbors", "--store", store, "--collection", "nci", "--generation", "f" * 64, "--id", 1).code == 3
 
 
+@pytest.mark.parametrize("url", ["https://user:hush@example.org/x", "http://127.0.0.1:8000"])
+def test_the_address_of_a_server_is_no_store(graphkin: Callable[..., Any], url: str) -> None:
+    refused = graphkin("info", "--store", url)
+    assert refused.code == 2
+    assert "a folder, the URL of a bucket (s3://BUCKET/FOLDER), or neo4j://HOST" in refused.err
+    assert 'graphkin.connect("' in refused.err
+    assert "hush" not in refused.err
+
+
 def test_delete_then_gone(ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path) -> None:
     first = json.loads(ingest("CCO\nCCN\n", "--json").out)["generation"]
     second = json.loads(ingest("CCO\nCCN\nCCC\n", "--json").out)["generation"]

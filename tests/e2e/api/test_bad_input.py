@@ -329,3 +329,41 @@ def test_another_rdkit_is_refused_by_search_alone(own_folder: Path, serve: Calla
         assert client.post("/v1/collections/same-bits/search", json={"smiles": "CCO"}).status_code == 200
         require_problem(client.post("/v1/collections/other-bits/search", json={"smiles": "CCO"}), 409)
         assert client.get("/v1/collections/other-bits/items/5/neighbors").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "number", ["+1", "1_0", "01", "0.0", "1.0", "%201", "1%20", "-0", "%EF%BC%91", "%D9%A1", "1e1", "0x1"]
+)
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{URL}/items/{{}}",
+        f"{URL}/items/{{}}/neighbors",
+        f"{URL}/items/{{}}/positives?policy=first_order",
+        f"{URL}/items/{{}}/depiction.svg",
+        f"{URL}/components/{{}}",
+        f"{URL}/clusters/{{}}",
+        f"{URL}/positives/epochs/{{}}?policy=first_order",
+        f"{URL}/items?limit={{}}",
+        f"{URL}/items/5/neighbors?limit={{}}",
+        f"{URL}/items/5/subgraph?hops={{}}",
+        f"{URL}/paths?from={{}}&to=6",
+        f"{URL}/paths?from=5&to={{}}",
+        f"{URL}/items/5/depiction.svg?width={{}}",
+        f"{URL}/items/5/depiction.svg?highlight={{}}",
+        f"{URL}/negatives?seed={{}}",
+        f"{URL}/items/5/positives?policy=first_order&epoch={{}}",
+        f"{URL}/items/5/positives?policy=first_order&k={{}}",
+        f"{URL}/export?what=items&format=csv&stop={{}}",
+    ],
+)
+def test_whole_numbers_are_written_in_plain_digits(client: httpx.Client, path: str, number: str) -> None:
+    problem = require_problem(client.get(path.format(number.replace("+", "%2B"))), 422)
+    assert "unable to parse string as an integer" in problem["detail"]
+
+
+@pytest.mark.parametrize("path", ["items/5", "items", "items/5/neighbors", "export?what=items&format=csv"])
+def test_an_empty_generation_is_refused(client: httpx.Client, path: str) -> None:
+    reply = client.get(f"{URL}/{path}{'&' if '?' in path else '?'}generation=")
+    assert require_problem(reply, 422)["detail"].startswith("generation: ")
+    assert reply.headers["Cache-Control"] == "no-store"

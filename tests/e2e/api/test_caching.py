@@ -1,7 +1,13 @@
+from collections.abc import Callable
+from pathlib import Path
+
 import httpx
 import pytest
 import requests
 from cachecontrol import CacheControl
+
+from graphkin.protocol.keys import made
+from graphkin.store import open_store
 
 URL = "/v1/collections/nci"
 
@@ -153,3 +159,42 @@ def test_a_cache_of_somebody_elses_asks_once(client: httpx.Client) -> None:
         session.get(f"{client.base_url}{URL}/items/5")
         session.get(f"{client.base_url}{URL}/items/5")
         assert asked() == before + 1  # and the second was told that it has it
+
+
+@pytest.mark.parametrize("read", [*READS, "/docs"])
+def test_if_none_match_of_anything_is_304_for_what_there_is(client: httpx.Client, read: str) -> None:
+    tag = client.get(read, headers={"Accept-Encoding": "identity"}).headers["ETag"]
+    for method in ("GET", "HEAD"):
+        reply = client.request(method, read, headers={"If-None-Match": "*", "Accept-Encoding": "identity"})
+        assert (reply.status_code, reply.content, reply.headers["ETag"]) == (304, b"", tag)
+
+
+@pytest.mark.parametrize("path", ["items/100000", "items/100000/neighbors", "items/5/subgraph?hops=9", "nowhere"])
+def test_if_none_match_of_anything_changes_no_error(client: httpx.Client, path: str) -> None:
+    plain = client.get(f"{URL}/{path}")
+    assert client.get(f"{URL}/{path}", headers={"If-None-Match": "*"}).status_code == plain.status_code >= 400
+
+
+def test_a_post_is_answered_whatever_the_client_has(client: httpx.Client) -> None:
+    body = {"smiles": "CCO"}
+    assert client.post(f"{URL}/search", json=body, headers={"If-None-Match": "*"}).status_code == 200
+
+
+def test_no_shared_cache_keeps_a_reply_to_a_key(own_folder: Path, serve: Callable) -> None:
+    secret, key = made("all", ["admin"])
+    with open_store(own_folder) as store:
+        store.keys().add(key)
+    with serve(own_folder) as client:
+        client.headers["Authorization"] = f"Bearer {secret}"
+        generation = client.get(URL).json()["generation"]
+        caching = {
+            path: client.get(path).headers["Cache-Control"]
+            for path in (URL, f"{URL}/items/5?generation={generation}", "/metrics", f"{URL}/items/x")
+        }
+        assert [*caching.values()] == [
+            "private, no-cache",
+            "private, max-age=31536000, immutable",
+            "private",
+            "private, no-store",
+        ]
+        assert "Cache-Control" not in client.get("/livez").headers
