@@ -297,12 +297,14 @@ class Cliff(Frozen):
 
 
 class CliffsPage(FromGeneration):
-    """The steepest first, equals by their ids. `total`: all pairs, of which pages lead to the first 100,000; `items`:
-    those of this page's pairs, by id."""
+    """Activity cliffs in the order of the request. `total`: how many pairs there are, of which pages lead to the first
+    100,000; `identical`: how many pairs with identical fingerprints differ as the request says, whatever similarity it
+    is limited to; `items`: those of this page's pairs, by id."""
 
     pairs: list[Cliff]
     items: list[Item]
     total: int
+    identical: int
     next_cursor: NextCursor
 
 

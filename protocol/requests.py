@@ -198,15 +198,35 @@ class NeighborsQuery(PageQuery):
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 50
 
 
-class CliffsQuery(PageQuery):
-    """A page of cliffs."""
+class CliffRanking(Frozen):
+    """Which pairs are activity cliffs, and in which order they come."""
 
     property: Annotated[str, Field(description="One with numbers, as exports call it.", examples=["molwt"])]
     by: Annotated[
-        By, Field(description="What is steep: the difference over 1 - similarity, or the difference alone.")
-    ] = "sali"
-    min_similarity: MinSimilarity = None
+        By,
+        Field(
+            description="Rank pairs by their difference, or by SALI, the difference over 1 - similarity. "
+            "Pairs that are equal come with the larger difference first, then by their ids."
+        ),
+    ] = "difference"
+    min_similarity: Annotated[
+        StoredSimilarity | None,
+        Field(description="Smallest similarity; the default is 0.7, or the stored threshold if that is larger."),
+    ] = None
+    max_similarity: Annotated[StoredSimilarity, Field(description="Largest similarity.")] = 1.0
     min_difference: Annotated[float, Field(ge=0, allow_inf_nan=False, description="Smallest difference.")] = 0.0
+    exclude_identical: Annotated[
+        bool,
+        Field(
+            description="Leave out pairs with identical fingerprints (similarity 1), whose SALI is infinite. "
+            "`min_similarity=1` with `exclude_identical=false` lists these pairs alone."
+        ),
+    ] = True
+
+
+class CliffsQuery(CliffRanking, PageQuery):
+    """A page of cliffs."""
+
     filters: Annotated[
         FiltersInQuery, Field(description="Filters that both items pass, as JSON, as the body of a query has them.")
     ] = None

@@ -44,6 +44,8 @@ MAX_FIELD = 16 * 2**10
 MAX_PAGE = 1000
 """Items, neighbours, components or rejections on one page; hits of one search."""
 
+CLIFF_SIMILARITY = 0.7
+"""Smallest similarity of activity cliffs unless a request names another, or the stored threshold if that is larger."""
 MAX_CLIFFS = 100_000
 """Pairs that pages of cliffs lead to, the steepest."""
 

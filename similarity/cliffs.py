@@ -1,26 +1,32 @@
 """Activity cliffs: similar items that differ much in a property (Guha and Van Drie's SALI)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from graphkin.protocol.errors import require
-from graphkin.protocol.values import By
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.requests import CliffRanking
+from graphkin.protocol.values import CLIFF_SIMILARITY, By
 from graphkin.similarity.columns import numeric
 from graphkin.store.base import Generation, require_stored_threshold
 from graphkin.store.records import Float32, Float64, Int32, Int64
 
+_IDENTICAL = np.float32(1)
+"""Similarity of identical fingerprints, as stored."""
+
 
 @dataclass(frozen=True)
 class Cliffs:
-    """Pairs of items, the steepest first: a < b (C,) int32, similarity (C,) float32, difference (C,) float64 ≥ 0 of
-    the property; total: how many pairs there are, those that are not here among them."""
+    """Pairs of items in the order of a ranking: a < b (C,) int32, similarity (C,) float32, difference (C,) float64 ≥ 0
+    of the property. total: how many pairs there are, also beyond a limit; identical: how many pairs with identical
+    fingerprints differ, ranked or not."""
 
     a: Int32
     b: Int32
     similarity: Float32
     difference: Float64
     total: int
+    identical: int
 
     @property
     def sali(self) -> Float64:
@@ -30,39 +36,59 @@ class Cliffs:
     def part(self, begin: int, end: int | None = None) -> "Cliffs":
         """Those from place `begin` to `end` - 1, by default to the last."""
         rows = slice(begin, end)
-        return Cliffs(self.a[rows], self.b[rows], self.similarity[rows], self.difference[rows], self.total)
+        return replace(
+            self,
+            a=self.a[rows],
+            b=self.b[rows],
+            similarity=self.similarity[rows],
+            difference=self.difference[rows],
+        )
 
 
-def cliffs(
-    generation: Generation,
-    property: str,
-    by: By = "sali",
-    min_similarity: float | None = None,
-    min_difference: float = 0.0,
-    limit: int = 1000,
-    among: Int32 | None = None,
-) -> Cliffs:
-    """The `limit` steepest pairs of the stored hierarchy whose items both have the property and differ in it, by `by`,
-    equals by their ids.
+def cliffs(generation: Generation, ranking: CliffRanking, limit: int = 1000, among: Int32 | None = None) -> Cliffs:
+    """Rank the pairs of stored neighbors that both have a property and differ in it; return the first `limit`.
 
-    property is called as exports call it. among: (n,) the ids of the items that the pairs are of, by default all.
+    Pairs rank by SALI or by their difference; equals by their difference, then by their ids. Both bounds of similarity
+    are rounded to float32, as stored similarities are. among: (n,) the ids of the items that the pairs are of, by
+    default all.
+
     Raises `InvalidInput` naming the properties for another or for one that is no number, for a similarity below the
-    stored threshold, and for a difference below 0.
+    stored threshold, and for a largest similarity below the smallest.
     """
-    require_stored_threshold(generation, min_similarity)
-    require(min_difference >= 0, "min_difference", min_difference, "0 or more")
-    values = numeric(generation, property)
+    require_stored_threshold(generation, ranking.min_similarity)
+    smallest, largest = _bounds(generation.manifest.threshold, ranking)
+    values = numeric(generation, ranking.property)
     if among is not None:
         chosen = np.full(len(values), np.nan)
         chosen[among] = values[among]
         values = chosen
-    held = Cliffs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0), 0)
-    for edges in generation.edges(min_similarity):
+    best = Cliffs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0), 0, 0)
+    for edges in generation.edges(smallest):
         difference = np.abs(values[edges.source] - values[edges.target])
-        passing = (difference > 0) & (difference >= min_difference)  # not where one is NaN
-        ends = edges.take(passing)
-        held = _best(held, Cliffs(ends.source, ends.target, ends.similarity, difference[passing], len(ends)), by, limit)
-    return held
+        differs = (difference > 0) & (difference >= ranking.min_difference)  # not where one is NaN
+        identical = edges.similarity >= _IDENTICAL
+        ranked = differs & (edges.similarity <= largest)
+        if ranking.exclude_identical:
+            ranked &= ~identical
+        ends = edges.take(ranked)
+        counts = len(ends), int(np.count_nonzero(differs & identical))
+        block = Cliffs(ends.source, ends.target, ends.similarity, difference[ranked], *counts)
+        best = _best(best, block, ranking.by, limit)
+    return best
+
+
+def _bounds(stored: float, ranking: CliffRanking) -> tuple[float, np.float32]:
+    """The smallest and the largest similarity of pairs."""
+    smallest = max(CLIFF_SIMILARITY, stored) if ranking.min_similarity is None else ranking.min_similarity
+    largest = np.float32(ranking.max_similarity)
+    if largest < np.float32(smallest):
+        raise InvalidInput(
+            "no pair can have such a similarity",
+            given=f"min_similarity {smallest:g}, max_similarity {ranking.max_similarity:g}",
+            expected="max_similarity at or above min_similarity",
+            hint=f"min_similarity is {smallest:g} unless you name one" if ranking.min_similarity is None else None,
+        )
+    return smallest, largest
 
 
 def _best(some: Cliffs, others: Cliffs, by: By, limit: int) -> Cliffs:
@@ -70,9 +96,10 @@ def _best(some: Cliffs, others: Cliffs, by: By, limit: int) -> Cliffs:
         np.concatenate([getattr(some, name), getattr(others, name)]) for name in ("a", "b", "similarity", "difference")
     )
     steepness = _sali(similarity, difference) if by == "sali" else difference
-    chosen = _steepest(steepness, limit)
-    order = chosen[np.lexsort((b[chosen], a[chosen], -steepness[chosen]))][:limit]
-    return Cliffs(a[order], b[order], similarity[order], difference[order], some.total + others.total)
+    top = _steepest(steepness, limit)
+    order = top[np.lexsort((b[top], a[top], -difference[top], -steepness[top]))][:limit]
+    counts = some.total + others.total, some.identical + others.identical
+    return Cliffs(a[order], b[order], similarity[order], difference[order], *counts)
 
 
 def _steepest(steepness: Float64, limit: int) -> Int64:

@@ -87,8 +87,7 @@ class Opened:
             found = self._cliffs.get(asked)
         if found is None:
             among = None if chosen is None else chosen().ids
-            thresholds = query.min_similarity, query.min_difference
-            found = cliffs(self.generation, query.property, query.by, *thresholds, MAX_CLIFFS, among)
+            found = cliffs(self.generation, query, MAX_CLIFFS, among)
             with self._lock:
                 self._cliffs[asked] = found
         return found

@@ -31,8 +31,9 @@ router = APIRouter(
 
 @router.get("/cliffs", response_model=CliffsPage, openapi_extra={"parameters": _PARAMETERS})
 async def cliffs(request: Request) -> Response:
-    """Pairs of the stored hierarchy whose items both have a property and differ in it, pass filters and have a
-    substructure: the steepest first, equals by their ids."""
+    """Pairs of stored neighbors whose items both have a property and differ in it, pass filters and have a
+    substructure. By default pairs of similarity 0.7 and more, the largest difference first, without pairs of identical
+    fingerprints, which are counted as `identical`."""
     path = validated(CollectionPath, request.path_params, "path")
     query = validated(CliffsQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, (JSON,))
@@ -51,7 +52,11 @@ def _page(read: Reading, query: CliffsQuery, chosen: Callable[[], Selected] | No
     ends = zip(shown.a.tolist(), shown.b.tolist(), strict=True)
     said = zip(similarity_texts(shown.similarity), map(to_json, shown.difference.tolist()), sali, strict=True)
     return read.json(
-        {"total": found.total, "next_cursor": read.cursor_at(end) if end < len(found.a) else None},
+        {
+            "total": found.total,
+            "identical": found.identical,
+            "next_cursor": read.cursor_at(end) if end < len(found.a) else None,
+        },
         pairs=array(
             b'{"a":%d,"b":%d,"similarity":%b,"difference":%b,"sali":%b}' % (*pair, *texts)
             for pair, texts in zip(ends, said, strict=True)

@@ -268,21 +268,33 @@ class Collection:
         self,
         property: str,
         *,
-        by: By = "sali",
+        by: By = "difference",
         min_similarity: float | None = None,
+        max_similarity: float = 1.0,
         min_difference: float = 0.0,
+        exclude_identical: bool = True,
         filters: Sequence[Mapping[str, Any]] | None = None,
         substructure: str | Mapping[str, str] | None = None,
         limit: int | None = None,
     ) -> CliffsPage:
-        """Pairs of stored neighbours that differ in a property, the steepest first, equals by their ids: the first
-        `limit`, or as many as there are, at most 100,000, as one page; `total` counts all.
+        """Activity cliffs: pairs of stored neighbors that differ in a property, the largest difference first, or the
+        largest SALI (`by="sali"`), the difference over 1 - similarity; equals by their difference, then by their ids.
+        Return the first `limit`, or as many as there are, at most 100,000, as one page; `total` counts all.
 
-        Steep is the difference over 1 - similarity (`sali`), or the difference alone. property is one with numbers, as
-        exports call it; filters and substructure are as in `query`, of both items. Raises `InvalidInput` naming the
-        properties for another.
+        Similarities are from min_similarity, by default 0.7 or the stored threshold if that is larger, to
+        max_similarity. Pairs with identical fingerprints are left out and counted as `identical`;
+        `min_similarity=1, exclude_identical=False` lists them alone. property is one with numbers, as exports call it;
+        filters and substructure are as in `query`, of both items. Raises `InvalidInput` naming the properties for
+        another.
         """
-        query = {"property": property, "by": by, "min_similarity": min_similarity, "min_difference": min_difference}
+        query = {
+            "property": property,
+            "by": by,
+            "min_similarity": min_similarity,
+            "max_similarity": max_similarity,
+            "min_difference": min_difference,
+            "exclude_identical": exclude_identical,
+        }
         passed = None if filters is None else json.dumps([*filters])
         drawn = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
         said, pages = {**query, "filters": passed, "substructure": drawn}, list[CliffsPage]()

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
@@ -18,45 +18,65 @@ from graphkin.protocol.values import By
 @click.option(
     "--by",
     type=click.Choice(get_args(By)),
-    default="sali",
-    help="What is steep: the difference over 1 - similarity, or the difference alone.",
+    default="difference",
+    help="Rank by the difference, or by SALI, the difference over 1 - similarity.",
 )
-@options.min_similarity
+@click.option(
+    "--min-similarity",
+    type=float,
+    metavar="X",
+    help="Smallest similarity.  [default: 0.7, or the stored threshold if that is larger]",
+)
+@click.option("--max-similarity", type=float, default=1.0, metavar="X", help="Largest similarity.")
 @click.option("--min-difference", type=float, default=0.0, metavar="X", help="Smallest difference.")
+@click.option(
+    "--exclude-identical/--include-identical",
+    default=True,
+    help="Whether to leave out pairs with identical fingerprints, whose SALI is infinite.",
+)
 @options.conditions
 @options.substructure
-@click.option("--limit", type=click.IntRange(1), default=1000, metavar="N", help="Pairs to write, the steepest.")
+@click.option("--limit", type=click.IntRange(1), default=1000, metavar="N", help="Pairs to write.")
 @options.output
 def cliffs(
     store_location: str,
     collection: str,
     generation: str | None,
     name: str,
-    by: By,
-    min_similarity: float | None,
-    min_difference: float,
     conditions: tuple[str, ...],
     substructure: tuple[str, str] | None,
     limit: int,
     output: Path,
+    **ranked: Any,
 ) -> None:
-    """Write the steepest pairs of the stored hierarchy: columns a, b, similarity, difference, sali, and of both ends
-    smiles (of graphs: structure), names and the property. Of pairs whose both ends pass all conditions and have a
-    substructure, which are as of `graphkin query`.
+    """Write activity cliffs: pairs of stored neighbors that differ in a property, the largest difference first.
+
+    Columns: a, b, similarity, difference, sali, and of both ends smiles (of graphs: structure), names and the property.
+    Both ends of a pair pass all conditions and have a substructure, which are as of `graphkin query`. Pairs with
+    identical fingerprints are counted; `--min-similarity 1 --include-identical` writes them alone.
     """
-    from graphkin.answers import among_of, cliffs_table
+    from graphkin.answers import among_of, cliffs_table, refusing
     from graphkin.export import read_items
     from graphkin.export.cells import csv_lines
     from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
+    from graphkin.protocol.requests import CliffRanking
     from graphkin.similarity.cliffs import cliffs as find
     from graphkin.store import open_generation
 
+    with refusing():
+        ranking = CliffRanking(property=name, **ranked)
     with open_generation(store_location, collection, generation) as opened:
         among = among_of(opened, conditions, substructure, terminal_progress())
-        found = find(opened, name, by, min_similarity, min_difference, limit, among)
+        found = find(opened, ranking, limit, among)
         structure = opened.manifest.structure
         table = cliffs_table(found, structure, name, partial(read_items, opened))
         with whole_file(output) as file:
             file.writelines(csv_lines([table], plain=(f"{structure}_a", f"{structure}_b")))
     click.echo(f"{len(found.a):,} of {found.total:,} pairs that differ in {name}", err=True)
+    if found.identical and ranking.exclude_identical:
+        click.echo(
+            f"{found.identical:,} pairs with identical fingerprints differ too: "
+            "--min-similarity 1 --include-identical writes them",
+            err=True,
+        )

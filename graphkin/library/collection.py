@@ -271,24 +271,35 @@ class Collection(ABC):
         self,
         property: str,
         *,
-        by: By = "sali",
+        by: By = "difference",
         min_similarity: float | None = None,
+        max_similarity: float = 1.0,
         min_difference: float = 0.0,
+        exclude_identical: bool = True,
         filters: Sequence[Mapping[str, Any]] = (),
         substructure: str | Mapping[str, str] | None = None,
         limit: int = 1000,
     ) -> Table:
-        """Pairs of stored neighbours that differ in a property, the steepest first, equals by their ids: at most
-        `limit`, which is at most 100,000.
+        """Activity cliffs: pairs of stored neighbors that differ in a property, the largest difference first, or the
+        largest SALI (`by="sali"`), the difference over 1 - similarity; equals by their difference, then by their ids.
+        Return at most `limit`, which is at most 100,000.
 
-        Steep is the difference over 1 - similarity (`sali`), or the difference alone. property is one with numbers, as
-        `items` calls it; filters and substructure are as in `query`, of both items. Columns: a, b int32; similarity
-        float32; difference, sali float64, infinite where the similarity is 1; and of both ends smiles (of graphs:
-        structure), names and the property, such as smiles_a and smiles_b. Raises `InvalidInput` naming the properties
-        for another.
+        Similarities are from min_similarity, by default 0.7 or the stored threshold if that is larger, to
+        max_similarity. Pairs with identical fingerprints are left out; `min_similarity=1, exclude_identical=False`
+        lists them alone. property is one with numbers, as `items` calls it; filters and substructure are as in `query`,
+        of both items. Columns: a, b int32; similarity float32; difference, sali float64, infinite where the similarity
+        is 1; and of both ends smiles (of graphs: structure), names and the property, such as smiles_a and smiles_b.
+        Raises `InvalidInput` naming the properties for another.
         """
         require(0 < limit <= MAX_CLIFFS, "limit", limit, f"1 to {MAX_CLIFFS:,}")
-        given = {"property": property, "by": by, "min_similarity": min_similarity, "min_difference": min_difference}
+        given = {
+            "property": property,
+            "by": by,
+            "min_similarity": min_similarity,
+            "max_similarity": max_similarity,
+            "min_difference": min_difference,
+            "exclude_identical": exclude_identical,
+        }
         with refusing():
             drawn = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
             asked = CliffsQuery.model_validate({**given, "filters": json.dumps([*filters]), "substructure": drawn})

@@ -127,6 +127,7 @@ class ServedCollection(Collection):
             np.array([pair.similarity for pair in found.pairs], np.float32),
             np.array([pair.difference for pair in found.pairs], np.float64),
             found.total,
+            found.identical,
         )
 
     def _pick(self, asked: PickBody) -> Picked:

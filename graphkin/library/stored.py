@@ -155,8 +155,7 @@ class StoredCollection(Collection):
         among = None
         if asked.filters or asked.substructure is not None:
             among = self._query(QueryBody(filters=asked.filters, substructure=asked.substructure), None).ids
-        thresholds = asked.min_similarity, asked.min_difference
-        return cliffs(self._opened, asked.property, asked.by, *thresholds, limit, among)
+        return cliffs(self._opened, asked, limit, among)
 
     def _pick(self, asked: PickBody) -> Picked:
         chosen, among = asked.source, None

@@ -29,7 +29,8 @@ def every_pair(graphkin: Callable[..., Any], where: tuple[object, ...], tmp_path
     pairs = pd.read_csv(tmp_path / "edges.csv").rename(columns={"source": "a", "target": "b"})
     activity = pd.read_csv(tmp_path / "items.csv").set_index("id")["pIC50"]
     pairs["difference"] = (pairs["a"].map(activity) - pairs["b"].map(activity)).abs()
-    pairs["sali"] = pairs["difference"] / (1 - pairs["similarity"].astype(np.float32).astype(float))
+    pairs["similarity"] = pairs["similarity"].astype(np.float32)
+    pairs["sali"] = pairs["difference"] / (1 - pairs["similarity"].astype(float))
     return pairs[pairs["difference"] > 0]
 
 
@@ -45,21 +46,47 @@ def test_the_steepest_of_all(
     min_difference: float,
     limit: int,
 ) -> None:
-    asked = ("--min-similarity", min_similarity, "--min-difference", min_difference, "--limit", limit, "--by", by)
-    outcome = graphkin("cliffs", *where, "--property", "pIC50", *asked, "--output", tmp_path / "cliffs.csv")
+    bounds = ("--min-similarity", min_similarity, "--max-similarity", 0.9, "--min-difference", min_difference)
+    asked = (*bounds, "--limit", limit, "--by", by, "--output", tmp_path / "cliffs.csv")
+    outcome = graphkin("cliffs", *where, "--property", "pIC50", *asked)
     assert outcome.code == 0, outcome.err
     found = pd.read_csv(tmp_path / "cliffs.csv")
-    passing = every_pair[
-        (every_pair["similarity"] >= min_similarity) & (every_pair["difference"] >= min_difference)
-    ].sort_values([by, "a", "b"], ascending=[False, True, True], kind="stable")
+    differing = every_pair[every_pair["difference"] >= min_difference]
+    identical = differing["similarity"] == 1
+    bounds = differing["similarity"].between(np.float32(min_similarity), np.float32(0.9))
+    order = [by, "difference", "a", "b"]
+    passing = differing[bounds & ~identical].sort_values(order, ascending=[False, False, True, True])
     assert f"of {len(passing):,} pairs" in outcome.err
+    assert f"{identical.sum():,} pairs with identical fingerprints" in outcome.err
     expected = passing.head(limit).reset_index(drop=True)
     assert len(expected) > 20
     for column in ("similarity", "difference", "sali"):
         assert found[column].to_numpy() == pytest.approx(expected[column].to_numpy(), rel=1e-5)
-    assert set(zip(found["a"], found["b"], strict=True)) == set(zip(expected["a"], expected["b"], strict=True))
+    assert [*zip(found["a"], found["b"], strict=True)] == [*zip(expected["a"], expected["b"], strict=True)]
     assert (found["pIC50_a"] - found["pIC50_b"]).abs().to_numpy() == pytest.approx(found["difference"].to_numpy())
     assert found["smiles_a"].notna().all()
+
+
+def test_identical_fingerprints_are_written_apart(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Long chains have the same Morgan environments, whatever their length."""
+    lines = [f"{'C' * length}O,{length}" for length in range(3, 16)]
+    assert ingest("smiles,activity\n" + "\n".join(lines), "--workers", 1, name="molecules.csv").code == 0
+    where = ("--store", tmp_path / "store", "--collection", "c", "--property", "activity")
+    file = tmp_path / "cliffs.csv"
+    outcome = graphkin("cliffs", *where, "--by", "sali", "--output", file)
+    assert outcome.code == 0, outcome.err
+    ranked = pd.read_csv(file)
+    assert (ranked["similarity"] < 1).all()
+    assert np.isfinite(ranked["sali"]).all()
+    outcome = graphkin("cliffs", *where, "--min-similarity", 1, "--include-identical", "--output", file)
+    assert outcome.code == 0, outcome.err
+    identical = pd.read_csv(file)
+    assert (identical["similarity"] == 1).all()
+    assert len(identical) > 20
+    assert identical["difference"].is_monotonic_decreasing
+    assert identical["difference"].iloc[0] > 5
 
 
 @pytest.mark.parametrize(
@@ -68,6 +95,8 @@ def test_the_steepest_of_all(
         (("--property", "nothing"), 2, "pIC50"),
         (("--property", "pIC50", "--min-similarity", 0.1), 2, "similarity"),
         (("--property", "pIC50", "--min-difference", -1), 2, "min_difference"),
+        (("--property", "pIC50", "--max-similarity", 0.5), 2, "min_similarity is 0.7"),
+        (("--property", "pIC50", "--max-similarity", 1.5), 2, "max_similarity"),
     ],
 )
 def test_what_is_asked_for_wrongly(
@@ -86,7 +115,9 @@ def test_properties_that_are_called_as_other_columns_are(
     text = "smiles,id,names,sali,class\nCCCCO,x,1.5,7,acid\nCCCCCO,y,4.5,9,acid\nCCCCCCO,z,9.5,9,base\n"
     assert ingest(text, "--workers", 1, name="molecules.csv").code == 0
     where = ("--store", tmp_path / "store", "--collection", "c", "--output", tmp_path / "cliffs.csv")
-    outcome = graphkin("cliffs", *where, "--property", "property.names", "--filter", "class=acid")
+    outcome = graphkin(
+        "cliffs", *where, "--property", "property.names", "--filter", "class=acid", "--min-similarity", 0.4
+    )
     assert outcome.code == 0, outcome.err
     (row,) = pd.read_csv(tmp_path / "cliffs.csv").to_dict("records")
     assert (row["names_a"], row["names_b"], row["difference"]) == ("x", "y", 3)

@@ -7,6 +7,7 @@ const FULL: Address = {
   q: "C[N+](C)(C)C#N/C=C\\%",
   generation: "0".repeat(64),
   minSimilarity: 0.65,
+  maxSimilarity: 0.95,
   exact: true,
   filters: [
     { property: "log P", min: -1.5, max: null, contains: null },
@@ -25,7 +26,7 @@ const FULL: Address = {
   chosen: "[O-][n+]1ccccc1",
   method: "scaffold",
   property: "log P",
-  by: "difference",
+  by: "sali",
   policy: "second_order",
   seed: 2 ** 40,
   colour: "log P",
@@ -48,14 +49,22 @@ describe("the address", () => {
   it("takes what was around a query along, but not to another one", () => {
     expect(changed(FULL, { colour: null })).toEqual({ ...FULL, colour: null });
     const nothing = { part: "find", pages: 1, expanded: [], cluster: null, chosen: null, seed: 0, from: null, to: null };
-    const unlimited = { minSimilarity: null, exact: false, filters: [], name: null, substructure: null, basket: null };
-    expect(changed(FULL, { q: "C" })).toEqual({ ...FULL, q: "C", ...nothing, ...unlimited });
+    const unlimited = { exact: false, filters: [], name: null, substructure: null, basket: null };
+    expect(changed(FULL, { q: "C" })).toEqual({
+      ...FULL,
+      q: "C",
+      minSimilarity: null,
+      maxSimilarity: null,
+      ...nothing,
+      ...unlimited,
+    });
     expect(changed(FULL, { q: "C", minSimilarity: 0.5 }).minSimilarity).toBe(0.5);
   });
 
   it("begins another list at its first page", () => {
-    const lists = [{ minSimilarity: 0.7 }, { exact: false }, { cluster: null }, { part: "find" }, { q: "C" }] as const;
-    expect(lists.map((list) => changed(FULL, list).pages)).toEqual([1, 1, 1, 1, 1]);
+    const limits = [{ minSimilarity: 0.7 }, { maxSimilarity: 0.9 }, { exact: false }];
+    const lists = [...limits, { cluster: null }, { part: "find" }, { q: "C" }] as const;
+    expect(lists.map((list) => changed(FULL, list).pages)).toEqual([1, 1, 1, 1, 1, 1]);
     expect(changed(FULL, { sort: null }).pages).toBe(1);
     expect(changed(FULL, { filters: [] }).pages).toBe(1);
     expect(changed(FULL, { minSimilarity: 0.65, chosen: null, columns: null }).pages).toBe(3);

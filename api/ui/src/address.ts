@@ -10,6 +10,8 @@ export interface Address {
   /** Ids and edges belong to a generation; null is the current one. */
   generation: string | null;
   minSimilarity: number | null;
+  /** Of activity cliffs; null is 1. */
+  maxSimilarity: number | null;
   /** Compare with the whole collection, also where the hierarchy has an answer. */
   exact: boolean;
   /** What items pass, all of it. */
@@ -69,7 +71,7 @@ export type Mark = (typeof MARKS)[number];
 export const METHODS = ["butina", "scaffold", "single"] as const;
 export type Method = (typeof METHODS)[number];
 
-const STEEPNESSES = ["sali", "difference"] as const;
+const STEEPNESSES = ["difference", "sali"] as const;
 export type Steepness = (typeof STEEPNESSES)[number];
 
 export const POLICIES = ["random_walk", "first_order", "second_order"] as const;
@@ -81,6 +83,7 @@ export const START: Address = {
   q: null,
   generation: null,
   minSimilarity: null,
+  maxSimilarity: null,
   exact: false,
   filters: [],
   name: null,
@@ -96,7 +99,7 @@ export const START: Address = {
   chosen: null,
   method: "butina",
   property: null,
-  by: "sali",
+  by: "difference",
   policy: "random_walk",
   seed: 0,
   colour: null,
@@ -109,9 +112,10 @@ export const START: Address = {
  * none of the pages of the one before.
  */
 export function changed(address: Address, change: Partial<Address>): Address {
-  const { part, expanded, cluster, chosen, seed, from, to, pages, minSimilarity, exact, filters, name, basket, substructure } = START;
+  const { part, expanded, cluster, chosen, seed, from, to, pages, basket } = START;
+  const { minSimilarity, maxSimilarity, exact, filters, name, substructure } = START;
   const next = { ...address, ...change };
-  const limits = elsewhere(address, next) ? { minSimilarity, exact, filters, name, substructure, basket } : {};
+  const limits = elsewhere(address, next) ? { minSimilarity, maxSimilarity, exact, filters, name, substructure, basket } : {};
   const around = differ(address, next, "q") ? { part, expanded, cluster, chosen, seed, from, to } : {};
   return { ...address, ...limits, ...around, ...(relisted(address, next) ? { pages } : {}), ...change };
 }
@@ -123,7 +127,7 @@ export function elsewhere(one: Address, other: Address): boolean {
 
 /** Whether it lists something else, or in another order. */
 export function relisted(one: Address, other: Address): boolean {
-  const limits = ["minSimilarity", "exact", "filters", "name", "substructure"] as const;
+  const limits = ["minSimilarity", "maxSimilarity", "exact", "filters", "name", "substructure"] as const;
   return elsewhere(one, other) || differ(one, other, ...limits, "sort", "property", "by", "method");
 }
 
@@ -153,6 +157,7 @@ export function parse(text: string): Address {
     q: given.get("q") || null,
     generation: given.get("generation") || null,
     minSimilarity: similarity(given.get("min_similarity")),
+    maxSimilarity: similarity(given.get("max_similarity")),
     exact: given.get("exact") === "1",
     filters: given.getAll("filter").flatMap(parsed),
     name: given.get("name") || null,
@@ -184,6 +189,7 @@ export function format(address: Address): string {
   if (address.part !== START.part) said.set("part", address.part);
   if (address.q) said.set("q", address.q);
   if (address.minSimilarity !== null) said.set("min_similarity", String(address.minSimilarity));
+  if (address.maxSimilarity !== null) said.set("max_similarity", String(address.maxSimilarity));
   if (address.exact) said.set("exact", "1");
   address.filters.forEach((condition) => said.append("filter", written(condition)));
   if (address.name) said.set("name", address.name);

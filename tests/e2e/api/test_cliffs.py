@@ -38,10 +38,12 @@ def answered(client: httpx.Client, property: str, **query: Any) -> dict[str, Any
 
 
 def ranked(edges: pd.DataFrame, values: "pd.Series[float]", by: str) -> pd.DataFrame:
-    """Every pair that differs, the steepest first."""
+    """Every pair that differs, in the order of a ranking."""
     pairs = edges.assign(difference=(edges["a"].map(values) - edges["b"].map(values)).abs())
     pairs["sali"] = pairs["difference"] / (1 - pairs["similarity"].astype(float))
-    return pairs[pairs["difference"] > 0].sort_values([by, "a", "b"], ascending=[False, True, True])
+    return pairs[pairs["difference"] > 0].sort_values(
+        [by, "difference", "a", "b"], ascending=[False, False, True, True]
+    )
 
 
 @pytest.mark.parametrize("by", ["sali", "difference"])
@@ -51,10 +53,12 @@ def test_every_page_beside_pandas(client: httpx.Client, items: pd.DataFrame, edg
     pages: list[dict[str, Any]] = []
     while not pages or pages[-1]["next_cursor"]:
         cursor = {"cursor": pages[-1]["next_cursor"]} if pages else {}
-        pages.append(answered(client, "rings", by=by, limit=60, **cursor))
+        query = {"min_similarity": 0.4, "exclude_identical": False, "by": by, "limit": 60}
+        pages.append(answered(client, "rings", **query, **cursor))
     pairs = [pair for page in pages for pair in page["pairs"]]
     assert len(pages) > 2
     assert {page["total"] for page in pages} == {len(expected)}
+    assert {page["identical"] for page in pages} == {(expected["similarity"] == 1).sum()}
     assert [(pair["a"], pair["b"]) for pair in pairs] == [*zip(expected["a"], expected["b"], strict=True)]
     infinite = np.isinf(expected["sali"])
     assert [pair["sali"] is None for pair in pairs] == infinite.tolist()
@@ -69,12 +73,47 @@ def test_every_page_beside_pandas(client: httpx.Client, items: pd.DataFrame, edg
     ).json()
 
 
+@pytest.mark.parametrize("by", ["sali", "difference"])
+def test_identical_fingerprints_are_ranked_apart(
+    client: httpx.Client, items: pd.DataFrame, edges: pd.DataFrame, by: str
+) -> None:
+    expected = ranked(edges, items["molwt"], by)
+    identical = expected["similarity"] == 1
+    bounds = {"min_similarity": 0.4, "max_similarity": 0.9}
+    apart = expected[(expected["similarity"] <= np.float32(0.9)) & ~identical]
+    found = answered(client, "molwt", by=by, limit=1000, **bounds)
+    assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [
+        *zip(apart["a"].head(1000), apart["b"].head(1000), strict=True)
+    ]
+    assert (found["total"], found["identical"]) == (len(apart), identical.sum())
+    assert found["identical"] > 3
+    alone = answered(client, "molwt", by=by, min_similarity=1, exclude_identical=False, limit=1000)
+    same = expected[identical]
+    assert [(pair["a"], pair["b"]) for pair in alone["pairs"]] == [*zip(same["a"], same["b"], strict=True)]
+    assert alone["total"] == alone["identical"] == len(same)
+
+
+def test_default_ranks_similar_pairs_by_difference(
+    client: httpx.Client, items: pd.DataFrame, edges: pd.DataFrame
+) -> None:
+    expected = ranked(edges, items["molwt"], "difference")
+    expected = expected[(expected["similarity"] >= np.float32(0.7)) & (expected["similarity"] < 1)]
+    found = answered(client, "molwt", limit=1000)
+    assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [
+        *zip(expected["a"].head(1000), expected["b"].head(1000), strict=True)
+    ]
+    assert found["total"] == len(expected) > 10
+    assert all(pair["sali"] is not None for pair in found["pairs"])
+
+
 def test_both_items_pass_the_filters(client: httpx.Client, items: pd.DataFrame, edges: pd.DataFrame) -> None:
     kept = items[items["molwt"].between(100, 220)]
     expected = ranked(edges[edges["a"].isin(kept.index) & edges["b"].isin(kept.index)], items["molwt"], "sali")
-    expected = expected[(expected["similarity"] >= np.float32(0.5)) & (expected["difference"] >= 5)]
+    expected = expected[expected["similarity"].between(np.float32(0.5), np.float32(0.999))]
+    expected = expected[expected["difference"] >= 5]
     filters = json.dumps([{"property": "molwt", "min": 100, "max": 220}])
-    found = answered(client, "molwt", filters=filters, min_similarity=0.5, min_difference=5, limit=1000)
+    query = {"by": "sali", "min_similarity": 0.5, "min_difference": 5, "limit": 1000}
+    found = answered(client, "molwt", filters=filters, **query)
     assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [*zip(expected["a"], expected["b"], strict=True)]
     assert found["total"] == len(expected) > 5
 
@@ -84,14 +123,15 @@ def test_both_items_have_the_substructure(client: httpx.Client, items: pd.DataFr
     kept = items[items["smiles"].map(lambda each: Chem.MolFromSmiles(each).HasSubstructMatch(nitro))]
     expected = ranked(edges[edges["a"].isin(kept.index) & edges["b"].isin(kept.index)], items["molwt"], "sali")
     for written in ("[N+](=O)[O-]", json.dumps({"smarts": "[N+](=O)[O-]"})):
-        found = answered(client, "molwt", substructure=written, limit=1000)
+        query = {"by": "sali", "min_similarity": 0.4, "exclude_identical": False, "limit": 1000}
+        found = answered(client, "molwt", substructure=written, **query)
         assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [*zip(expected["a"], expected["b"], strict=True)]
     assert found["total"] == len(expected) > 3
 
 
 def test_a_cursor_is_of_its_query(client: httpx.Client) -> None:
     cursor = answered(client, "molwt", limit=1)["next_cursor"]
-    for other in ({"property": "rings"}, {"property": "molwt", "by": "difference"}):
+    for other in ({"property": "rings"}, {"property": "molwt", "by": "sali"}):
         assert client.get(f"{URL}/cliffs", params={**other, "cursor": cursor}).status_code == 400
 
 
@@ -103,6 +143,10 @@ def test_a_cursor_is_of_its_query(client: httpx.Client) -> None:
         ({}, "property"),
         ({"property": "molwt", "by": "size"}, "sali"),
         ({"property": "molwt", "min_similarity": 0.1}, "0.4 to 1"),
+        ({"property": "molwt", "max_similarity": 0.6}, "min_similarity is 0.7"),
+        ({"property": "molwt", "min_similarity": 0.9, "max_similarity": 0.8}, "min_similarity 0.9"),
+        ({"property": "molwt", "max_similarity": 1.1}, "max_similarity"),
+        ({"property": "molwt", "exclude_identical": "perhaps"}, "exclude_identical"),
         ({"property": "molwt", "min_difference": -1}, "min_difference"),
         ({"property": "molwt", "min_difference": "nan"}, "min_difference"),
         ({"property": "molwt", "filters": '[{"property": "weight", "min": 1}]'}, "molwt"),

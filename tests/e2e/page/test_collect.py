@@ -168,9 +168,9 @@ def test_cliffs_are_shown_side_by_side(page: Page, api: httpx.Client, look: Look
     page.get_by_role("combobox", name="Property", exact=True).select_option("molwt")
     page.get_by_role("combobox", name="By", exact=True).select_option("difference")
     page.get_by_role("slider").fill("0.5")
-    page.get_by_text(f"{expected['total']:,} pairs of neighbours differ in molwt").wait_for()
+    page.get_by_text(f"{expected['total']:,} pairs of neighbors differ in molwt").wait_for()
     items = {item["id"]: item["smiles"] for item in expected["items"]}
-    names = page.get_by_role("region", name="Cliffs").locator("figcaption a")
+    names = page.get_by_role("region", name="Cliffs").locator("ul").first.locator("figcaption a")
     expect(names.nth(1)).to_have_text(items[expected["pairs"][0]["b"]])
     shown = [items[pair[end]] for pair in expected["pairs"] for end in "ab"]
     assert names.all_inner_texts() == shown

@@ -313,15 +313,24 @@ def test_cliffs_are_those_of_pandas(
     pairs["difference"] = (pairs["a"].map(frame["activity"]) - pairs["b"].map(frame["activity"])).abs()
     pairs["sali"] = pairs["difference"] / (1 - pairs["similarity"].astype(np.float32).astype(float))
     even = pairs[["a", "b"]].isin(frame.index[frame["note"] == "even"]).all(axis=1)
-    kept = pairs[even & (pairs["difference"] >= 20)].sort_values([by, "a", "b"], ascending=[False, True, True])
+    single = pairs["similarity"].astype(np.float32)
+    kept = pairs[even & (pairs["difference"] >= 20) & (single <= np.float32(0.9)) & (single < 1)]
+    kept = kept.sort_values([by, "difference", "a", "b"], ascending=[False, False, True, True])
     filters = [{"property": "note", "equals": "even"}]
-    found = mine.cliffs("activity", by=by, min_difference=20, filters=filters, limit=30).to_pandas()
+    least = mine.manifest.threshold
+    query: dict[str, Any] = {"min_similarity": least, "max_similarity": 0.9, "min_difference": 20, "filters": filters}
+    found = mine.cliffs("activity", by=by, **query, limit=30).to_pandas()
     assert len(kept) > 30 == len(found)
     for column in ("a", "b", "difference", "sali"):
         assert found[column].to_numpy() == pytest.approx(kept[column].head(30).to_numpy())
     assert found["similarity"].dtype == np.float32
     assert found["smiles_b"].tolist() == frame["smiles"][found["b"]].tolist()
     assert found["activity_a"].tolist() == frame["activity"][found["a"]].tolist()
+    identical = mine.cliffs("activity", min_similarity=1, exclude_identical=False).to_pandas()
+    same = pairs[(single == 1) & (pairs["difference"] > 0)].sort_values(
+        ["difference", "a", "b"], ascending=[False, True, True]
+    )
+    assert identical[["a", "b"]].values.tolist() == same[["a", "b"]].values.tolist()
     with pytest.raises(InvalidInput, match="such property") as raised:
         mine.cliffs("note")
     assert "activity" in str(raised.value.expected)

@@ -9,6 +9,7 @@ from graphkin.protocol import requests
 from graphkin.protocol.policy import Policy
 from graphkin.protocol.requests import (
     BatchBody,
+    CliffRanking,
     CliffsQuery,
     ClusteredFields,
     ClusteringFields,
@@ -93,6 +94,7 @@ LEAST: dict[type[BaseModel], dict[str, Any]] = {
     QueryFields: {},
     Neighboring: {"id": 0},
     PickBody: {"count": 1},
+    CliffRanking: {"property": "logP"},
     CliffsQuery: {"property": "logP"},
     ClusteredFields: {},
     ClusteringFields: {},

@@ -483,8 +483,9 @@ export interface paths {
         };
         /**
          * Cliffs
-         * @description Pairs of the stored hierarchy whose items both have a property and differ in it, pass filters and have a
-         *     substructure: the steepest first, equals by their ids.
+         * @description Pairs of stored neighbors whose items both have a property and differ in it, pass filters and have a
+         *     substructure. By default pairs of similarity 0.7 and more, the largest difference first, without pairs of identical
+         *     fingerprints, which are counted as `identical`.
          */
         get: operations["cliffs"];
         put?: never;
@@ -790,8 +791,9 @@ export interface components {
         };
         /**
          * CliffsPage
-         * @description The steepest first, equals by their ids. `total`: all pairs, of which pages lead to the first 100,000; `items`:
-         *     those of this page's pairs, by id.
+         * @description Activity cliffs in the order of the request. `total`: how many pairs there are, of which pages lead to the first
+         *     100,000; `identical`: how many pairs with identical fingerprints differ as the request says, whatever similarity it
+         *     is limited to; `items`: those of this page's pairs, by id.
          */
         CliffsPage: {
             /**
@@ -805,6 +807,8 @@ export interface components {
             items: components["schemas"]["Item"][];
             /** Total */
             total: number;
+            /** Identical */
+            identical: number;
             /**
              * Next Cursor
              * @description Where the next page begins; null on the last.
@@ -5302,12 +5306,16 @@ export interface operations {
                 cursor?: string | null;
                 /** @description One with numbers, as exports call it. */
                 property: string;
-                /** @description What is steep: the difference over 1 - similarity, or the difference alone. */
+                /** @description Rank pairs by their difference, or by SALI, the difference over 1 - similarity. Pairs that are equal come with the larger difference first, then by their ids. */
                 by?: "sali" | "difference";
-                /** @description Smallest similarity, from the stored threshold (the default) to 1. */
+                /** @description Smallest similarity; the default is 0.7, or the stored threshold if that is larger. */
                 min_similarity?: number | null;
+                /** @description Largest similarity. */
+                max_similarity?: number;
                 /** @description Smallest difference. */
                 min_difference?: number;
+                /** @description Leave out pairs with identical fingerprints (similarity 1), whose SALI is infinite. `min_similarity=1` with `exclude_identical=false` lists these pairs alone. */
+                exclude_identical?: boolean;
                 /** @description Filters that both items pass, as JSON, as the body of a query has them. */
                 filters?: string;
                 /** @description What both have in them: a SMARTS, or a molecule as JSON, as in a query of neighbours. */

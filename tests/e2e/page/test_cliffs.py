@@ -1,0 +1,52 @@
+"""Activity cliffs as a chemist meets them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+from playwright.sync_api import Locator, Page, expect
+
+URL = "/v1/collections/nci"
+
+Look = Callable[[Page, str], None]
+
+
+def _answer(api: httpx.Client, **query: Any) -> dict[str, Any]:
+    reply = api.get(f"{URL}/cliffs", params={"property": "molwt", "limit": 20, **query})
+    assert reply.status_code == 200, reply.text
+    answer: dict[str, Any] = reply.json()
+    return answer
+
+
+def _names(region: Locator) -> list[str]:
+    return region.locator("ul").first.locator("figcaption a").all_inner_texts()
+
+
+def _expected(answer: dict[str, Any]) -> list[str]:
+    names = {item["id"]: item["names"][0] for item in answer["items"]}
+    return [names[pair[end]] for pair in answer["pairs"] for end in "ab"]
+
+
+def test_identical_fingerprints_are_shown_apart(page: Page, api: httpx.Client, look: Look) -> None:
+    expected, same = _answer(api), _answer(api, min_similarity=1, exclude_identical=False)
+    page.goto("/?collection=nci&part=cliffs&property=molwt")
+    page.get_by_text(f"{expected['total']:,} pairs of neighbors differ in molwt, the largest difference").wait_for()
+    cliffs = page.get_by_role("region", name="Cliffs")
+    apart = page.get_by_role("region", name="Same fingerprint")
+    expect(apart.locator("figcaption a").nth(1)).to_be_visible()
+    assert _names(cliffs) == _expected(expected)
+    assert _names(apart) == _expected(same)
+    assert same["identical"] == same["total"] > 3
+    expect(apart).to_contain_text(f"{same['identical']:,} pairs differ in molwt and have identical fingerprints")
+    expect(cliffs.locator("ul").first).not_to_contain_text("1.000")
+    look(page, "cliffs with the same fingerprint")
+
+
+def test_largest_similarity_is_part_of_the_address(page: Page, api: httpx.Client) -> None:
+    expected = _answer(api, max_similarity=0.8)
+    page.goto("/?collection=nci&part=cliffs&property=molwt")
+    page.get_by_label("Similarity ≤").fill("0.8")
+    page.get_by_label("Similarity ≤").press("Enter")
+    page.get_by_text(f"{expected['total']:,} pairs of neighbors differ in molwt").wait_for()
+    assert "max_similarity=0.8" in page.url
+    assert _names(page.get_by_role("region", name="Cliffs")) == _expected(expected)
