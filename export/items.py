@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from graphkin.export.cells import Lines, unrun
 from graphkin.export.table import ItemTable, text
-from graphkin.store.columns import numbers
 
 
 def schema(table: ItemTable) -> pa.Schema:
@@ -22,7 +21,8 @@ def typed(table: ItemTable) -> Iterator[pa.RecordBatch]:
     """Batches of `schema`."""
     of = schema(table)
     for columns, properties in table.batches():
-        yield pa.RecordBatch.from_arrays([*columns, *map(numbers, properties)], schema=of)
+        own = (column.shown.values(stored) for column, stored in zip(table.properties, properties, strict=True))
+        yield pa.RecordBatch.from_arrays([*columns, *own], schema=of)
 
 
 def csv_lines(table: ItemTable) -> Iterator[bytes]:

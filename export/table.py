@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.base import Generation
-from graphkin.store.columns import distinct, texts, titles
+from graphkin.store.columns import Shown, distinct, shown
 from graphkin.store.records import Float32, Int32, shortest
 
 _RESERVED = ("id", "smiles", "structure", "names", "inchikey")
@@ -17,11 +17,14 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 class Column(NamedTuple):
-    """One exported property: `title` is what it is called in the export, `name` its column in the store."""
+    """One exported property, or the qualifiers of one: `title` is what it is called in the export."""
 
     title: str
-    name: str
-    kind: Literal["number", "text"]
+    shown: Shown
+
+    @property
+    def kind(self) -> Literal["number", "text"]:
+        return self.shown.kind
 
 
 @dataclass(frozen=True)
@@ -82,19 +85,18 @@ class ItemTable:
 
     @property
     def _own(self) -> list[Column]:
-        stored = titles(self.generation.manifest.properties)
-        called = distinct(stored.values(), {*_RESERVED, *self._fixed})
-        kinds = self.generation.manifest.properties
-        return [Column(called[column], column, kinds[name]) for name, column in stored.items()]
+        columns = shown(self.generation.manifest)
+        called = distinct(columns, {*_RESERVED, *self._fixed})
+        return [Column(called[title], column) for title, column in columns.items()]
 
     def batches(self) -> Iterator[tuple[list[pa.Array], list[pa.Array]]]:
         """A batch of items at a time: the columns of `titles`, and those of `properties` as the store has them."""
         stored, properties = [*filter(self._shows, self._stored)], self.properties
-        for batch in self._read([*stored, *(column.name for column in properties)]):
+        for batch in self._read([*stored, *(column.shown.stored for column in properties)]):
             columns = [batch[title] for title in stored]
             if "similarity" in self.titles and self.comparison is not None:
                 columns.append(pa.array(self.comparison.similarity(batch["id"].to_numpy())))
-            yield columns, [batch[column.name] for column in properties]
+            yield columns, [batch[column.shown.stored] for column in properties]
 
     def _read(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         wanted = [*dict.fromkeys(["id", *names])]
@@ -108,7 +110,9 @@ class ItemTable:
             held = [column.to_pylist() for column in columns]
             if "similarity" in self.titles:
                 held[-1] = shortest(columns[-1].to_numpy())
-            yield [list(row) for row in zip(*held, *(texts(each).to_pylist() for each in properties), strict=True)]
+            written = zip(self.properties, properties, strict=True)
+            own = [column.shown.texts(stored).to_pylist() for column, stored in written]
+            yield [list(row) for row in zip(*held, *own, strict=True)]
 
 
 def text(value: Any) -> str:

@@ -28,7 +28,7 @@ from graphkin.similarity.kinds import kind_of, recipe_of
 from graphkin.similarity.query import read_structure, the_one
 from graphkin.similarity.selection import Near, Selections
 from graphkin.store.base import Generation, require_stored_threshold
-from graphkin.store.columns import titles
+from graphkin.store.columns import shown
 from graphkin.store.records import Float32, Int32, shortest
 from graphkin.store.sampling.base import Sampler
 
@@ -108,7 +108,7 @@ def filter_of(manifest: Manifest, condition: str) -> Filter:
 
     The property is the longest that is there, so that its name may hold such signs, too.
     """
-    kinds = {title: manifest.properties[name] for name, title in titles(manifest.properties).items()}
+    kinds = {title: column.kind for title, column in shown(manifest).items()}
     known = [each for each in (*kinds, "names") if condition.startswith(each)]
     named = [each for each in known if _SIGNED.match(condition.removeprefix(each))]
     property = max(named, key=len) if named else _SIGN.split(condition, maxsplit=1)[0].strip()
@@ -161,15 +161,20 @@ def clusters_of(
         return clusters(generation, method, meant, workers or os.cpu_count() or 1, advance)
 
 
-def cliffs_table(found: Cliffs, structure: str, property: str, items_of: Callable[[Int32], pa.Table]) -> pa.Table:
-    """A row for each pair: a, b, similarity, difference, sali, and of both ends their structure, names and property, in
-    columns that end with _a and _b. `items_of` reads items by their ids."""
+def cliffs_table(found: Cliffs, manifest: Manifest, property: str, items_of: Callable[[Int32], pa.Table]) -> pa.Table:
+    """A row for each pair: a, b, similarity, difference, sali, and of both ends their structure, names, property and
+    its qualifier, if it has censored numbers, in columns that end with _a and _b. `items_of` reads items by their
+    ids."""
+    columns = shown(manifest)
+    qualifiers = [
+        title for title, each in columns.items() if each.is_qualifier and each.stored == columns[property].stored
+    ]
     table = {name: pa.array(getattr(found, name)) for name in ("a", "b", "similarity", "difference", "sali")}
     distinct, place = np.unique(np.concatenate([found.a, found.b]), return_inverse=True)
     items = items_of(distinct)
     for end, rows in zip("ab", np.split(place, 2), strict=True):
         own = items.take(pa.array(rows))
-        table |= {f"{name}_{end}": own[name] for name in (structure, "names", property)}
+        table |= {f"{name}_{end}": own[name] for name in (manifest.structure, "names", property, *qualifiers)}
     return pa.table(table)
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from graphkin.ingest.base import dropped_of, require_changeable
 from graphkin.ingest.collect import collector
 from graphkin.ingest.items import Older, Properties
+from graphkin.ingest.notes import notes, notes_of_changes, notes_of_differing, tell
 from graphkin.ingest.older import OlderLists
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
@@ -25,6 +26,7 @@ from graphkin.similarity.kind import Kind
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Generation, Store
+from graphkin.store.columns import texts, titles
 from graphkin.store.records import Int32
 
 
@@ -79,6 +81,7 @@ def append(
             newer, items = table.finish(partial(kind.descriptors, recipe=recipe))
             if not len(newer) and not table.added_names.num_rows:
                 workspace.remove()
+                tell(clock.progress, notes_of_differing(table.differing))
                 return Appended(base.manifest, 0, 0)
             write_items(items, newer.words, draft)
             draft.append_names(table.added_names)
@@ -100,6 +103,7 @@ def append(
         )
         manifest = draft.publish(provenance)
         workspace.remove()
+        tell(clock.progress, [*notes_of_changes(base.manifest, provenance), *notes(provenance)])
         return Appended(manifest, len(newer), table.added_names.num_rows)
 
 
@@ -107,5 +111,10 @@ def _older(base: Generation, kind: Kind[Recipe], digests: bytes) -> Older:
     def names(ids: Int32) -> pa.ListArray:
         return base.take(ids, ["names"])["names"]
 
-    properties = Properties.stored(kind.computed, base.manifest.properties, base.manifest.written)
-    return Older(digests, properties, names, lambda: base.fingerprints().words)
+    def source_texts(ids: Int32) -> dict[str, pa.Array]:
+        called = {name: title for name, title in titles(base.manifest.properties).items() if name not in kind.computed}
+        rows = base.take(ids, [*called.values()])
+        return {name: texts(rows[title]) for name, title in called.items()}
+
+    properties = Properties.stored(kind.computed, base.manifest)
+    return Older(digests, properties, names, source_texts, lambda: base.fingerprints().words)

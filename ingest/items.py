@@ -1,18 +1,20 @@
 """The item table: distinct items in order of first appearance, with every source name and typed properties."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
-from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import chain, count, pairwise
 from typing import Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graphkin.ingest.differences import Differences
 from graphkin.ingest.parsing import Parsed
+from graphkin.ingest.source_columns import in_order, source_columns
+from graphkin.ingest.values import ReadColumn
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.manifest import ColumnValues, DifferingValues, Provenance
 from graphkin.protocol.values import MAX_ID
 from graphkin.similarity.columns import fixed_width
 from graphkin.store.base import Generation
@@ -24,28 +26,57 @@ Column: TypeAlias = pa.ChunkedArray | pa.Array
 Described = TypeVar("Described")
 
 _IDENTITY = ("smiles", "structure", "inchikey")
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_SOURCE = "source."
+_COUNTS = ("numbers", "missing", "censored", "texts")
 _DIGEST = 16  # bytes
 _BATCH = 4096
+_COMPARED = 1 << 16  # records of repeated items compared at a time
 
 
 @dataclass(frozen=True)
 class Written:
-    """How the values of a property are written: all as numbers, all of those in the shortest way."""
+    """How the values of a property are written: whether some are numbers, plain or censored; whether some are texts,
+    but no missing markers; whether all are numbers in the shortest text. `values` are None for what an earlier version
+    published."""
 
-    numeric: bool
+    numbers: bool
+    texts: bool
     shortest: bool
+    values: ColumnValues | None = None
+
+    @classmethod
+    def from_values(cls, values: ColumnValues, *, shortest: bool) -> "Written":
+        return cls(values.numbers + values.censored > 0, values.texts > 0, shortest, values)
+
+    @classmethod
+    def stored(cls, name: str, manifest: Provenance) -> "Written":
+        """Of a property as a manifest says it."""
+        values = manifest.columns.get(name)
+        if values is not None:
+            odd = name in manifest.written or values.missing or values.censored or values.texts
+            return cls.from_values(values, shortest=not odd)
+        numeric = manifest.properties[name] == "number"
+        return cls(numeric, not numeric, numeric and name not in manifest.written)
+
+    @property
+    def numeric(self) -> bool:
+        return self.numbers and not self.texts
 
     def __and__(self, other: "Written") -> "Written":
-        return Written(self.numeric and other.numeric, self.shortest and other.shortest)
+        values = None
+        if self.values is not None and other.values is not None:
+            both = self.values, other.values
+            counts = {name: sum(getattr(each, name) for each in both) for name in _COUNTS}
+            example = self.values.example if self.values.example is not None else other.values.example
+            values = ColumnValues(**counts, example=example)
+        shortest = self.shortest and other.shortest
+        return Written(self.numbers or other.numbers, self.texts or other.texts, shortest, values)
 
 
 @dataclass(frozen=True)
 class Properties:
     """The properties of some items: `computed` are columns of their describer, all numbers; `given` are those of their
-    source, by name in its order, and how each is written. One is numeric if every value is; the texts of its numbers
-    are kept beside them unless all are the shortest."""
+    source, by name in its order, and how each is written. One is numeric if it has numbers, plain or censored, and else
+    only missing markers; the texts of its values are kept beside the numbers unless all are the shortest."""
 
     computed: Sequence[str]
     given: Mapping[str, Written] = field(default_factory=dict)
@@ -53,20 +84,21 @@ class Properties:
     @classmethod
     def of(cls, computed: Sequence[str], kept: pa.Table) -> "Properties":
         """Of items as they were parsed."""
-        texts_of = _source_columns(kept["properties"], computed)
+        texts_of = source_columns(kept["properties"], computed)
         return cls(computed, {name: _written(texts) for name, texts in texts_of.items()})
 
     @classmethod
-    def stored(cls, computed: Sequence[str], types: Mapping[str, PropertyType], written: Sequence[str]) -> "Properties":
+    def stored(cls, computed: Sequence[str], manifest: Provenance) -> "Properties":
         """As a manifest says them."""
-        given = {name: Written(type == "number", name not in written) for name, type in types.items()}
-        return cls(computed, {name: how for name, how in given.items() if name not in computed})
+        given = {name: Written.stored(name, manifest) for name in manifest.properties if name not in computed}
+        return cls(computed, given)
 
     def __and__(self, other: "Properties") -> "Properties":
         """Of the items of both, whose computed ones are the same."""
-        both = {**other.given, **{name: how & other.given.get(name, how) for name, how in self.given.items()}}
+        both = {**other.given, **self.given}
+        both |= {name: self.given[name] & other.given[name] for name in self.given.keys() & other.given.keys()}
         names = list(dict.fromkeys([*self.given, *other.given]))
-        order = _in_order(names, [*pairwise(self.given), *pairwise(other.given)])
+        order = in_order(names, [*pairwise(self.given), *pairwise(other.given)])
         return Properties(self.computed, {name: both[name] for name in order})
 
     @property
@@ -80,12 +112,28 @@ class Properties:
         """Numbers that are not written the shortest way everywhere."""
         return sorted(name for name, how in self.given.items() if how.numeric and not how.shortest)
 
+    @property
+    def columns(self) -> dict[str, ColumnValues]:
+        """Counts of the values of each column of the source, where they are known."""
+        return {name: how.values for name, how in self.given.items() if how.values is not None}
+
+    @property
+    def qualifiers(self) -> dict[str, str]:
+        """What the signs of censored numbers are called, by property: as no other property is."""
+        taken, qualifiers = set(self.types), dict[str, str]()
+        for name, how in self.given.items():
+            if how.numeric and how.values is not None and how.values.censored:
+                candidates = (f"{name}_qualifier{suffix}" for suffix in chain([""], map("_{}".format, count(2))))
+                qualifiers[name] = next(each for each in candidates if each not in taken)
+                taken.add(qualifiers[name])
+        return qualifiers
+
     def table(self, kept: pa.Table, names: pa.ListArray) -> pa.Table:
         """The item table of distinct items as they were parsed, each with all its names."""
         none = pa.nulls(len(kept), pa.string())
         identity = [kept[name] if name in kept.column_names else none for name in _IDENTITY]
         columns: dict[str, Column] = {name: kept[name].cast(pa.float64()) for name in self.computed}
-        texts_of = _source_columns(kept["properties"], self.computed)
+        texts_of = source_columns(kept["properties"], self.computed)
         columns |= {name: _column(texts_of.get(name, none), how) for name, how in self.given.items()}
         return _item_table([*identity, names], columns)
 
@@ -117,11 +165,12 @@ class RestItems:
 @dataclass(frozen=True)
 class Older:
     """Items that are there before: their digests, one after the other, and their properties; what gives the names of
-    some, and all packed fingerprints."""
+    some, the texts of their source columns, and all packed fingerprints."""
 
     digests: bytes
     properties: Properties
     names: Callable[[Int32], pa.ListArray]
+    texts: Callable[[Int32], dict[str, pa.Array]]
     fingerprints: Callable[[], UInt64]
 
     @classmethod
@@ -131,6 +180,7 @@ class Older:
             b"",
             Properties(computed),
             lambda ids: pa.nulls(len(ids), pa.list_(pa.string())),
+            lambda _: {},
             lambda: np.empty((0, 0), np.uint64),
         )
 
@@ -157,6 +207,7 @@ class ItemTable:
     rejected: int = 0
     names: int = 0
     added_names: pa.RecordBatch = field(default_factory=lambda: pa.RecordBatch.from_pylist([], ADDED_NAMES))
+    differing: DifferingValues = field(default_factory=DifferingValues)
     _batches: list[pa.RecordBatch] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -176,6 +227,7 @@ class ItemTable:
         before = len(self.older)
         item_of, first = collapse(items["digest"], self.older.digests)
         require_numbered(before + len(first))
+        self.differing = self._differing(items, item_of, first)
         names = names_of(items["name"], item_of, before + len(first))
         self._add_names(names.slice(0, before))
         names = names.slice(before)
@@ -185,6 +237,27 @@ class ItemTable:
         self.properties &= Properties.of(self.properties.computed, kept)
         table = self.properties.table(kept, names)
         return described, map(rebased, table.to_batches(max_chunksize=_BATCH))
+
+    def _differing(self, items: pa.Table, item_of: Int64, first: Int64) -> DifferingValues:
+        """Values of records that are not the first of their item, where they differ from those of the first."""
+        computed, before = self.properties.computed, len(self.older)
+        records = items.select([name for name in ("properties", *_IDENTITY) if name in items.column_names])
+        first_of = np.append(np.full(before, -1), first)
+        later = np.flatnonzero(first_of[item_of] != np.arange(len(item_of)))
+        differences = Differences()
+        for start in range(0, len(later), _COMPARED):
+            rows = later[start : start + _COMPARED]
+            is_older = item_of[rows] < before
+            for places in (rows[is_older], rows[~is_older]):
+                if not len(places):
+                    continue
+                part, ids = records.take(pa.array(places)), item_of[places]
+                if ids[0] < before:
+                    kept = self.older.texts(ids.astype(np.int32))
+                else:
+                    kept = source_columns(records["properties"].take(pa.array(first_of[ids])), computed)
+                differences.add(part, source_columns(part["properties"], computed), kept, places)
+        return differences.differing()
 
     def _add_names(self, found: pa.ListArray) -> None:
         """Those of the names found of older items that they have not."""
@@ -263,55 +336,6 @@ def names_of(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray
     return pa.ListArray.from_arrays(pa.array(offsets), encoded.dictionary.take(pa.array(codes[once][by_item])))
 
 
-def _in_order(names: Sequence[str], before: Iterable[tuple[str, str]]) -> list[str]:
-    """Names, of which the first of each pair comes before the other; what that leaves open, or contradicts, as they
-    are."""
-    rank = {name: place for place, name in enumerate(names)}
-    sorter = TopologicalSorter[str](dict.fromkeys(names, ()))
-    for one, other in before:
-        sorter.add(other, one)
-    try:
-        sorter.prepare()
-    except CycleError:
-        return [*names]
-    found, ready = list[str](), list[tuple[int, str]]()
-    while sorter.is_active():
-        for name in sorter.get_ready():
-            heappush(ready, (rank[name], name))
-        found.append(heappop(ready)[1])
-        sorter.done(found[-1])
-    return found
-
-
-def _source_columns(properties: pa.ChunkedArray, computed: Sequence[str]) -> dict[str, pa.Array]:
-    """The readers' key/value pairs as one nullable text column a key, by what it is called beside those computed, in
-    the order of their records."""
-    pairs = properties.combine_chunks()
-    rows = np.repeat(np.arange(len(pairs)), np.diff(np.asarray(pairs.offsets)))
-    keys = pairs.keys.dictionary_encode()
-    codes = np.asarray(keys.indices)
-    found = keys.dictionary.to_pylist()
-    follows = rows[:-1] == rows[1:]
-    both = pa.array(codes[:-1][follows] * np.int64(len(found)) + codes[1:][follows]).unique().to_pylist()
-    before = [(found[one], found[other]) for one, other in (divmod(each, len(found)) for each in both) if one != other]
-    code_of = {key: code for code, key in enumerate(found)}
-    columns = {}
-    for key in _in_order(found, before):
-        code = code_of[key]
-        chosen = np.flatnonzero(codes == code)
-        picked = np.full(len(pairs), -1, np.int64)
-        picked[rows[chosen]] = chosen
-        columns[_called(key, computed)] = pairs.items.take(pa.array(picked, mask=picked < 0))
-    return columns
-
-
-def _called(name: str, computed: Sequence[str]) -> str:
-    bare = name
-    while bare.startswith(_SOURCE):
-        bare = bare.removeprefix(_SOURCE)
-    return f"{_SOURCE}{name}" if bare in computed else name
-
-
 def _item_table(common: Sequence[Column], properties: Mapping[str, Column]) -> pa.Table:
     """Of the columns that every item has, and those of properties by name."""
     called = titles(properties)
@@ -321,23 +345,14 @@ def _item_table(common: Sequence[Column], properties: Mapping[str, Column]) -> p
 
 
 def _written(texts: pa.Array) -> Written:
-    numbers = _numbers(texts)
-    return Written(numbers is not None, numbers is not None and numbers.cast(pa.string()).equals(texts))
+    read = ReadColumn.from_texts(texts)
+    return Written.from_values(read.values, shortest=read.shortest)
 
 
 def _column(texts: pa.Array, written: Written) -> pa.Array:
     if not written.numeric:
         return texts
-    numbers = _numbers(texts)
+    numbers = ReadColumn.from_texts(texts).numbers
     if written.shortest:
         return numbers
     return pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())
-
-
-def _numbers(texts: pa.Array) -> pa.Array | None:
-    """The values as doubles, if each is a finite number."""
-    bare = pc.utf8_trim_whitespace(texts)
-    if not pc.all(pc.match_substring_regex(bare, _NUMBER), min_count=0).as_py():
-        return None
-    numbers = pc.utf8_ltrim(bare, "+").cast(pa.float64())
-    return numbers if pc.all(pc.is_finite(numbers), min_count=0).as_py() else None

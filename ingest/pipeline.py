@@ -6,6 +6,7 @@ from functools import partial
 
 from graphkin.ingest.collect import Collector, collector
 from graphkin.ingest.items import Older
+from graphkin.ingest.notes import notes, tell
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
 from graphkin.ingest.provenance import provenance_of
@@ -69,6 +70,7 @@ def ingest(
         provenance = provenance_of(recipe, sources, table, descriptors, tally, dropped, clock)
         manifest = draft.publish(provenance)
         workspace.remove()
+        tell(clock.progress, notes(provenance))
         return manifest
 
 

@@ -5,11 +5,12 @@ from importlib.metadata import version
 
 import numpy as np
 
+from graphkin.ingest.differences import joined
 from graphkin.ingest.items import ItemTable, Properties, RestItems
 from graphkin.ingest.progress import Clock
 from graphkin.ingest.readers import Source
 from graphkin.ingest.tally import Tally
-from graphkin.protocol.manifest import Counts, Histogram, Input, Manifest, Provenance, Removal
+from graphkin.protocol.manifest import Counts, DifferingValues, Histogram, Input, Manifest, Provenance, Removal
 from graphkin.similarity.kind import Descriptors
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
@@ -36,6 +37,7 @@ def provenance_of(
         counts=counted(before.read + table.read, before.rejected + table.rejected, len(descriptors), removed),
         removed=removed,
         properties=table.properties,
+        differing=table.differing if base is None else joined(base.differing, table.differing),
         links=descriptors.links,
         edges=tally.edges,
         dropped=_pairs(dropped),
@@ -54,6 +56,7 @@ def provenance_without(
         counts=base.counts.model_copy(update={"kept": base.counts.kept - removal.items}),
         removed=[*base.removed, removal],
         properties=items.properties,
+        differing=base.differing,
         edges=tally.edges,
         dropped=_pairs(dropped),
         histograms=tally.histograms(),
@@ -81,6 +84,7 @@ def provenance(
     dropped: int,
     histograms: dict[str, Histogram],
     clock: Clock,
+    differing: DifferingValues,
     removed: Sequence[Removal] = (),
     links: Links | None = None,
 ) -> Provenance:
@@ -99,6 +103,9 @@ def provenance(
         dropped=dropped,
         properties=properties.types,
         written=properties.written,
+        columns=properties.columns,
+        qualifiers=properties.qualifiers,
+        differing=differing,
         links=None if links is None else links_digest(links),
         histograms=histograms,
         times=clock.times,

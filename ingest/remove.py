@@ -9,6 +9,7 @@ import pyarrow as pa
 from graphkin.ingest.base import dropped_of, require_changeable
 from graphkin.ingest.items import RestItems
 from graphkin.ingest.listed import Listed, listed
+from graphkin.ingest.notes import notes_of_changes, tell
 from graphkin.ingest.progress import Clock, Progress, compiling
 from graphkin.ingest.provenance import provenance_without
 from graphkin.ingest.rest import Rest
@@ -78,7 +79,9 @@ def remove(
             tally = Tally(len(rest), recipe.threshold)
             write_edges(chain(csr.edge_blocks(lists.graph, np.float32(0)), [come]), dropped, tally, draft)
         removal = Removal(**found.source.model_dump(), by=by, items=len(found.ids))
-        manifest = draft.publish(provenance_without(base.manifest, recipe, removal, items, tally, dropped, clock))
+        provenance = provenance_without(base.manifest, recipe, removal, items, tally, dropped, clock)
+        manifest = draft.publish(provenance)
+        tell(clock.progress, notes_of_changes(base.manifest, provenance))
         return Removed(manifest, len(found.ids), found.missing)
 
 

@@ -32,6 +32,36 @@ class Counts(Frozen):
     rejected: int
 
 
+class ColumnValues(Frozen):
+    """Counts of the values of a source column, each of one item: plain numbers; missing markers such as `n/a`; censored
+    numbers such as `>10000`; and texts that are none of these, of which `example` is the first, 100 characters of it.
+    Empty cells are no values."""
+
+    numbers: int
+    missing: int
+    censored: int
+    texts: int
+    example: str | None = None
+
+
+class DifferingValue(Frozen):
+    """A value that was not kept, because an earlier record of the same item has another, or none (`kept` null). Texts
+    are cut off after 200 characters."""
+
+    structure: str | None
+    property: str
+    kept: str | None
+    value: str
+
+
+class DifferingValues(Frozen):
+    """Values of later records of an item that differ from those of its first record, which are kept: `counts` by
+    property, and the `first` 100 of them."""
+
+    counts: dict[str, int] = Field(default={})
+    first: list[DifferingValue] = Field(default=[])
+
+
 class Histogram(Frozen):
     """`counts[i]` values lie in [edges[i], edges[i+1]); the last bin is closed."""
 
@@ -71,6 +101,9 @@ class Provenance(Frozen):
     properties: dict[str, Literal["number", "text"]]
     links: str | None = None  # the SHA-256 of the big graph whose nodes the items are
     written: list[str] = Field(default=[])  # numbers that are kept as the source wrote them, too
+    columns: dict[str, ColumnValues] = Field(default={})  # of the source; empty where an earlier version published
+    qualifiers: dict[str, str] = Field(default={})  # properties with censored numbers, and what their signs are called
+    differing: DifferingValues = Field(default=DifferingValues())
     histograms: dict[Literal["degree", "similarity"], Histogram]
     times: dict[str, float]  # seconds, stage by stage
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter
 from graphkin.store.base import Generation
-from graphkin.store.columns import numbers, titles
+from graphkin.store.columns import shown
 from graphkin.store.records import Int32, Mask
 
 _NAMES = "names"
@@ -28,12 +28,14 @@ _HOLDS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
 
 
 class _Condition(NamedTuple):
-    """Of one column: `kind` number, text or names; what is to hold of its values; and what they are compared with."""
+    """Of one stored column: `kind` number, text or names; what is to hold of its values; what they are compared with;
+    and how they are read."""
 
     column: str
     kind: str
     name: str
     value: pa.Scalar | pa.Array
+    read: Callable[[pa.Array], pa.Array] = lambda column: column
 
 
 def passing(
@@ -57,14 +59,19 @@ def passing(
 
 
 def _conditions(generation: Generation, filter: Filter) -> Iterator[_Condition]:
-    properties = generation.manifest.properties
-    kinds = {_NAMES: _NAMES, **{title: properties[name] for name, title in titles(properties).items()}}
-    if filter.property not in kinds:
-        raise InvalidInput("items have no such property", given=filter.property, expected=f"one of {', '.join(kinds)}")
-    kind = kinds[filter.property]
+    columns = shown(generation.manifest)
+    if filter.property != _NAMES and filter.property not in columns:
+        expected = f"one of {', '.join([_NAMES, *columns])}"
+        raise InvalidInput("items have no such property", given=filter.property, expected=expected)
+    column = columns.get(filter.property)
+    kind = _NAMES if column is None else column.kind
     for name, value in filter.conditions().items():
         _require_possible(filter.property, kind, name, value)
-        yield _Condition(filter.property, kind, name, _compared(kind, value))
+        compared = _compared(kind, value)
+        if column is None:
+            yield _Condition(_NAMES, kind, name, compared)
+        else:
+            yield _Condition(column.stored, kind, name, compared, column.values)
 
 
 def _require_possible(column: str, kind: str, name: str, value: Any) -> None:
@@ -94,9 +101,9 @@ def _lower(text: str) -> pa.Scalar:
 def _held(condition: _Condition, column: pa.Array) -> Mask:
     holds = partial(_true, condition)
     if condition.kind == "number":
-        return holds(numbers(column))
+        return holds(condition.read(column))
     if condition.kind == "text":
-        return holds(pc.utf8_lower(column))
+        return holds(pc.utf8_lower(condition.read(column)))
     owners = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(column)))
     return np.bincount(owners[holds(pc.utf8_lower(pc.list_flatten(column)))], minlength=len(column)) > 0
 

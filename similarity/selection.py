@@ -21,7 +21,7 @@ from graphkin.similarity.having import Having
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Pattern, Query, Search
 from graphkin.store.base import Generation, Neighbors
-from graphkin.store.columns import numbers, titles
+from graphkin.store.columns import Shown, shown
 from graphkin.store.records import Float32, Int32, Mask
 
 _REMEMBERED = 64 * 2**20  # bytes
@@ -243,29 +243,30 @@ class Selections:
     def _key(self, ids: Int32, by: str, *, compared: bool) -> NDArray[np.float64]:
         """(n,) numbers that order as the values of a column do; NaN for an item that lacks it."""
         manifest = self._generation.manifest
-        properties = titles(manifest.properties)
+        properties = shown(manifest)
         inchikey = ["inchikey"] if manifest.recipe.get("inchikey") else []
-        offered = ["id", manifest.structure, "names", *inchikey, DEGREE, *properties.values()]
+        offered = ["id", manifest.structure, "names", *inchikey, DEGREE, *properties]
         if by not in offered:
             expected = f"one of {', '.join([*offered, *([SIMILARITY] if compared else [])])}"
             raise InvalidInput("items have no such column to be sorted by", given=by, expected=expected)
         if by == "id":
             return ids.astype(np.float64)
-        if by == DEGREE and DEGREE not in properties.values():
+        if by == DEGREE and DEGREE not in properties:
             return self._generation.graph().degrees()[ids].astype(np.float64)
-        column = self._column(ids, by)
+        column = self._column(ids, by, properties.get(by))
         if pa.types.is_floating(column.type):
             return pc.fill_null(column, float("nan")).to_numpy()
         exact = by in (manifest.structure, "inchikey")  # whose letters mean something
         ranks = pc.rank(column if exact else pc.utf8_lower(column), tiebreaker="dense")
         return np.where(column.is_null().to_numpy(), np.nan, ranks.to_numpy())
 
-    def _column(self, ids: Int32, name: str) -> pa.ChunkedArray:
-        """The values of these items, which are in order; of names the first."""
+    def _column(self, ids: Int32, name: str, property: Shown | None) -> pa.ChunkedArray:
+        """The values of these items, which are in order, in a property or another column; of names the first."""
         parts, begin = [], 0
-        for batch in self._generation.columns([name]):
+        stored, read = (name, _single) if property is None else (property.stored, property.values)
+        for batch in self._generation.columns([stored]):
             first, last = np.searchsorted(ids, [begin, begin + batch.num_rows])
-            parts.append(_single(batch[name].take(pa.array(ids[first:last] - begin))))
+            parts.append(read(batch[stored].take(pa.array(ids[first:last] - begin))))
             begin += batch.num_rows
         return pa.chunked_array(parts) if parts else pa.chunked_array([], pa.float64())
 
@@ -276,7 +277,7 @@ def _said(filters: Sequence[Filter]) -> list[str]:
 
 def _single(column: pa.Array) -> pa.Array:
     if not pa.types.is_list(column.type):
-        return numbers(column)
+        return column
     lengths = np.asarray(pc.list_value_length(column))
     first = pa.array(np.cumsum(lengths) - lengths, mask=lengths == 0)
     return pc.list_flatten(column).take(first)

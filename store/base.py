@@ -366,7 +366,7 @@ class Generation(ABC):
                 smiles=smiles,
                 names=names,
                 inchikey=inchikey,
-                properties=properties(called, own),
+                properties=properties(called, own, self.manifest.qualifiers),
                 degree=degree,
                 dropped=dropped,
             )

@@ -4,8 +4,9 @@ After the columns that every item has comes one for each property. A number is a
 every number of a property in the shortest way, the texts of the source stand beside the numbers.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +28,13 @@ ITEM_SCHEMA = pa.schema(
 ID = pa.field("id", pa.int32(), nullable=False)
 
 WRITTEN_NUMBER = pa.struct([("number", pa.float64()), ("text", pa.string())])
-"""A number, and how the source wrote it."""
+"""A number, and how the source wrote it. A missing marker has a text and no number; a censored number has a text that
+begins with its sign (`CENSORED`)."""
+
+CENSORED = r"^\s*(?P<sign>>=|<=|[><~≥≤])\s*"
+"""The sign of a censored number: its value is at least, at most or about the number."""
+
+_ASCII_SIGNS = {"≥": ">=", "≤": "<="}
 
 _MOST = 1e15  # whole numbers below are printed as such
 
@@ -48,6 +55,61 @@ def distinct(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
 def titles(properties: Iterable[str]) -> dict[str, str]:
     """The column of each property, in the order of the item table: that of their names."""
     return distinct(sorted(properties), [ID.name, *ITEM_SCHEMA.names])
+
+
+class Shown(NamedTuple):
+    """A column that readers see: a property, or the signs of one with censored numbers (`is_qualifier`).
+
+    name: its key among the properties of an item. stored: the column of the item table that it is read from.
+    """
+
+    name: str
+    stored: str
+    kind: Literal["number", "text"]
+    is_qualifier: bool = False
+
+    def values(self, column: pa.Array) -> pa.Array:
+        """The numbers or texts of a stored column."""
+        return _signs(column) if self.is_qualifier else numbers(column)
+
+    def texts(self, column: pa.Array) -> pa.Array:
+        """The values of a stored column as the source wrote them, numbers without the sign of a censored one."""
+        if self.is_qualifier:
+            return _signs(column)
+        if not pa.types.is_struct(column.type):
+            return texts(column)
+        unsigned = pc.replace_substring_regex(texts(column), pattern=CENSORED, replacement="")
+        return pc.if_else(numbers(column).is_valid(), unsigned, pa.scalar(None, unsigned.type))
+
+
+def shown_types(provenance: Provenance) -> dict[str, Literal["number", "text"]]:
+    """The type of each property, and of the qualifiers of each that has them, which come after it."""
+    types: dict[str, Literal["number", "text"]] = {}
+    for name, kind in provenance.properties.items():
+        types[name] = kind
+        if name in provenance.qualifiers:
+            types[provenance.qualifiers[name]] = "text"
+    return types
+
+
+def shown(provenance: Provenance) -> dict[str, Shown]:
+    """The columns that readers see, by their titles."""
+    stored, types = titles(provenance.properties), shown_types(provenance)
+    qualified = {qualifier: name for name, qualifier in provenance.qualifiers.items()}
+    return {
+        title: Shown(name, stored[qualified.get(name, name)], types[name], is_qualifier=name in qualified)
+        for name, title in titles(types).items()
+    }
+
+
+def _signs(column: pa.Array) -> pa.Array:
+    """The signs of censored numbers, null for others."""
+    if not pa.types.is_struct(column.type):
+        return pa.nulls(len(column), pa.string())
+    signs = pc.struct_field(pc.extract_regex(texts(column), CENSORED), "sign").cast(pa.string())
+    for sign, plain in _ASCII_SIGNS.items():
+        signs = pc.replace_substring(signs, sign, plain)
+    return pc.if_else(numbers(column).is_valid(), signs, pa.scalar(None, pa.string()))
 
 
 def item_schema(provenance: Provenance) -> pa.Schema:
@@ -73,7 +135,8 @@ def recast(items: pa.RecordBatch, own: Iterable[str], properties: Iterable[str],
     """Items that have the properties `own` as rows of a table of more, `properties`, of which this is the schema.
 
     A property that was a number and is a text now, or is kept as the source wrote it too, is written the shortest way:
-    else its text would have stood beside it before. What there was not is null.
+    else its text would have stood beside it before. One that was a text and is a number now had missing markers alone.
+    What there was not is null.
     """
     called, before = titles(properties), titles(own)
     column_of = {name: name for name in ITEM_SCHEMA.names} | {called[name]: title for name, title in before.items()}
@@ -90,8 +153,11 @@ def _recast(column: pa.Array, type: pa.DataType) -> pa.Array:
     if column.type == type:
         return column
     if pa.types.is_struct(type):
-        written = column.cast(type.field("text").type)
-        return pa.StructArray.from_arrays([column, written], type.names, mask=column.is_null())
+        text_type = type.field("text").type
+        if not pa.types.is_floating(column.type):  # missing markers alone
+            known = pa.nulls(len(column), pa.float64())
+            return pa.StructArray.from_arrays([known, column.cast(text_type)], type.names, mask=column.is_null())
+        return pa.StructArray.from_arrays([column, column.cast(text_type)], type.names, mask=column.is_null())
     return pc.struct_field(column, "text") if pa.types.is_struct(column.type) else column.cast(type)
 
 
@@ -164,6 +230,16 @@ def _plain(value: Any) -> Any:
     return _plain(value["number"]) if isinstance(value, dict) else value
 
 
-def properties(names: Sequence[str], row: Iterable[Any]) -> dict[str, Any]:
-    """The properties that an item has, from its values in the columns of `names`."""
-    return {name: _plain(value) for name, value in zip(names, row, strict=True) if value is not None}
+def properties(names: Sequence[str], row: Iterable[Any], qualifiers: Mapping[str, str]) -> dict[str, Any]:
+    """The properties that an item has, from its values in the columns of `names`; of censored numbers their signs,
+    too, by what `qualifiers` calls them."""
+    own: dict[str, Any] = {}
+    for name, value in zip(names, row, strict=True):
+        plain = _plain(value)
+        if plain is None:
+            continue
+        own[name] = plain
+        if name in qualifiers and (censored := re.match(CENSORED, value["text"])):
+            sign = censored["sign"]
+            own[qualifiers[name]] = _ASCII_SIGNS.get(sign, sign)
+    return own

@@ -20,7 +20,7 @@ from graphkin.protocol.replies import QueryPage
 from graphkin.protocol.requests import GenerationQuery, QueryBody
 from graphkin.similarity.selection import Selected
 from graphkin.store.base import Generation
-from graphkin.store.columns import titles
+from graphkin.store.columns import shown
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
@@ -76,7 +76,7 @@ def _page(read: Reading, body: QueryBody, query: Callable[[], Selected]) -> Resp
 
 def _properties(generation: Generation, columns: list[str]) -> set[str]:
     """The properties that exports call so. Raises `InvalidInput` naming them for another."""
-    named = {title: name for name, title in titles(generation.manifest.properties).items()}
+    named = {title: column.name for title, column in shown(generation.manifest).items()}
     for column in columns:
         if column not in named:
             raise InvalidInput("items have no such property", given=column, expected=f"of {', '.join(named) or 'none'}")

@@ -70,7 +70,7 @@ def cliffs(
         among = among_of(opened, conditions, substructure, terminal_progress())
         found = find(opened, ranking, limit, among)
         structure = opened.manifest.structure
-        table = cliffs_table(found, structure, name, partial(read_items, opened))
+        table = cliffs_table(found, opened.manifest, name, partial(read_items, opened))
         with whole_file(output) as file:
             file.writelines(csv_lines([table], plain=(f"{structure}_a", f"{structure}_b")))
     click.echo(f"{len(found.a):,} of {found.total:,} pairs that differ in {name}", err=True)

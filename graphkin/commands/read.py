@@ -28,19 +28,33 @@ def _print_json(answer: Any) -> None:
 @options.one_or_all
 @options.generation
 @click.option("--rejections", is_flag=True, help="List the records that were not kept.")
+@click.option(
+    "--differing",
+    is_flag=True,
+    help="List values of repeated items that differ from the first record's: the first 100.",
+)
 @options.as_json
-def info(store_location: str, collection: str | None, generation: str | None, rejections: bool, as_json: bool) -> None:
+def info(
+    store_location: str,
+    collection: str | None,
+    generation: str | None,
+    rejections: bool,
+    differing: bool,
+    as_json: bool,
+) -> None:
     """Show collections, their generations, where they come from, and whether their files are damaged."""
     from graphkin.store import open_store
 
-    if not collection and (rejections or generation):
-        raise click.UsageError("--rejections and --generation need --collection")
+    if not collection and (rejections or differing or generation):
+        raise click.UsageError("--rejections, --differing and --generation need --collection")
     with open_store(store_location) as store:
         if not collection:
             _show_collections(store, as_json)
         elif rejections:
             with store.open(collection, store.full_id(collection, generation)) as opened:
                 _show_rejections(opened, as_json)
+        elif differing:
+            _show_differing(store.manifest(collection, store.full_id(collection, generation)), as_json)
         else:
             id = store.full_id(collection, generation)
             manifest, damage = store.manifest(collection, id), store.damage(collection, id)
@@ -87,6 +101,8 @@ def _show_generation(found: "Collection", manifest: "Manifest", damage: "Damage 
         told = {"manifest": manifest.model_dump(mode="json"), "damaged": _told(damage)}
         _print_json({"name": found.name, "generations": list(found.generations), **told})
         return
+    from graphkin.ingest.notes import notes
+
     counts = manifest.counts
     click.echo(f"{found.name} ({found.kind}), generation {manifest.generation}, published {manifest.published_at}")
     _show_damage(_told(damage))
@@ -97,12 +113,26 @@ def _show_generation(found: "Collection", manifest: "Manifest", damage: "Damage 
     click.echo(f"  {manifest.edges:,} edges; dropped by the cap: {manifest.dropped}")
     click.echo(f"  recipe {json.dumps(manifest.recipe)}")
     click.echo(f"  versions {json.dumps(manifest.versions)}")
+    for note in notes(manifest):
+        click.echo(f"  {note}")
     for source in manifest.inputs:
         click.echo(f"  input {source.name}, {source.bytes:,} bytes, SHA-256 {source.sha256}")
     for removal in manifest.removed:
         click.echo(f"  removed {removal.items:,} items by {removal.by}: {removal.name}, SHA-256 {removal.sha256}")
     for id in found.generations:
         click.echo(f"  generation {id}{' (current)' if id == found.current else ''}")
+
+
+def _show_differing(manifest: "Manifest", as_json: bool) -> None:
+    found = manifest.differing
+    if as_json:
+        _print_json({"generation": manifest.generation, **found.model_dump()})
+        return
+    for name, count in found.counts.items():
+        click.echo(f"{name}: {count:,} values of repeated items differ from the first record's")
+    for each in found.first:
+        kept = "no value" if each.kept is None else each.kept
+        click.echo(f"{each.structure or '-'}\t{each.property}\tkept {kept}\tnot kept {each.value}")
 
 
 def _show_rejections(opened: "Generation", as_json: bool) -> None:

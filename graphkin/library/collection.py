@@ -304,7 +304,7 @@ class Collection(ABC):
             drawn = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
             asked = CliffsQuery.model_validate({**given, "filters": json.dumps([*filters]), "substructure": drawn})
         found = self._cliffs(asked, limit)
-        return Table(cliffs_table(found, self.manifest.structure, property, self._rows))
+        return Table(cliffs_table(found, self.manifest, property, self._rows))
 
     def pick(
         self,

@@ -6,39 +6,83 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graphkin.ingest.differences import Differences
 from graphkin.ingest.items import Properties, Written, collapse, names_of, rebased
+from graphkin.ingest.source_columns import source_columns
 from graphkin.ingest.stages.job import Job
+from graphkin.protocol.manifest import ColumnValues, DifferingValues
 from graphkin.store.identity import BLOCK, BlockTree
 from graphkin.store.lake.parts import with_ids, write_array, write_table
 from graphkin.store.records import Int64
 
 _NAMES = pa.list_(pa.string())
+_COMPARED = ("properties", "smiles", "structure")
+_LATER = pa.schema([(name, pa.int32()) for name in ("part", "row", "first_part", "first_row")])
 _FIRSTS = pa.schema([("part", pa.int32()), ("row", pa.int32()), ("names", _NAMES)])
 
 
 def distinct(parts: int, job: Job, group: int) -> dict[str, Any]:
     """Of equal items the first, with the names of all; scattered back to the parts that it was parsed in."""
-    firsts = _FIRSTS.empty_table()
+    firsts, later = _FIRSTS.empty_table(), _LATER.empty_table()
     told = list(job.gather("parse", parts, group))
     if told:
         items = pa.concat_tables(told)  # by part, then by row, which is the order of their appearance
         item_of, first = collapse(items["digest"])
         names = names_of(items["name"], item_of, len(first))
         firsts = items.select(["part", "row"]).take(pa.array(first)).append_column("names", names)
+        later = _later(items.select(["part", "row"]), first[item_of])
+    job.scatter("later", group, later, np.asarray(later["part"]), parts)
     job.scatter("distinct", group, firsts, np.asarray(firsts["part"]), parts)
     return {}
 
 
-def keep(groups: int, job: Job, part: int) -> dict[str, Any]:
-    """What stays of a part, and how its properties are written."""
+def _later(items: pa.Table, first: Int64) -> pa.Table:
+    """`_LATER` rows of the records that are not the first of their item; first (N,): the place of that record."""
+    rows = np.flatnonzero(first != np.arange(len(items)))
+    of = items.take(pa.array(first[rows])).rename_columns(["first_part", "first_row"])
+    own = items.take(pa.array(rows))
+    return pa.table([*own.columns, *of.columns], schema=_LATER)
+
+
+def repeat(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
+    """Scatter the records of a part that are not the first of their item, with their properties, to the parts of these
+    first records."""
+    later = pa.concat_tables([_LATER.empty_table(), *job.gather("later", groups, part)])
+    parsed = job.read("parsed", part) if len(later) else None
+    if parsed is None:
+        job.scatter("repeat", part, later, np.empty(0, np.int64), parts)
+        return {}
+    described = parsed.select([name for name in _COMPARED if name in parsed.column_names])
+    records = described.take(later["row"].combine_chunks())
+    for name in ("part", "row", "first_row"):
+        records = records.append_column(name, later[name])
+    job.scatter("repeat", part, records, np.asarray(later["first_part"]), parts)
+    return {}
+
+
+def _differences(parts: int, job: Job, part: int, parsed: pa.Table) -> Differences:
+    """Of later records, wherever they were parsed, from the first records of their items, parsed here."""
+    differences = Differences()
+    for records in job.gather("repeat", parts, part):
+        kept = source_columns(parsed["properties"].take(records["first_row"].combine_chunks()), job.kind.computed)
+        places = np.asarray(records["part"], np.int64) << 32 | np.asarray(records["row"], np.int64)
+        differences.add(records, source_columns(records["properties"], job.kind.computed), kept, places)
+    return differences
+
+
+def keep(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
+    """What stays of a part, how its properties are written, and values of later records that differ."""
     firsts = pa.concat_tables([_FIRSTS.empty_table(), *job.gather("distinct", groups, part)]).sort_by("row")
-    kept = job.read("parsed", part).take(firsts["row"].combine_chunks()).drop_columns(["name"])
+    parsed = job.read("parsed", part)
+    kept = parsed.take(firsts["row"].combine_chunks()).drop_columns(["name"])
     job.write("kept", part, kept.append_column("names", firsts["names"]))
-    given = Properties.of(job.kind.computed, kept).given
+    properties = Properties.of(job.kind.computed, kept)
+    columns = properties.columns
     return {
         "kept": len(kept),
         "names": pc.sum(pc.list_value_length(firsts["names"])).as_py() or 0,
-        "properties": {name: [how.numeric, how.shortest] for name, how in given.items()},
+        "properties": {name: [columns[name].model_dump(), how.shortest] for name, how in properties.given.items()},
+        "differences": _differences(parts, job, part, parsed).state(),
     }
 
 
@@ -46,8 +90,20 @@ def properties_of(job: Job, said: list[dict[str, Any]]) -> Properties:
     """Of all items, by what was said of each part."""
     whole = Properties(job.kind.computed)
     for each in said:
-        whole &= Properties(job.kind.computed, {name: Written(*how) for name, how in each["properties"].items()})
+        written = {
+            name: Written.from_values(ColumnValues(**values), shortest=shortest)
+            for name, (values, shortest) in each["properties"].items()
+        }
+        whole &= Properties(job.kind.computed, written)
     return whole
+
+
+def differing_of(said: list[dict[str, Any]]) -> DifferingValues:
+    """Of all items, by what was said of each part."""
+    whole = Differences()
+    for each in said:
+        whole.merge(each["differences"])
+    return whole.differing()
 
 
 def render(starts: Int64, properties: Properties, job: Job, number: int) -> dict[str, Any]:

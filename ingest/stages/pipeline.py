@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.ingest.items import require_numbered
+from graphkin.ingest.notes import notes, tell
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress
 from graphkin.ingest.provenance import counted, provenance, versions
@@ -69,7 +70,8 @@ def ingest(
     require_items(in_all, rejected, partial(_rejections, job, len(parts)), options)
     said = engine.run("reject", partial(records.reject, len(parts)), 1)
     engine.run("distinct", partial(items.distinct, len(parts)), groups)
-    kept = engine.run("keep", partial(items.keep, groups), len(parts))
+    engine.run("repeat", partial(items.repeat, groups, len(parts)), len(parts))
+    kept = engine.run("keep", partial(items.keep, groups, len(parts)), len(parts))
     properties = items.properties_of(job, kept)
     if not any(each["names"] for each in kept) and "csv" in kind.files:
         clock.progress.note(unnamed(properties))
@@ -94,6 +96,7 @@ def ingest(
         inputs=[Input(**each) for file in read for each in file["inputs"]],
         counts=counted(in_all, rejected, size),
         properties=properties,
+        differing=items.differing_of(kept),
         edges=sum(each["edges"] for each in made),
         dropped=sum(each["dropped"] for each in made) // 2,
         histograms=histograms(
@@ -107,6 +110,7 @@ def ingest(
     hashed = [bytes.fromhex(block) for each in rendered for block in each["blocks"]]
     manifest = publish(job.place, collection, told, hashed, _parts(said))
     job.place.remove_folder(WORK)
+    tell(clock.progress, notes(told))
     return manifest
 
 

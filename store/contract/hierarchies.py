@@ -23,8 +23,9 @@ Pairs = Mapping[tuple[int, int], float]
 class Hierarchy:
     """Everything a draft is told: item rows, similar pairs (a < b), rejections.
 
-    `written`: how the source wrote the numbers of a property, as a format. `linked`: pairs (a < b) that are linked in
-    the big graph whose nodes the items are, if they are, ascending.
+    `written`: how the source wrote the numbers of a property, as a format; a row may have a number and its
+    text instead. `qualifiers`: what the signs of its censored numbers are called. `linked`: pairs (a < b) that are
+    linked in the big graph whose nodes the items are, if they are, ascending.
     """
 
     rows: Sequence[Mapping[str, Any]]
@@ -34,6 +35,7 @@ class Hierarchy:
     dropped: Sequence[int] | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     written: Mapping[str, str] = field(default_factory=dict)
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
     recipe: Mapping[str, Any] = field(default_factory=lambda: {"threshold": 0.4})
     rdkit: str | None = "2026.09.1"
     linked: Sequence[tuple[int, int]] | None = None
@@ -53,11 +55,13 @@ class Hierarchy:
         return pa.RecordBatch.from_pylist(rows, schema=item_schema(self.provenance()))
 
     def _columns(self, own: Mapping[str, Any]) -> dict[str, Any]:
-        values = {
-            name: {"number": value, "text": format(value, self.written[name])} if name in self.written else value
-            for name, value in own.items()
-        }
+        values = {name: self._column(name, value) for name, value in own.items()}
         return {title: values.get(name) for name, title in titles(self.properties).items()}
+
+    def _column(self, name: str, value: Any) -> Any:
+        if name not in self.written or isinstance(value, dict):
+            return value
+        return {"number": value, "text": format(value, self.written[name])}
 
     @property
     def links(self) -> Links | None:
@@ -104,6 +108,7 @@ class Hierarchy:
             properties=dict(self.properties),
             links=None if self.links is None else links_digest(self.links),
             written=[*self.written],
+            qualifiers=dict(self.qualifiers),
             histograms={"degree": self._degrees, "similarity": Histogram(edges=[0.4, 1.0], counts=[len(self.pairs)])},
             times={"all": seconds},
         )

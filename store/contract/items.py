@@ -261,6 +261,29 @@ class KeepItems(Places):
             assert generation.column("x").tolist()[0] == 7
             assert generation.check() == []
 
+    def test_missing_markers_and_censored_numbers_keep_their_texts(self, store: Store, hierarchy: Any) -> None:
+        texts = {"1.50": 1.5, "n/a": None, ">10000": 10000.0, "≤ .5": 0.5}
+        rows = [
+            {"smiles": "C" * (id + 1), "names": [], "properties": {"x": {"number": number, "text": text}}}
+            for id, (text, number) in enumerate(texts.items())
+        ]
+        rows.append({"smiles": "N", "names": [], "properties": {}})
+        censored = hierarchy(rows, {}, properties={"x": "number"}, written={"x": ""}, qualifiers={"x": "x_qualifier"})
+        manifest = censored.publish(store, "censored")
+        with store.open("censored") as generation:
+            assert [item["properties"] for item in generation.items(range(5))] == [
+                {"x": 1.5},
+                {},
+                {"x": 10000, "x_qualifier": ">"},
+                {"x": 0.5, "x_qualifier": "<="},
+                {},
+            ]
+            stored = pa.Table.from_batches(generation.scan())
+            assert stored["x"].to_pylist() == [*({"number": n, "text": text} for text, n in texts.items()), None]
+            assert np.isnan(generation.column("x")).tolist() == [False, True, False, False, True]
+            assert generation.identity() == manifest.generation
+            assert generation.check() == []
+
     def test_an_exact_name_comes_before_other_cases(self, store: Store, hierarchy: Any) -> None:
         rows = [{"smiles": "C" * (id + 1), "names": names} for id, names in enumerate([["Ab"], ["AB"], ["ab", "Ab"]])]
         with store.draft("cases", "molecule") as draft:

@@ -81,7 +81,7 @@ def _column(of: pa.Field, held: list[Any]) -> pa.Array:
         return pa.array([own or [] for own in held[0]], of.type)  # `neo4j-admin` cannot tell no name from none
     if pa.types.is_struct(of.type):
         children = [pa.array(each, child.type) for each, child in zip(held, of.type, strict=True)]
-        return pa.StructArray.from_arrays(children, fields=list(of.type), mask=children[0].is_null())
+        return pa.StructArray.from_arrays(children, fields=list(of.type), mask=children[1].is_null())
     return pa.array(held[0], of.type)
 
 

@@ -86,7 +86,6 @@ def test_identical_fingerprints_are_ranked_apart(
         *zip(apart["a"].head(1000), apart["b"].head(1000), strict=True)
     ]
     assert (found["total"], found["identical"]) == (len(apart), identical.sum())
-    assert found["identical"] > 3
     alone = answered(client, "molwt", by=by, min_similarity=1, exclude_identical=False, limit=1000)
     same = expected[identical]
     assert [(pair["a"], pair["b"]) for pair in alone["pairs"]] == [*zip(same["a"], same["b"], strict=True)]

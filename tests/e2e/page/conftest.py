@@ -45,6 +45,13 @@ BROKEN = [f"c1ccc({'C' * length} broken" for length in range(25)]
 LARGE = "CCN(CC)CCOC(=O)C" * 19  # 300 heavy atoms and more
 
 
+POTENCY = [
+    "smiles,id,activity",
+    *(f"{'C' * length}O,m{length},{length}.5" for length in range(1, 7)),
+    *("CCC(C)O,m7,>10000", "CC(C)O,m8,n/a", "OCC,again,90.0", "CCO,twice,2.50"),
+]
+
+
 SHAPES = [
     {"name": f"{name} of {nodes}", "edges": list(shape(nodes).edges), "num_nodes": len(shape(nodes))}
     for name, shape in (("ring", nx.cycle_graph), ("star", nx.star_graph))
@@ -56,8 +63,8 @@ def ingest(store: Store, collection: str, file: Path, **recipe: Any) -> None:
     pipeline.ingest(store, collection, [str(file)], resolve(**recipe), IngestOptions(workers=1))
 
 
-def written(folder: Path, collection: str, lines: list[str]) -> Path:
-    file = folder / f"{collection}.smi"
+def written(folder: Path, collection: str, lines: list[str], ending: str = "smi") -> Path:
+    file = folder / f"{collection}.{ending}"
     file.write_text("\n".join(lines) + "\n")
     return file
 
@@ -71,7 +78,8 @@ def chembl_smiles() -> list[str]:
 def store_folder(nci_file: Path, graphs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Collections chembl (2,000 molecules, which have no names), nci (the first 2,000 records, which have, and 25
     broken ones), large (one molecule), graphs (three, two of one name), shapes (20 rings and 20 stars, all
-    similarities above 0 kept) and karate (34 nodes of a big graph)."""
+    similarities above 0 kept), potency (alcohols with censored, missing and repeated values) and karate (34 nodes of a
+    big graph)."""
     folder = tmp_path_factory.mktemp("page")
     with open_store(folder / "store", create=True) as store:
         ingest(store, "chembl", CHEMBL, threshold=THRESHOLD)
@@ -81,6 +89,7 @@ def store_folder(nci_file: Path, graphs: Any, tmp_path_factory: pytest.TempPathF
         (folder / "shapes.jsonl").write_text("\n".join(map(json.dumps, SHAPES)))
         shapes = [str(folder / "shapes.jsonl")]
         pipeline.ingest(store, "shapes", shapes, resolve_graphs(), IngestOptions(workers=1))
+        ingest(store, "potency", written(folder, "potency", POTENCY, "csv"))
         publish_karate(store, folder)
     return folder / "store"
 

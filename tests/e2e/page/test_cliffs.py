@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 from playwright.sync_api import Locator, Page, expect
@@ -50,3 +51,27 @@ def test_largest_similarity_is_part_of_the_address(page: Page, api: httpx.Client
     page.get_by_text(f"{expected['total']:,} pairs of neighbors differ in molwt").wait_for()
     assert "max_similarity=0.8" in page.url
     assert _names(page.get_by_role("region", name="Cliffs")) == _expected(expected)
+
+
+def test_a_column_with_censored_values_stays_a_number(page: Page, look: Look) -> None:
+    page.goto("/?collection=potency&part=cliffs&property=activity&min_similarity=0.4")
+    first = page.get_by_role("region", name="Cliffs").locator("ul li").first
+    expect(first).to_contain_text(">10,000.0")
+    expect(first).to_contain_text("of a censored value: a bound")
+    look(page, "cliffs of censored values")
+    condition = quote('["activity_qualifier", ">"]')
+    page.goto(f"/?collection=potency&part=items&filter={condition}")
+    expect(page.get_by_role("row")).to_have_count(2)
+    row = page.get_by_role("row").nth(1)
+    expect(row).to_contain_text("m7")
+    expect(row).to_contain_text("10,000")
+
+
+def test_values_that_were_not_kept_are_listed(page: Page, look: Look) -> None:
+    page.goto("/?collection=potency&part=collection")
+    odd = page.locator("section", has=page.get_by_role("heading", name="Values that are not plain numbers"))
+    expect(odd).to_contain_text("1 missing, 1 censored (sign in activity_qualifier), of 8 values")
+    table = page.get_by_role("region", name="Values of repeated items that were not kept")
+    expect(table.get_by_role("row").nth(1)).to_have_text("CCO activity 2.5 90.0")
+    expect(table.get_by_role("row")).to_have_count(2)
+    look(page, "values of repeated items")

@@ -41,7 +41,7 @@ GRAPHS = [
 ]
 COLUMNS = ["alpha", "molwt", "source.molwt", "names", "property.names"]
 NAMES = ["", "one", "two", "three"]
-CELLS = ["", "1", "1.50", "-2", "1e3", "text"]
+CELLS = ["", "1", "1.50", "-2", "1e3", "text", "n/a", ">5", "~ 1.0"]
 THRESHOLDS = st.floats(0.3, 1).map(lambda value: round(value, 2))
 TOP_K = st.one_of(st.integers(1, 4), st.integers(1, 70), st.just(0))
 

@@ -37,7 +37,7 @@ from tests.integration.append.test_exact import (
 
 pytestmark = pytest.mark.usefixtures("parsed_here")
 
-_AS_READ = ("inputs", "counts", "removed")
+_AS_READ = ("inputs", "counts", "removed", "differing")
 """What tells of the files that were read, which are others."""
 _REJECTED = "rejections.arrow"
 

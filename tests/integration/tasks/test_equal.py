@@ -166,3 +166,25 @@ def test_what_is_wrong_with_a_file_is_told_as_one_machine_tells_it(
         assert str(here.value) == str(there.value)
     with pytest.raises(InvalidInput, match="not a collection name"):
         ingest(runner, str(tmp_path / "lake"), "No Name", mixed, resolve(), OPTIONS)
+
+
+def test_odd_and_differing_values_however_the_work_is_cut(runner: Runner, tmp_path: Path) -> None:
+    """Missing markers, censored numbers, a column that stays text, and repeated items in other parts and files."""
+    odd = ["1.0", "2.50", ">10000", "n/a", "", "~3"]
+    rows = [
+        f"{'C' * (row % 23 + 1)}O,{odd[row % 5 if row < 60 else row % 6]},{row % 7 or 'high'}" for row in range(120)
+    ]
+    inputs = []
+    for number, part in enumerate((rows[:50], rows[50:])):
+        file = tmp_path / f"{number}.csv"
+        file.write_text("\n".join(["smiles,activity,grade", *part]) + "\n")
+        inputs.append(str(file))
+    sizes = Sizes(records=9, group=20, owners=10, block=8, columns=2, room=1000)
+    assert_equal(runner, inputs, resolve(threshold=0.3, top_k=4), sizes, tmp_path)
+    with open_lake(str(tmp_path / "lake")) as lake, lake.open("c") as generation:
+        manifest = generation.manifest
+    assert manifest.properties["activity"] == "number"
+    assert manifest.qualifiers == {"activity": "activity_qualifier"}
+    assert manifest.columns["activity"].censored > 3 < manifest.columns["activity"].missing
+    assert manifest.columns["grade"].example == "high"
+    assert sum(manifest.differing.counts.values()) > 100 == len(manifest.differing.first)

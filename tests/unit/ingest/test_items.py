@@ -17,6 +17,7 @@ from graphkin.ingest import items as items_module
 from graphkin.ingest.items import ItemTable, Older, Properties, Written
 from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.manifest import ColumnValues, Counts, Provenance
 from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve
@@ -47,7 +48,7 @@ def _finish(
         batch.validate(full=True)
         called = titles(table.properties.types)
         for row in batch.to_pylist():
-            own = properties_of(list(called), [row[title] for title in called.values()])
+            own = properties_of(list(called), [row[title] for title in called.values()], table.properties.qualifiers)
             rows.append({**row, "properties": own})
     return table, descriptors, rows
 
@@ -87,11 +88,10 @@ def test_properties_have_the_order_of_their_source(parser: ChunkParser, chunk: C
     source = [name for name in table.properties.types if len(name) == 1]
     assert "".join(source) == "czyxbad"
     assert list(table.properties.types)[len(source) :] == ["molwt", "rings", "heavy_atoms"]
-    further = Properties.stored((), table.properties.types, ()) & Properties(
-        (), dict.fromkeys("xwb", Written(True, True))
-    )
+    one = Written(numbers=True, texts=False, shortest=True)
+    further = Properties((), table.properties.given) & Properties((), dict.fromkeys("xwb", one))
     assert "".join(name for name in further.types if len(name) == 1) == "czyxwbad"
-    assert list((Properties((), further.given) & Properties((), dict.fromkeys("xc", Written(True, True)))).given) == [
+    assert list((Properties((), further.given) & Properties((), dict.fromkeys("xc", one))).given) == [
         *further.given
     ]  # which contradicts it
 
@@ -160,8 +160,6 @@ def test_numeric_columns(
 @pytest.mark.parametrize(
     "odd",
     [
-        "nan",
-        "NaN",
         "inf",
         "-Infinity",
         "1_000",
@@ -170,13 +168,18 @@ def test_numeric_columns(
         "1,5",
         "0x10",
         "1e",
-        "-",
         ".",
         "٣",
         "x",
         "1 2",
         "true",
         "1d",
+        ">",
+        "> x",
+        ">>5",
+        "<1e400",
+        "inactive",
+        "missing",
     ],
 )
 def test_one_value_that_is_no_finite_number_makes_text_of_a_column(
@@ -185,6 +188,93 @@ def test_one_value_that_is_no_finite_number_makes_text_of_a_column(
     table, _, rows = _finish(parser, chunk(["C", "N", "O"], properties=[{"x": "1"}, {"x": odd}, {"x": " 2.50"}]))
     assert table.properties.types["x"] == "text"
     assert [row["properties"]["x"] for row in rows] == ["1", odd, " 2.50"]
+
+
+@pytest.mark.parametrize(
+    "marker", ["NA", "n/a", "#N/A", "<NA>", "NaN", "nan", "Null", "none", "ND", "n.d.", "-", "?", "", " ", " N/A\t"]
+)
+def test_missing_markers_are_no_values(parser: ChunkParser, chunk: Callable[..., Chunk], marker: str) -> None:
+    values = [{"x": "1"}, {"x": marker}, {"x": " 2.50"}]
+    table, _, rows = _finish(parser, chunk(["C", "N", "O"], properties=values))
+    assert [_own(row) for row in rows] == [{"x": 1}, {}, {"x": 2.5}]
+    assert [row["x"]["text"] for row in rows] == ["1", marker, " 2.50"]
+    assert table.properties.columns == {"x": ColumnValues(numbers=2, missing=1, censored=0, texts=0)}
+    assert table.properties.qualifiers == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "number", "sign"),
+    [
+        (">10000", 10000, ">"),
+        ("<0.5", 0.5, "<"),
+        (">= 1e3", 1000, ">="),
+        ("<=-2.50", -2.5, "<="),
+        (" ~ 7 ", 7, "~"),
+        ("≥5", 5, ">="),
+        ("≤ .5", 0.5, "<="),
+        ("> +3", 3, ">"),
+    ],
+)
+def test_censored_numbers_keep_their_sign(
+    parser: ChunkParser, chunk: Callable[..., Chunk], value: str, number: float, sign: str
+) -> None:
+    values = [{"x": "1"}, {"x": value}, {"x_qualifier": "of the source", "x": "2"}]
+    table, _, rows = _finish(parser, chunk(["C", "N", "O"], properties=values))
+    assert table.properties.types["x"] == "number"
+    assert table.properties.columns["x"] == ColumnValues(numbers=2, missing=0, censored=1, texts=0)
+    assert table.properties.qualifiers == {"x": "x_qualifier_2"}
+    assert [_own(row) for row in rows] == [
+        {"x": 1},
+        {"x": number, "x_qualifier_2": sign},
+        {"x": 2, "x_qualifier": "of the source"},
+    ]
+
+
+def test_a_column_of_texts_says_how_many_numbers_it_has(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+    values = [{"x": "1"}, {"x": "inactive"}, {"x": "n/a"}, {"x": ">5"}, {"x": "toxic"}]
+    table, _, rows = _finish(parser, chunk(["C", "N", "O", "S", "P"], properties=values))
+    assert table.properties.types["x"] == "text"
+    assert table.properties.columns["x"] == ColumnValues(numbers=1, missing=1, censored=1, texts=2, example="inactive")
+    assert [_own(row) for row in rows] == values
+
+
+def test_a_column_of_missing_markers_alone_is_text(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+    table, _, rows = _finish(parser, chunk(["C", "N"], properties=[{"x": "none"}, {"x": "-"}]))
+    assert table.properties.types["x"] == "text"
+    assert [_own(row) for row in rows] == [{"x": "none"}, {"x": "-"}]
+
+
+def test_values_of_repeated_items_that_differ_are_counted_and_listed(
+    parser: ChunkParser, chunk: Callable[..., Chunk]
+) -> None:
+    """Against the first record of each item. The same number in another text is no other value; a marker is none."""
+    texts = ["CCO", "C", "OCC", "C(O)C", "C", "C", "N"]
+    values = [
+        {"x": "1.0", "class": "a"},
+        {"x": "n/a"},
+        {"x": "5.0", "class": "a"},
+        {"x": "1", "class": "b"},
+        {"x": "-"},
+        {"x": ">3"},
+        {"x": "7"},
+    ]
+    table, _, rows = _finish(parser, chunk(texts, properties=values))
+    assert [_own(row) for row in rows] == [{"x": 1, "class": "a"}, {}, {"x": 7}]
+    assert table.differing.counts == {"class": 1, "x": 2}
+    assert [(each.structure, each.property, each.kept, each.value) for each in table.differing.first] == [
+        ("CCO", "x", "1.0", "5.0"),
+        ("CCO", "class", "a", "b"),
+        ("C", "x", "n/a", ">3"),
+    ]
+
+
+def test_first_hundred_differing_values_are_listed(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+    values = [{"x": str(number), "y": "a" * 1000 + str(number)} for number in range(150)]
+    table, _, _ = _finish(parser, chunk(["C"] * 150, properties=values))
+    assert table.differing.counts == {"x": 149, "y": 149}
+    assert [each.value for each in table.differing.first[:3:2]] == ["1", "2"]
+    assert len(table.differing.first) == 100
+    assert {len(each.value) for each in table.differing.first[1::2]} == {200}
 
 
 def test_missing_values_do_not_count(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
@@ -301,7 +391,20 @@ def test_any_records_in_any_chunks(
             assert value == (given[key] if table.properties.types[key] == "text" else float(given[key]))
 
 
-VALUES = st.sampled_from([None, "1", "2.50", "-3e2", "x", "", "007"])
+_MANIFEST: dict[str, Any] = {
+    "kind": "molecule",
+    "structure": "smiles",
+    "recipe": {},
+    "versions": {},
+    "libraries": [],
+    "inputs": [],
+    "counts": Counts(read=0, kept=0, duplicates=0, rejected=0),
+    "edges": 0,
+    "dropped": 0,
+    "histograms": {},
+    "times": {},
+}
+VALUES = st.sampled_from([None, "1", "2.50", "-3e2", "x", "", "007", ">5", "n/a", "~ 2"])
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -319,7 +422,8 @@ def test_parts_together_have_the_properties_of_the_whole(
     parts = [items.slice(0, cut), items.slice(cut)]
     together = Properties.of(KIND.computed, parts[0]) & Properties.of(KIND.computed, parts[1])
     assert together == whole
-    assert Properties.stored(KIND.computed, whole.types, whole.written).types == whole.types
+    manifest = Provenance(**_MANIFEST, properties=whole.types, written=whole.written, columns=whole.columns)
+    assert Properties.stored(KIND.computed, manifest) == whole
 
     def table(part: pa.Table) -> pa.Table:
         return together.table(part, pa.array([[]] * len(part), pa.list_(pa.string())))

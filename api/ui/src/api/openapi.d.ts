@@ -938,6 +938,24 @@ export interface components {
             collections: components["schemas"]["CollectionSummary"][];
         };
         /**
+         * ColumnValues
+         * @description Counts of the values of a source column, each of one item: plain numbers; missing markers such as `n/a`; censored
+         *     numbers such as `>10000`; and texts that are none of these, of which `example` is the first, 100 characters of it.
+         *     Empty cells are no values.
+         */
+        ColumnValues: {
+            /** Numbers */
+            numbers: number;
+            /** Missing */
+            missing: number;
+            /** Censored */
+            censored: number;
+            /** Texts */
+            texts: number;
+            /** Example */
+            example?: string | null;
+        };
+        /**
          * Component
          * @description `id`: its lowest member's; `similarity`: the highest threshold that holds it together, null for a single item.
          */
@@ -1067,6 +1085,40 @@ export interface components {
              * @description Generation id.
              */
             generation: string;
+        };
+        /**
+         * DifferingValue
+         * @description A value that was not kept, because an earlier record of the same item has another, or none (`kept` null). Texts
+         *     are cut off after 200 characters.
+         */
+        DifferingValue: {
+            /** Structure */
+            structure: string | null;
+            /** Property */
+            property: string;
+            /** Kept */
+            kept: string | null;
+            /** Value */
+            value: string;
+        };
+        /**
+         * DifferingValues
+         * @description Values of later records of an item that differ from those of its first record, which are kept: `counts` by
+         *     property, and the `first` 100 of them.
+         */
+        DifferingValues: {
+            /**
+             * Counts
+             * @default {}
+             */
+            counts?: {
+                [key: string]: number;
+            };
+            /**
+             * First
+             * @default []
+             */
+            first?: components["schemas"]["DifferingValue"][];
         };
         /** Edge */
         Edge: {
@@ -1283,6 +1335,27 @@ export interface components {
              * @default []
              */
             written?: string[];
+            /**
+             * Columns
+             * @default {}
+             */
+            columns?: {
+                [key: string]: components["schemas"]["ColumnValues"];
+            };
+            /**
+             * Qualifiers
+             * @default {}
+             */
+            qualifiers?: {
+                [key: string]: string;
+            };
+            /**
+             * @default {
+             *       "counts": {},
+             *       "first": []
+             *     }
+             */
+            differing?: components["schemas"]["DifferingValues"];
             /** Histograms */
             histograms: {
                 [key: string]: components["schemas"]["Histogram"];

@@ -1,3 +1,4 @@
+import type { Manifest } from "../api/replies";
 import type { Compared } from "./pointed.svelte";
 
 export const FIRST = 4; // columns of properties, unless others are chosen
@@ -36,6 +37,17 @@ const DEGREE: Column = {
 };
 
 export type PropertyKinds = Record<string, "number" | "text">;
+
+/** The type of each property, and of the qualifiers of each with censored numbers, which come after it. */
+export function kindsOf({ properties, qualifiers = {} }: Pick<Manifest, "properties" | "qualifiers">): PropertyKinds {
+  const kinds: PropertyKinds = {};
+  for (const [name, kind] of Object.entries(properties)) {
+    kinds[name] = kind;
+    const qualifier = qualifiers[name];
+    if (qualifier !== undefined) kinds[qualifier] = "text";
+  }
+  return kinds;
+}
 
 /** Similarity where items are compared, name and neighbours, then the chosen properties; by default the first few. */
 export function columnsOf(properties: PropertyKinds, chosen: string[] | null, compared = true): Column[] {

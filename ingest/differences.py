@@ -1,0 +1,67 @@
+"""Values of records of one item that differ from those of its first record, which are kept."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.ingest.values import differ
+from graphkin.protocol.manifest import DifferingValue, DifferingValues
+from graphkin.store.records import Int64
+
+KEPT = 100
+"""Differing values that a manifest lists."""
+
+_LONGEST = 200  # characters of a text
+_STRUCTURES = ("smiles", "structure")
+
+
+class Differences:
+    """Counts differing values, and keeps the first of them."""
+
+    def __init__(self) -> None:
+        self._counts = Counter[str]()
+        self._first: list[tuple[int, str, DifferingValue]] = []
+
+    def add(self, records: pa.Table, own: Mapping[str, pa.Array], kept: Mapping[str, pa.Array], places: Int64) -> None:
+        """Compare (R,) records with the first of their items: own are the texts of their columns, kept those of the
+        first records; places: their numbers, by which differences are listed."""
+        structures = next((records[name] for name in _STRUCTURES if name in records.column_names), None)
+        for name, values in own.items():
+            first = kept.get(name, pa.nulls(len(values), pa.string()))
+            rows = np.flatnonzero(differ(first, values))
+            if not len(rows):
+                continue
+            self._counts[name] += len(rows)
+            for row in rows[np.argsort(places[rows], kind="stable")][:KEPT].tolist():
+                structure = None if structures is None else structures[row].as_py()
+                texts = (structure, first[row].as_py(), values[row].as_py())
+                structure, before, value = (None if text is None else text[:_LONGEST] for text in texts)
+                entry = DifferingValue(structure=structure, property=name, kept=before, value=value or "")
+                self._first.append((int(places[row]), name, entry))
+        self._shorten()
+
+    def merge(self, state: Mapping[str, Any]) -> None:
+        """Add what another one has counted, as its `state`."""
+        self._counts.update(state["counts"])
+        self._first += [(place, name, DifferingValue(**entry)) for place, name, entry in state["first"]]
+        self._shorten()
+
+    def state(self) -> dict[str, Any]:
+        """All that it has counted, as JSON has it."""
+        first = [[place, name, entry.model_dump()] for place, name, entry in self._first]
+        return {"counts": dict(self._counts), "first": first}
+
+    def _shorten(self) -> None:
+        self._first = sorted(self._first, key=lambda each: each[:2])[:KEPT]
+
+    def differing(self) -> DifferingValues:
+        return DifferingValues(counts=dict(sorted(self._counts.items())), first=[entry for _, _, entry in self._first])
+
+
+def joined(before: DifferingValues, after: DifferingValues) -> DifferingValues:
+    """Of records that come after others."""
+    counts = Counter(before.counts) + Counter(after.counts)
+    return DifferingValues(counts=dict(sorted(counts.items())), first=[*before.first, *after.first][:KEPT])

@@ -1,0 +1,61 @@
+"""Notes about the values of source columns: missing markers, censored numbers, texts among numbers, repeated items."""
+
+from collections.abc import Iterable
+
+from graphkin.ingest.progress import Progress
+from graphkin.protocol.manifest import ColumnValues, DifferingValues, Provenance
+
+
+def tell(progress: Progress, sentences: Iterable[str]) -> None:
+    """Report each sentence."""
+    for sentence in sentences:
+        progress.note(sentence)
+
+
+def notes(provenance: Provenance) -> list[str]:
+    """Sentences about the columns of a generation that are not as a reader may expect."""
+    sentences = []
+    for name, values in provenance.columns.items():
+        if provenance.properties.get(name) == "number":
+            sentences += _notes_of_numbers(name, values, provenance.qualifiers.get(name))
+        elif values.numbers + values.censored > values.texts:
+            sentences.append(f"column {name} is text: {_texts_among(values)}")
+    return [*sentences, *notes_of_differing(provenance.differing)]
+
+
+def _notes_of_numbers(name: str, values: ColumnValues, qualifier: str | None) -> list[str]:
+    counts = []
+    if values.missing:
+        counts.append(f"{values.missing:,} missing")
+    if values.censored:
+        counts.append(f"{values.censored:,} censored (sign in {qualifier})")
+    return [f"column {name}: {', '.join(counts)}, of {_total(values):,} values"] if counts else []
+
+
+def _texts_among(values: ColumnValues) -> str:
+    are = "is no number" if values.texts == 1 else "are no numbers"
+    return f"{values.texts:,} of {_total(values):,} values {are}, first: {values.example!r}"
+
+
+def _total(values: ColumnValues) -> int:
+    return values.numbers + values.missing + values.censored + values.texts
+
+
+def notes_of_differing(differing: DifferingValues) -> list[str]:
+    """Sentences about values that later records of an item have and the first has not."""
+    if not differing.counts:
+        return []
+    counts = ", ".join(f"{count:,} of {name}" for name, count in differing.counts.items())
+    which = "values of repeated items differ from those of the first record, which are kept"
+    return [f"{which}: {counts} (`graphkin info --differing` lists the first 100)"]
+
+
+def notes_of_changes(before: Provenance, after: Provenance) -> list[str]:
+    """Sentences about columns that are of another type than in the generation before."""
+    sentences = []
+    for name, type in after.properties.items():
+        if before.properties.get(name, type) == type:
+            continue
+        change = "holds numbers now; it was text before" if type == "number" else "is text now; it held numbers before"
+        sentences.append(f"column {name} {change}")
+    return sentences

@@ -1,0 +1,111 @@
+"""Values of a source column: numbers, missing markers, censored numbers, and texts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graphkin.protocol.manifest import ColumnValues
+from graphkin.store.columns import CENSORED
+from graphkin.store.records import Float64, Mask
+
+MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nd", "n.d.", "-", "?")
+"""Texts that mean a missing value in a column of numbers, in any case and with white space around them."""
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_LONGEST_MARKER = max(map(len, MISSING))
+_EXAMPLE = 100  # characters
+
+
+@dataclass(frozen=True)
+class ReadColumn:
+    """A source column read as numbers: numbers (float64, null for a text, a missing marker and no value), counts of its
+    values, and whether every value is a number in its shortest text."""
+
+    numbers: pa.Array
+    values: ColumnValues
+    shortest: bool
+
+    @classmethod
+    def from_texts(cls, texts: pa.Array) -> "ReadColumn":
+        """Read (N,) texts, null where a record has no value."""
+        bare = pc.utf8_trim_whitespace(texts)
+        plain = pc.match_substring_regex(bare, _NUMBER)
+        if pc.all(plain, min_count=0).as_py():
+            numbers = _parsed(bare)
+            if pc.all(pc.is_finite(numbers), min_count=0).as_py():
+                count = len(texts) - texts.null_count
+                shortest = numbers.cast(pa.string()).equals(texts)
+                return cls(numbers, ColumnValues(numbers=count, missing=0, censored=0, texts=0), shortest)
+        return cls._mixed(texts, bare, _mask(plain))
+
+    @classmethod
+    def _mixed(cls, texts: pa.Array, bare: pa.Array, plain: Mask) -> "ReadColumn":
+        """Read texts of which some are no plain finite numbers."""
+        present = texts.is_valid().to_numpy(zero_copy_only=False)
+        numbers, is_number = _finite(bare, plain)
+        rest = np.flatnonzero(present & ~plain)
+        others = bare.take(pa.array(rest))
+        unsigned = pc.replace_substring_regex(others, pattern=CENSORED, replacement="")
+        signed = _mask(pc.and_(pc.not_equal(unsigned, others), pc.match_substring_regex(unsigned, _NUMBER)))
+        bounds, is_bound = _finite(unsigned, signed)
+        numbers[rest[is_bound]] = bounds[is_bound]
+        missing = np.zeros(len(texts), np.bool_)
+        short = np.flatnonzero(_mask(pc.less_equal(pc.utf8_length(others), _LONGEST_MARKER)))
+        marked = pc.is_in(pc.utf8_lower(others.take(pa.array(short))), value_set=pa.array(MISSING))
+        missing[rest[short]] = _mask(marked)
+        censored = np.zeros(len(texts), np.bool_)
+        censored[rest[is_bound]] = True
+        is_text = present & ~(is_number | censored | missing)
+        first = np.flatnonzero(is_text)[:1]
+        counts = {
+            "numbers": int(is_number.sum()),
+            "missing": int(missing.sum()),
+            "censored": int(censored.sum()),
+            "texts": int(is_text.sum()),
+        }
+        example = texts[int(first[0])].as_py()[:_EXAMPLE] if len(first) else None
+        known = pa.array(numbers, mask=~(is_number | censored))
+        return cls(known, ColumnValues(**counts, example=example), shortest=False)
+
+
+def _parsed(bare: pa.Array) -> pa.Array:
+    return pc.utf8_ltrim(bare, "+").cast(pa.float64())
+
+
+def _finite(bare: pa.Array, plain: Mask) -> tuple[Float64, Mask]:
+    """The numbers of texts of which some are plain numbers, 0 elsewhere, and where they are finite."""
+    numbers, where = np.zeros(len(bare)), np.flatnonzero(plain)
+    numbers[where] = _parsed(bare.take(pa.array(where))).to_numpy(zero_copy_only=False)
+    is_finite = plain & np.isfinite(numbers)
+    return numbers, is_finite
+
+
+def _mask(array: pa.Array) -> Mask:
+    mask: Mask = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
+    return mask
+
+
+def differ(kept: pa.Array, others: pa.Array) -> Mask:
+    """(N,) where another value is present and is not the one that is kept: another text, unless both are the same
+    number. Missing markers are no values."""
+    candidates = np.flatnonzero(_mask(pc.not_equal(pc.fill_null(kept, ""), others)))
+    own, first = others.take(pa.array(candidates)), kept.take(pa.array(candidates))
+    same = _mask(pc.equal(_normal(first), _normal(own)))
+    differs = np.zeros(len(kept), np.bool_)
+    differs[candidates] = ~same & ~_is_missing(own)
+    return differs
+
+
+def _is_missing(texts: pa.Array) -> Mask:
+    return _mask(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(texts)), value_set=pa.array(MISSING)))
+
+
+def _normal(texts: pa.Array) -> pa.Array:
+    """Numbers in their shortest text with their sign, other texts as they are."""
+    numbers = ReadColumn.from_texts(texts).numbers
+    bare = pc.utf8_trim_whitespace(texts)
+    signs = pc.struct_field(pc.extract_regex(bare, CENSORED), "sign").cast(pa.string())
+    shortest = pc.binary_join_element_wise(pc.fill_null(signs, ""), numbers.cast(pa.string()), "")
+    return pc.coalesce(shortest, texts)
