@@ -51,6 +51,14 @@ POTENCY = [
     *("CCC(C)O,m7,>10000", "CC(C)O,m8,n/a", "OCC,again,90.0", "CCO,twice,2.50"),
 ]
 
+PAIRS = [  # each is slow to compare, differs by one atom, or is too hard to compare
+    "N#Cc1cccc(C(=O)NC[C@@H](O)CN2CCC(Oc3ccc(Cl)c(Cl)c3)CC2)c1 benzamide",
+    "O=C(NC[C@@H](O)CN1CCC(Oc2ccc(Cl)c(Cl)c2)CC1)c1c[nH]c(=O)c2ccccc12 isoquinolone",
+    "OC(=O)Cc1ccccc1Nc1c(Cl)cccc1Cl diclofenac",
+    "OC(=O)Cc1ccccc1Nc1ccccc1Cl monochlorinated",
+    "C1CC2CCC3C4CCC5CC6CCCC7CC8CCCC9CC%10CCCCC%10CC9C8CC7CC6CC5C4CCC3C2C1 rings",
+    "C1CC2CC3CC4CC5CC6CCCCC6CC5CC4CC3CC2CC1C1CC2CC3CC4CCCCC4CC3CC2CC1 condensed",
+]
 
 SHAPES = [
     {"name": f"{name} of {nodes}", "edges": list(shape(nodes).edges), "num_nodes": len(shape(nodes))}
@@ -77,14 +85,15 @@ def chembl_smiles() -> list[str]:
 @pytest.fixture(scope="session")
 def store_folder(nci_file: Path, graphs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Collections chembl (2,000 molecules, which have no names), nci (the first 2,000 records, which have, and 25
-    broken ones), large (one molecule), graphs (three, two of one name), shapes (20 rings and 20 stars, all
-    similarities above 0 kept), potency (alcohols with censored, missing and repeated values) and karate (34 nodes of a
-    big graph)."""
+    broken ones), large (one molecule), pairs (six molecules to compare), graphs (three, two of one name), shapes (20
+    rings and 20 stars, all similarities above 0 kept), potency (alcohols with censored, missing and repeated values)
+    and karate (34 nodes of a big graph)."""
     folder = tmp_path_factory.mktemp("page")
     with open_store(folder / "store", create=True) as store:
         ingest(store, "chembl", CHEMBL, threshold=THRESHOLD)
         ingest(store, "nci", written(folder, "nci", [*nci_file.read_text().splitlines()[:RECORDS], *BROKEN]))
         ingest(store, "large", written(folder, "large", [f"{LARGE} large"]))
+        ingest(store, "pairs", written(folder, "pairs", PAIRS), threshold=THRESHOLD)
         graphs.publish(store, "graphs")
         (folder / "shapes.jsonl").write_text("\n".join(map(json.dumps, SHAPES)))
         shapes = [str(folder / "shapes.jsonl")]

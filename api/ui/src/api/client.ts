@@ -130,6 +130,10 @@ export interface Likeness {
   turned?: boolean;
 }
 
+function comparison(like: Likeness | null): Parameters {
+  return like === null ? {} : { highlight_smiles: like.smiles, mark: like.mark, turned: like.turned === false ? "false" : null };
+}
+
 /** Items, or the edges among them, in a format that other programs open. */
 export type Selection = components["schemas"]["ExportBody"];
 
@@ -287,14 +291,12 @@ export class Client {
 
   /** Where an item's picture is, as it lies alone or as another structure does, with what both share or not marked. */
   depiction(item: { id: number }, size: Size, like: Likeness | null = null): string {
-    const turned = like?.turned === false ? "false" : null;
-    const compared = like && { highlight_smiles: like.smiles, mark: like.mark, turned };
-    return this.url(`/items/${item.id}/depiction.svg`, { ...size, ...compared });
+    return this.url(`/items/${item.id}/depiction.svg`, { ...size, ...comparison(like) });
   }
 
-  /** Where a structure's picture is. */
-  structureDepiction(smiles: string, size: Size): string {
-    return this.url("/structure.svg", { smiles, ...size });
+  /** Where a structure's picture is, alone or compared with another structure. */
+  structureDepiction(smiles: string, size: Size, like: Likeness | null = null): string {
+    return this.url("/structure.svg", { smiles, ...size, ...comparison(like) });
   }
 
   private get<Reply>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<Reply> {

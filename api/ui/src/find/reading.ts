@@ -1,4 +1,4 @@
-import { type Client, Failure, type Size } from "../api/client";
+import { type Client, Failure, type Likeness, type Size } from "../api/client";
 import type { Item, Kind } from "../api/replies";
 import { description } from "../look/item";
 
@@ -53,9 +53,9 @@ export function inAddress(reading: Reading, all: Reading[], text: string): strin
   return reading.as === "name" && alone ? text.trim() : `#${reading.item?.id}`;
 }
 
-/** Where the picture of what was read is. */
-export function pictured(client: Client, { item, smiles }: Reading, size: Size): string {
-  return item ? client.depiction(item, size) : client.structureDepiction(smiles ?? "", size);
+/** Where the picture of a reading is, alone or compared with another structure. */
+export function pictured(client: Client, { item, smiles }: Reading, size: Size, like: Likeness | null = null): string {
+  return item ? client.depiction(item, size, like) : client.structureDepiction(smiles ?? "", size, like);
 }
 
 /** What that picture shows, for who cannot see it. */
