@@ -234,6 +234,7 @@ def test_a_busy_server_is_asked_again_when_it_says(page: Page, neighbours: list[
     page.route(PICTURES, answer)
     page.goto(f"{ADDRESS}&view=tiles")
     picture = page.get_by_role("list", name="Similar items").get_by_role("img").first
+    expect(picture).to_have_attribute("aria-busy", "false", timeout=20_000)  # plain and compared, each refused once
     assert neighbours[0]["smiles"] in shown(picture)
     assert len(refused) > AT_ONCE
     page.get_by_text("Graph", exact=True).click()
