@@ -85,15 +85,17 @@ def chembl_smiles() -> list[str]:
 @pytest.fixture(scope="session")
 def store_folder(nci_file: Path, graphs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Collections chembl (2,000 molecules, which have no names), nci (the first 2,000 records, which have, and 25
-    broken ones), large (one molecule), pairs (six molecules to compare), graphs (three, two of one name), shapes (20
-    rings and 20 stars, all similarities above 0 kept), potency (alcohols with censored, missing and repeated values)
-    and karate (34 nodes of a big graph)."""
+    broken ones), large (one molecule), pairs (six molecules to compare), truncated (20, of which each keeps 3
+    neighbors), graphs (three, two of one name), shapes (20 rings and 20 stars, all similarities above 0 kept), potency
+    (alcohols with censored, missing and repeated values) and karate (34 nodes of a big graph)."""
     folder = tmp_path_factory.mktemp("page")
     with open_store(folder / "store", create=True) as store:
         ingest(store, "chembl", CHEMBL, threshold=THRESHOLD)
         ingest(store, "nci", written(folder, "nci", [*nci_file.read_text().splitlines()[:RECORDS], *BROKEN]))
         ingest(store, "large", written(folder, "large", [f"{LARGE} large"]))
         ingest(store, "pairs", written(folder, "pairs", PAIRS), threshold=THRESHOLD)
+        alcohols = [f"{'C' * length}O alcohol{length}" for length in range(4, 24)]
+        ingest(store, "truncated", written(folder, "truncated", alcohols), top_k=3)
         graphs.publish(store, "graphs")
         (folder / "shapes.jsonl").write_text("\n".join(map(json.dumps, SHAPES)))
         shapes = [str(folder / "shapes.jsonl")]
