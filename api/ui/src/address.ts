@@ -77,6 +77,16 @@ export type Steepness = (typeof STEEPNESSES)[number];
 export const POLICIES = ["random_walk", "first_order", "second_order"] as const;
 export type Policy = (typeof POLICIES)[number];
 
+/** The words that each of these parameters may be. */
+export const KNOWN: Record<string, readonly string[]> = {
+  part: PARTS,
+  view: VIEWS,
+  mark: MARKS,
+  method: METHODS,
+  by: STEEPNESSES,
+  policy: POLICIES,
+};
+
 export const START: Address = {
   collection: null,
   part: "find",

@@ -1,8 +1,12 @@
 import { type Address, alike, changed, elsewhere, format, parse, relisted } from "./address";
+import { unreadable } from "./permalink";
 
 /** The address of the page. Going somewhere can be undone with the browser's back button. */
 class Navigation {
   address: Address = $state.raw(parse(location.search + location.hash));
+
+  /** What the address that was opened says and nobody can read; nothing once one goes elsewhere. */
+  unreadable: string[] = $state.raw(unreadable(location.search));
 
   /** How far down one was where one came back to, until one moves: what was there is loaded bit by bit. */
   private depth: number | null = null;
@@ -15,6 +19,7 @@ class Navigation {
     this.depth = depthOf(history.state);
     addEventListener("popstate", ({ state }) => {
       this.address = alike(parse(location.search + location.hash), this.address);
+      this.unreadable = unreadable(location.search);
       this.depth = depthOf(state);
       scrollTo(0, 0);
       this.box.scrollTop = this.depth ?? 0;
@@ -38,6 +43,7 @@ class Navigation {
 
   go(change: Partial<Address>): void {
     const before = this.address;
+    this.unreadable = [];
     this.move(changed(before, change), "pushState");
     if (elsewhere(before, this.address)) scrollTo(0, 0);
     if (relisted(before, this.address) && this.box !== document.documentElement) this.box.scrollTop = 0;

@@ -34,7 +34,7 @@ def test_a_list_is_looked_up(page: Page, api: httpx.Client, items: list[dict[str
     page.get_by_role("link", name="Look up a list").click()
     page.get_by_label("Paste SMILES").fill("\n".join(listed))
     page.get_by_role("button", name="Look up").click()
-    page.get_by_text("20 found, 1 not found, 2 unreadable").wait_for()
+    page.get_by_text("20 found, 1 not found, 1 name not found, 1 unreadable").wait_for()
     rows = page.get_by_role("region", name="What became of the list").locator("tbody tr")
     expect(rows).to_have_count(len(listed))
     expect(rows.nth(3)).to_contain_text("Found")
@@ -43,9 +43,11 @@ def test_a_list_is_looked_up(page: Page, api: httpx.Client, items: list[dict[str
     expect(rows.nth(20)).to_contain_text(nearest["item"]["smiles"])
     expect(rows.nth(20)).to_contain_text(f"similarity {int(nearest['similarity'] * 1000) / 1000:.3f}")
     expect(rows.nth(21)).to_contain_text(re.compile("Unreadable.*syntax error", re.DOTALL))
+    expect(rows.nth(22)).to_contain_text("Name not found")
+    expect(rows.nth(22)).not_to_contain_text("syntax error")
     look(page, "list")
     page.get_by_label("Show").select_option("unread")
-    expect(rows).to_have_count(2)
+    expect(rows).to_have_count(1)
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV").click()
     with Path(download.value.path()).open() as file:
@@ -73,7 +75,7 @@ def test_a_file_is_dropped(page: Page, items: list[dict[str, Any]], format: str,
         file.write_text("name,smiles\n" + "".join(f"n,{item['smiles']}\n" for item in items[:5]))
     page.goto("/?collection=chembl&part=list")
     page.get_by_label("or a file").set_input_files(file)
-    page.get_by_text("5 found, 0 not found, 0 unreadable").wait_for()
+    page.get_by_text("5 found, 0 not found, 0 name not found, 0 unreadable").wait_for()
 
 
 def test_names_are_looked_up_and_lines_pasted_into_the_box(page: Page, api: httpx.Client) -> None:
@@ -88,7 +90,27 @@ def test_names_are_looked_up_and_lines_pasted_into_the_box(page: Page, api: http
         }""",
         "\n".join(names),
     )
-    page.get_by_text("20 found, 0 not found, 0 unreadable").wait_for()
+    page.get_by_text("20 found, 0 not found, 0 name not found, 0 unreadable").wait_for()
+
+
+def test_unknown_names_come_with_suggestions(page: Page, look: Look) -> None:
+    """A word that is a SMILES stays one; other words are names."""
+    page.goto("/?collection=pairs&part=list")
+    page.get_by_label("Paste SMILES").fill("aspirin\ndiclofenak\nCCO\nc1ccc(")
+    page.get_by_role("button", name="Look up").click()
+    page.get_by_text("0 found, 1 not found, 2 name not found, 1 unreadable").wait_for()
+    rows = page.get_by_role("region", name="What became of the list").locator("tbody tr")
+    expect(rows.nth(0)).to_contain_text("Name not found")
+    expect(rows.nth(1)).to_contain_text("Name not found")
+    expect(rows.nth(1)).to_contain_text("Did you mean diclofenac?")
+    expect(rows.nth(2)).to_contain_text("Not found")
+    expect(rows.nth(3)).to_contain_text("and no item has this name")
+    look(page, "unknown names")
+    rows.nth(1).get_by_role("link", name="diclofenac").click()
+    expect(page.locator("figure.query")).to_contain_text("diclofenac")
+    page.goto("/?collection=pairs&q=diclofenak")
+    expect(page.get_by_text("Nothing here is named “diclofenak”, nor is it a SMILES or InChI.")).to_be_visible()
+    expect(page.get_by_role("main").get_by_role("link", name="diclofenac")).to_be_visible()
 
 
 def test_a_basket_is_filled_compared_drawn_sent_and_taken_home(page: Page, api: httpx.Client, look: Look) -> None:

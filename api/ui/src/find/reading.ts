@@ -113,6 +113,6 @@ function complaint(text: string, refusal: string | null): string {
 }
 
 /** Without brackets and signs that only structures have, and with a character that those have in brackets at most. */
-function wordlike(text: string): boolean {
+export function wordlike(text: string): boolean {
   return /^[^()[\]=#@\\/]*$/.test(text) && /[^-+.:%$~*\dBCNOPSFIbcnopslr]/u.test(text);
 }

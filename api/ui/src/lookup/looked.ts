@@ -1,6 +1,6 @@
 import type { Client } from "../api/client";
 import type { Item, SearchRow } from "../api/replies";
-import { gist } from "../find/reading";
+import { gist, wordlike } from "../find/reading";
 import type { Entry, Way } from "./entries";
 
 export const MOST = 10_000; // structures at once, as in the API
@@ -9,8 +9,11 @@ const BODY = 1_500_000; // characters of one request
 /** What became of one entry of a list. */
 export interface Looked {
   entry: Entry;
-  /** `found`: it is an item; `missing`: it can be read, but is none; `unread`: it cannot be read. */
-  outcome: "found" | "missing" | "unread";
+  /**
+   * `found`: it is an item; `missing`: it is a structure, but no item; `unnamed`: it is a name that no item has;
+   * `unread`: it is neither.
+   */
+  outcome: "found" | "missing" | "unnamed" | "unread";
   /** The item that it is, else the most similar one; null where nothing is compared. */
   item: Item | null;
   /** To that; null where it is a name's. */
@@ -34,11 +37,19 @@ export async function look(client: Client, entries: Entry[], signal: AbortSignal
 }
 
 function looked(entry: Entry, { id, error, hits }: SearchRow, items: Map<number, Item>): Looked {
-  const reason = error === null ? null : said(error);
-  if (id !== null) return { entry, outcome: "found", item: items.get(id) ?? null, similarity: null, reason };
+  if (id !== null) return { entry, outcome: "found", item: items.get(id) ?? null, similarity: null, reason: null };
+  if (error !== null) return { entry, ...refused(entry, error), item: null, similarity: null };
   const [nearest] = hits;
   const item = nearest ? (items.get(nearest.id) ?? null) : null;
-  return { entry, outcome: error === null ? "missing" : "unread", item, similarity: nearest?.similarity ?? null, reason };
+  return { entry, outcome: "missing", item, similarity: nearest?.similarity ?? null, reason: null };
+}
+
+/** A word that is no structure is a name. Else the structure is at fault. */
+function refused({ given, ways }: Entry, error: string): Pick<Looked, "outcome" | "reason"> {
+  const named = ways.some((way) => "name" in way);
+  const written = ways.some((way) => !("name" in way));
+  if (named && (!written || wordlike(given))) return { outcome: "unnamed", reason: null };
+  return { outcome: "unread", reason: named ? `${said(error)}, and no item has this name` : said(error) };
 }
 
 /** The gist of an error, which says at length what was given. */
