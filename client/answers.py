@@ -7,14 +7,14 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from graphkin.client.patience import seconds_of
-from graphkin.protocol.errors import GraphkinError, InvalidInput, ServerFault, Unavailable, VersionMismatch
+from graphkin.protocol.errors import GraphkinError, InvalidInput, InvalidReply, Unavailable, VersionMismatch
 from graphkin.protocol.problems import MEDIA_TYPE, error_of
 
 Reply = TypeVar("Reply", bound=BaseModel)
 
 
 def read_reply(model: type[Reply], reply: httpx.Response) -> Reply:
-    """What was answered. Fields that a later server adds are passed over. Raises `ServerFault` for anything else."""
+    """What was answered. Fields that a later server adds are passed over. Raises `InvalidReply` for anything else."""
     try:
         return model.model_validate_json(reply.content, extra="ignore")
     except ValidationError as error:
@@ -24,8 +24,8 @@ def read_reply(model: type[Reply], reply: httpx.Response) -> Reply:
 
 def require_version(reply: httpx.Response, url: str) -> None:
     """Of the OpenAPI. Raises `VersionMismatch`, and `InvalidInput` where something else than graphkin answers."""
-    told = _object(reply).get("info", {}) if "json" in reply.headers.get("content-type", "") else {}
-    if told.get("title") != "graphkin":
+    told = _object(reply).get("info") if "json" in reply.headers.get("content-type", "") else None
+    if not isinstance(told, dict) or told.get("title") != "graphkin" or not isinstance(told.get("version"), str):
         raise InvalidInput(
             "no graphkin server answers there", given=url, expected="the address that `graphkin serve` prints"
         )
@@ -72,7 +72,10 @@ def _object(reply: httpx.Response) -> dict[str, Any]:
     return found
 
 
-def _no_object(reply: httpx.Response, expected: str) -> ServerFault:
-    return ServerFault(
-        "the reply is no JSON object of graphkin's", given=reply.text[:200], expected=f"of `graphkin serve`, {expected}"
+def _no_object(reply: httpx.Response, expected: str) -> InvalidReply:
+    return InvalidReply.from_problem(
+        reply.request.url.path,
+        "it is no JSON object of graphkin's",
+        given=reply.text[:200],
+        expected=f"of `graphkin serve`, {expected}",
     )

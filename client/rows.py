@@ -6,21 +6,28 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graphkin.protocol.errors import GenerationChanged, ServerFault, Unavailable
+from graphkin.protocol.errors import GenerationChanged, InvalidReply, Unavailable
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 
 
 class Stream:
-    """One Arrow stream, without dictionaries. `schema` is None as long as nothing has come; `ended`: all has come."""
+    """One Arrow stream, without dictionaries. `schema` is None as long as nothing has come; `ended`: all has come.
 
-    def __init__(self) -> None:
+    `reply`: the path of the request, which errors name. Batches are checked in full: their buffers fit their lengths.
+    """
+
+    def __init__(self, reply: str) -> None:
+        self.reply = reply
         self.schema: pa.Schema | None = None
         self.ended = False
         self._held = bytearray()  # from the beginning of a message on
 
     def feed(self, piece: bytes) -> list[pa.RecordBatch]:
-        """The next piece, of any size; gives the batches that it completes. Raises `Unavailable` for something else."""
+        """The next piece, of any size; gives the batches that it completes.
+
+        Raises `Unavailable` for something else, and `InvalidReply` for a batch whose buffers do not fit together.
+        """
         self._held += piece
         try:
             batches = [self._batch(message) for message in self._messages()]
@@ -52,7 +59,12 @@ class Stream:
         if self.schema is None:
             self.schema = pa.ipc.read_schema(message)
             return None
-        return pa.ipc.read_record_batch(message, self.schema)
+        batch = pa.ipc.read_record_batch(message, self.schema)
+        try:
+            batch.validate(full=True)
+        except pa.ArrowException as error:
+            raise InvalidReply.from_problem(self.reply, str(error)) from error
+        return batch
 
 
 class Rows:
@@ -68,7 +80,8 @@ class Rows:
         self._wanted = wanted
         self._schema: pa.Schema | None = None
         self._batches: list[pa.RecordBatch] = []
-        self._stream = Stream()
+        self._stream = Stream("")
+        self._generation = ""
         self._before = 0
 
     @property
@@ -81,25 +94,31 @@ class Rows:
         """Whether this stream has brought rows."""
         return self.taken > self._before
 
-    def begin(self) -> None:
-        """A new stream."""
-        self._stream = Stream()
+    def begin(self, reply: str, generation: str) -> None:
+        """Begin a new stream: the reply to a request for this path, of this generation."""
+        self._stream = Stream(reply)
+        self._generation = generation
         self._before = self.taken
 
     def feed(self, piece: bytes) -> None:
-        """Its next piece. Raises `Unavailable` for what is no Arrow stream, `GenerationChanged` and `ServerFault`."""
+        """Its next piece. Raises `Unavailable` for what is no Arrow stream, `GenerationChanged` and `InvalidReply`."""
         for batch in self._stream.feed(piece):
             self._require_same(batch.schema)
             self._append(batch)
 
     def end(self) -> None:
-        """It is over. Raises `Unavailable` if it broke off before it brought anything, and `GenerationChanged`."""
-        if self._stream.schema is None or (len(self.missing) and not self.progressed):
+        """End the stream. Raises `Unavailable` if it broke off before it brought anything, `InvalidReply` if it is
+        complete and brought nothing of what is missing, and `GenerationChanged`."""
+        idle = len(self.missing) and not self.progressed
+        if self._stream.schema is None or (idle and not self._stream.ended):
             raise _broke_off()
         self._require_same(self._stream.schema)
+        if idle:
+            raise self._invalid(f"it has no row, and {self._number} {self.missing[0]} is missing")
 
     def _require_same(self, schema: pa.Schema) -> None:
         if self._schema is None:
+            self._require_numbered(schema)
             self._schema = schema
         elif not schema.equals(self._schema, check_metadata=True):
             raise GenerationChanged(
@@ -109,16 +128,38 @@ class Rows:
                 hint="it was exchanged meanwhile; ask for all of it again",
             )
 
+    def _require_numbered(self, schema: pa.Schema) -> None:
+        """The first schema has the column of numbers, and is of the generation that was requested."""
+        if schema.get_field_index(self._number) < 0 or not pa.types.is_integer(schema.field(self._number).type):
+            raise self._invalid(
+                f"it has no column {self._number!r} of integers",
+                given=", ".join(f"{field.name} {field.type}" for field in schema),
+            )
+        named = (schema.metadata or {}).get(b"generation", self._generation.encode()).decode(errors="replace")
+        if named != self._generation:
+            raise GenerationChanged(
+                f"the reply to {self._stream.reply} is of another generation",
+                given=named,
+                expected=self._generation,
+                hint="nothing between client and server may answer from a cache of its own",
+            )
+
     def _append(self, batch: pa.RecordBatch) -> None:
-        numbers, wanted = batch[self._number].to_numpy(), self.missing
+        column, wanted = batch[self._number], self.missing
+        if column.null_count:
+            raise self._invalid(f"{column.null_count} of its {self._number} numbers are null")
+        numbers = column.to_numpy()
         if not np.array_equal(numbers, wanted[: batch.num_rows]):
-            raise ServerFault(
-                f"the {self._number} numbers are not those asked for",
+            raise self._invalid(
+                f"its {self._number} numbers are not those that were requested",
                 given=f"{numbers[:1]} and {batch.num_rows - 1} more",
                 expected=f"{wanted[:1]} and {len(wanted) - 1} more",
             )
         self._batches.append(batch)
         self.taken += batch.num_rows
+
+    def _invalid(self, problem: str, given: str | None = None, expected: str | None = None) -> InvalidReply:
+        return InvalidReply.from_problem(self._stream.reply, problem, given=given, expected=expected)
 
     def table(self) -> pa.Table:
         """All of them, in one chunk."""

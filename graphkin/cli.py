@@ -60,7 +60,8 @@ Exit codes:
   1    `verify` or `doctor` found something wrong, or an error of graphkin's own
   2    what was given is wrong: the command line, the input, the data it does not fit
   3    no such store, collection, generation or item
-  4    the store cannot do it: busy, full, unwritable, foreign, newer or damaged
+  4    the store cannot do it: busy, full, unwritable, foreign, newer or damaged;
+       a reply or a file that is not what was requested
   130  interrupted
 """
 

@@ -22,6 +22,7 @@
     ├── Damaged                       a file is not what was written           exit 4   HTTP 503
     │   └── StoreDamaged              one of a store's; a StoreFormat, too     exit 4   HTTP 503
     ├── ServerFault                   a bug of the server                      exit 1   HTTP 500
+    │   └── InvalidReply              a reply that holds something else        exit 4
     ├── VersionMismatch               server and client do not speak alike     exit 2
     ├── GenerationChanged             a reply of another than was asked for    exit 4
     ├── Closed                        used, or waited for, when it was closed  exit 1
@@ -197,6 +198,27 @@ class StoreDamaged(Damaged, StoreFormat):
 
 class ServerFault(GraphkinError):
     """A bug of the server, or something on the way that is no graphkin server."""
+
+
+class InvalidReply(ServerFault):
+    """A reply does not hold what was requested: a faulty server, or something that alters replies on the way.
+
+    Trying again does not help.
+    """
+
+    exit_code = 4
+
+    @classmethod
+    def from_problem(
+        cls, reply: str, problem: str, *, given: Any = None, expected: str | None = None, hint: str | None = None
+    ) -> "InvalidReply":
+        """Name the reply by the path of its request, and the problem with it."""
+        return cls(
+            f"the reply to {reply} is not what was requested: {problem}",
+            given=given,
+            expected=expected,
+            hint=hint or "nothing between client and server may alter replies; without a proxy, the server is at fault",
+        )
 
 
 class VersionMismatch(GraphkinError):

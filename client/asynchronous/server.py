@@ -7,6 +7,7 @@ from graphkin.client.asynchronous.collection import AsyncCollection
 from graphkin.client.asynchronous.connection import AsyncConnection
 from graphkin.client.asynchronous.reading import path_of
 from graphkin.client.patience import PATIENCE
+from graphkin.protocol.errors import GenerationChanged
 from graphkin.protocol.generations import LENGTH, begun_with
 from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health, Readiness
 
@@ -40,7 +41,15 @@ class AsyncGraphkin:
 
     async def _detail(self, name: str, generation: str | None) -> CollectionDetail:
         reply = await self._connection.whole(path_of(name), {"generation": generation})
-        return read_reply(CollectionDetail, reply)
+        detail = read_reply(CollectionDetail, reply)
+        if detail.name != name or detail.generation != (generation or detail.manifest.generation):
+            raise GenerationChanged(
+                f"the reply to {path_of(name)} is of another generation",
+                given=f"{detail.name}, generation {detail.generation}",
+                expected=f"{name}, generation {generation or detail.manifest.generation}",
+                hint="nothing between client and server may drop parameters or answer from a cache of its own",
+            )
+        return detail
 
     async def livez(self) -> Health:
         """That the server's process answers."""

@@ -516,6 +516,8 @@ class Collection:
         """One column of all items in id order, 100,000 of them at a time. Raises as `table`."""
         for start in range(0, self.size, _BLOCK):
             table = self.table([name], start=start, stop=min(start + _BLOCK, self.size))
+            if name not in table.column_names:
+                raise self._reading.invalid("export", f"it has no column {name!r}")
             yield table[name].to_pylist()
 
     def export(

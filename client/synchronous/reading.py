@@ -13,7 +13,7 @@ import pyarrow as pa
 from graphkin.client.answers import Reply, read_reply
 from graphkin.client.rows import MEDIA_TYPE, Rows, Stream
 from graphkin.client.synchronous.connection import Connection, Parameters
-from graphkin.protocol.errors import GenerationChanged, Unavailable
+from graphkin.protocol.errors import GenerationChanged, InvalidReply, Unavailable
 from graphkin.protocol.replies import (
     CliffsPage,
     ClusterReply,
@@ -97,7 +97,7 @@ class Reading:
         """The rows, by as many requests as it takes. `query` and `body` ask for those that are missing yet."""
 
         def take() -> None:
-            rows.begin()
+            rows.begin(self._path(path), self._generation)
             try:
                 with self._connection.stream(self._path(path), self._pinned(query()), MEDIA_TYPE, body()) as reply:
                     self._require_own(reply)
@@ -117,7 +117,7 @@ class Reading:
         """An Arrow stream, in one chunk; again from the beginning if it breaks off."""
 
         def take() -> pa.Table:
-            stream, batches = Stream(), []
+            stream, batches = Stream(self._path(path)), []
             with self._connection.stream(self._path(path), self._pinned(query), MEDIA_TYPE, body) as reply:
                 self._require_own(reply)
                 for piece in reply.iter_bytes():
@@ -144,6 +144,10 @@ class Reading:
 
         self._connection.attempt(take)
 
+    def invalid(self, path: str, problem: str) -> InvalidReply:
+        """The error about a reply that does not hold what was requested."""
+        return InvalidReply.from_problem(self._path(path), problem)
+
     def _path(self, path: str) -> str:
         return f"{path_of(self._name)}/{path}"
 
@@ -154,7 +158,7 @@ class Reading:
         told = reply.headers.get("graphkin-generation")
         if told != self._generation:
             raise GenerationChanged(
-                f"a reply about {self._name!r} is not of the generation asked for",
+                f"the reply to {reply.request.url.path} is of another generation",
                 given=told or "a reply that names no generation",
                 expected=self._generation,
                 hint="nothing between client and server may drop parameters or answer from a cache of its own",

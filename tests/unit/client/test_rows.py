@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from graphkin.client.rows import Rows, Stream
-from graphkin.protocol.errors import GenerationChanged, ServerFault, Unavailable
+from graphkin.protocol.errors import GenerationChanged, InvalidReply, Unavailable
 
 SIZES = (5, 1, 7)
 
@@ -25,9 +25,9 @@ def stream(start: int, *sizes: int, metadata: str = "one") -> bytes:
     return sink.getvalue()
 
 
-def feed(rows: Rows, content: bytes, size: int = 100) -> None:
+def feed(rows: Rows, content: bytes, size: int = 100, generation: str = "one") -> None:
     """One stream, in pieces of so many bytes, with an empty one first."""
-    rows.begin()
+    rows.begin("/rows", generation)
     rows.feed(b"")
     for start in range(0, len(content), size):
         rows.feed(content[start : start + size])
@@ -63,7 +63,7 @@ def test_rows_come_in_any_order_that_was_asked_for() -> None:
 
 
 def test_what_breaks_off_says_so() -> None:
-    for content in (b"", b"<html>502 Bad Gateway</html>", stream(0)):
+    for content in (b"", b"<html>502 Bad Gateway</html>"):
         with pytest.raises(Unavailable, match="broke off"):
             feed(numbered(0, 5), content)
     with pytest.raises(Unavailable, match="no Arrow stream"):
@@ -73,7 +73,7 @@ def test_what_breaks_off_says_so() -> None:
 def test_the_end_of_a_stream_is_told_from_a_break_between_two_batches() -> None:
     whole = stream(0, *SIZES)
     for cut in range(len(whole) + 1):
-        read = Stream()
+        read = Stream("/rows")
         batches = [batch for start in range(0, cut, 11) for batch in read.feed(whole[start : min(start + 11, cut)])]
         assert read.ended == (cut == len(whole))
         if not read.ended:
@@ -91,8 +91,53 @@ def test_no_rows_at_all_may_be_what_was_asked_for() -> None:
 
 def test_rows_that_were_not_asked_for_are_refused() -> None:
     for start, *sizes in ((1, 5), (0, 6), (0, 2, 4)):
-        with pytest.raises(ServerFault, match="anchor numbers"):
+        with pytest.raises(InvalidReply, match=r"reply to /rows .* anchor numbers"):
             feed(numbered(0, 5), stream(start, *sizes))
+
+
+def test_a_complete_reply_without_the_rows_that_were_requested_is_refused() -> None:
+    with pytest.raises(InvalidReply, match="anchor 0 is missing"):
+        feed(numbered(0, 5), stream(0))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["0", "1"]),
+        pa.array([0.0, 1.0]),
+        pa.array([0, None], pa.int32()),
+    ],
+)
+def test_numbers_that_are_no_integers_are_refused(column: pa.Array) -> None:
+    sink = io.BytesIO()
+    table = pa.table({"anchor": column})
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(InvalidReply, match="/rows"):
+        feed(numbered(0, 2), sink.getvalue())
+
+
+def test_rows_without_numbers_are_refused() -> None:
+    with pytest.raises(InvalidReply, match="no column 'id' of integers"):
+        feed(Rows("id", np.arange(5)), stream(0, 5))
+
+
+def test_rows_of_another_generation_are_refused() -> None:
+    with pytest.raises(GenerationChanged, match="/rows is of another generation"):
+        feed(numbered(0, 5), stream(0, 5, metadata="two"))
+
+
+def test_buffers_that_do_not_fit_together_are_refused() -> None:
+    """A text whose offsets point behind its buffer would be read beyond the end of the reply."""
+    texts = pa.record_batch([pa.array([0, 1], pa.int32()), pa.array(["first", "second"])], ["anchor", "text"])
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, texts.schema) as writer:
+        writer.write_batch(texts)
+    ends = np.array([0, 5, 11], np.int32).tobytes()
+    content = sink.getvalue()
+    assert content.count(ends) == 1
+    with pytest.raises(InvalidReply, match="/rows"):
+        feed(numbered(0, 2), content.replace(ends, np.array([0, 5, 2**30], np.int32).tobytes()))
 
 
 def test_two_draws_are_not_mixed() -> None:
