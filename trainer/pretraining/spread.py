@@ -101,7 +101,7 @@ class Kept:
         self.steps = 0
         self.distances: list[Distances] = []
         if path is not None and path.exists():
-            found = torch.load(path, map_location="cpu")
+            found = torch.load(path, map_location="cpu", weights_only=True)
             done = Checkpoint(**found["trainer"])
             trainer.restore(done)
             self.steps = done.steps

@@ -99,7 +99,7 @@ def work(rank: int, folder: Path) -> None:
 def both(tmp_path_factory: pytest.TempPathFactory) -> list[dict[Case, Found]]:
     folder = tmp_path_factory.mktemp("ranks")
     spawn(work, (folder,), nprocs=2)
-    return [torch.load(folder / f"rank{rank}") for rank in range(2)]
+    return [torch.load(folder / f"rank{rank}", weights_only=True) for rank in range(2)]
 
 
 @pytest.fixture
