@@ -27,7 +27,7 @@ from graphkin.protocol.errors import InvalidInput
 
 Arrays = Mapping[str, NDArray[Any]]
 
-_FORMAT = 1  # part of every key: raise it when the files change
+_FORMAT = 2  # part of every key: raise it when the files change, or what is checked before it is kept
 _OVERHEAD = 4096  # bytes set aside for each file beside its contents
 _ENTRY = "entry.json"
 _PARTIAL = ".partial"

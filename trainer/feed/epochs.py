@@ -3,16 +3,20 @@
 import hashlib
 import json
 from dataclasses import asdict
+from functools import partial
 from urllib.parse import urlsplit
 
 import fsspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from graphkin.protocol.epochs import MANIFEST, EpochPart, Epochs
 from graphkin.protocol.errors import Damaged, InvalidInput, NotFound, Unavailable
 from graphkin.protocol.policy import Policy
 from graphkin.trainer.feed.source import Generation
+from graphkin.trainer.feed.tables import positives_of
 from graphkin.trainer.strategy import Draws
 
 
@@ -71,13 +75,22 @@ class EpochFolder:
                 hint="draw more by `graphkin epochs`, into a new folder",
             )
 
-    def epoch(self, epoch: int) -> pa.Table:
-        """The column `positives` of an epoch, by anchor, as a server replies it. Raises as `require_epoch`."""
+    def epoch(self, epoch: int, generation: Generation, draws: Draws, anchors: int | None) -> NDArray[np.int32]:
+        """The positives of an epoch, as `positives_of` checks them. Raises as `require_epoch`, and `Damaged`."""
         self.require_epoch(epoch)
-        table = pa.concat_tables([self._table(part) for part in self._told.of(epoch)])
-        if len(table) != self._told.size:
-            raise self._damaged(MANIFEST, f"it has {len(table)} anchors of {self._told.size} in epoch {epoch}")
-        return table
+        tables = [self._table(part) for part in self._told.of(epoch)]
+        if self._told.size != generation.size or sum(map(len, tables)) != generation.size:
+            raise self._damaged(
+                MANIFEST,
+                f"it has {sum(map(len, tables))} of {self._told.size} anchors in epoch {epoch}, and the generation has "
+                f"{generation.size} items",
+            )
+        try:
+            table = pa.concat_tables(tables)
+        except pa.ArrowException as error:
+            raise self._damaged(MANIFEST, f"the parts of epoch {epoch} do not fit together: {error}") from error
+        refuse = partial(self._damaged, ", ".join(part.name for part in self._told.of(epoch)))
+        return positives_of(table, generation, draws, epoch, anchors, refuse)
 
     def _table(self, part: EpochPart) -> pa.Table:
         try:
@@ -86,7 +99,13 @@ class EpochFolder:
             raise self._damaged(part.name, "it is missing") from error
         if hashlib.sha256(content).hexdigest() != part.sha256:
             raise self._damaged(part.name, "its SHA-256 differs from the manifest's")
-        return pq.read_table(pa.BufferReader(content), columns=["positives"])
+        try:
+            table = pq.read_table(pa.BufferReader(content))
+        except (pa.ArrowException, OSError) as error:
+            raise self._damaged(part.name, str(error)) from error
+        if len(table) != part.rows:
+            raise self._damaged(part.name, f"it has {len(table)} rows, and {MANIFEST} says {part.rows}")
+        return table
 
     def _read(self, name: str) -> bytes:
         """Raises `FileNotFoundError`."""

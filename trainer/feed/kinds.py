@@ -1,10 +1,10 @@
 """The features of a collection's items: what of an item they are made from, and how, by kind. No other module asks."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-from graphkin.protocol.errors import Conflict
+from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.features.graphs import featurize_graphs
@@ -30,8 +30,8 @@ class Collection(Protocol):
 def features(collection: Collection, workers: int = 1) -> Corpus:
     """The features of all items in id order, their identity being the generation's id; on so many processes.
 
-    Raises `Conflict` for a kind of items without features, and as `featurize`, `featurize_graphs` and
-    `featurize_nodes`.
+    Raises `Conflict` for a kind of items without features, `InvalidInput` for an item without text, and as `featurize`,
+    `featurize_graphs` and `featurize_nodes`.
     """
     kind = _KINDS.get(collection.kind)
     if kind is None:
@@ -40,7 +40,18 @@ def features(collection: Collection, workers: int = 1) -> Corpus:
             given=f"{collection.name}, of kind {collection.kind}",
             expected=f"a collection of kind {' or '.join(_KINDS)}",
         )
-    return kind.featurized(collection.column(kind.column), collection.generation, workers)
+    return kind.featurized(_texts(collection, kind.column), collection.generation, workers)
+
+
+def _texts(collection: Collection, column: str) -> Iterator[Sequence[str]]:
+    """The blocks of a column. Raises `InvalidInput` for an item without text."""
+    item = 0
+    for block in collection.column(column):
+        if not all(isinstance(text, str) for text in block):
+            place = next(place for place, text in enumerate(block) if not isinstance(text, str))
+            raise InvalidInput(f"item {item + place} has no {column}", given=block[place], expected="text")
+        item += len(block)
+        yield block
 
 
 class _Kind(NamedTuple):

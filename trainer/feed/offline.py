@@ -1,7 +1,7 @@
 """The offline folder: a generation's features and the draws of some epochs, for machines without a network.
 
 folder/
-  manifest.json     format, the generation and the one beside it, the draws, the number of epochs, the corpus's columns
+  manifest.json     `manifest.FolderManifest`, sealed, with the SHA-256 of every other file
   corpus.npz        the columns of `features.corpus.Corpus`
   twins.npz         `pairs`: those of similarity 1
   links.npz         `pairs`: the edges of the big graph, where subgraphs of it are to be drawn
@@ -10,9 +10,11 @@ folder/
 Reading needs numpy and nothing else.
 """
 
+import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import MISSING, asdict, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +23,23 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.feed.manifest import FolderManifest
 from graphkin.trainer.feed.prefetch import Prefetch
 from graphkin.trainer.feed.source import Epoch, Generation, Source
+from graphkin.trainer.feed.validation import (
+    Refuse,
+    require_corpus,
+    require_linked,
+    require_negatives,
+    require_pairs,
+    require_positives,
+)
 from graphkin.trainer.strategy import Draws
 
-_FORMAT = 1
 _MANIFEST = "manifest.json"
 _CORPUS = "corpus.npz"
 _TWINS = "twins.npz"
 _LINKS = "links.npz"
-_COLUMNS = [field.name for field in fields(Corpus) if field.default is MISSING and field.name != "identity"]
-"""Those of every corpus; a folder with more says so in its manifest."""
 
 
 def write_offline(source: Source, epochs: int, folder: Path, advance: Callable[[int], object] = lambda _: None) -> None:
@@ -39,24 +47,20 @@ def write_offline(source: Source, epochs: int, folder: Path, advance: Callable[[
 
     Raises what `source` raises, and `OSError`; the manifest is written last, so a folder without one is not whole.
     """
-    columns = source.corpus().columns
-    _write(folder / _CORPUS, columns)
-    _write(folder / _TWINS, {"pairs": source.twins()})
+    corpus = source.corpus()
+    files = {_CORPUS: _write(folder / _CORPUS, corpus.columns)}
+    files[_TWINS] = _write(folder / _TWINS, {"pairs": source.twins()})
     if source.draws.walks is not None:
-        _write(folder / _LINKS, {"pairs": source.links()})
+        files[_LINKS] = _write(folder / _LINKS, {"pairs": source.links()})
+    anchors = None
     for epoch in range(epochs):
-        _write(folder / _epoch_file(epoch), source.epoch(epoch)._asdict())
+        drawn = source.epoch(epoch)
+        if source.draws.policy is not None:
+            anchors = int(np.count_nonzero(drawn.positives[:, 0] >= 0))
+        files[_epoch_file(epoch)] = _write(folder / _epoch_file(epoch), drawn._asdict())
         advance(1)
-    manifest = {
-        "format": _FORMAT,
-        "generation": asdict(source.generation),
-        "draws": source.draws.as_json(),
-        "epochs": epochs,
-        "columns": [*columns],
-    }
-    if source.beside is not None:
-        manifest["beside"] = asdict(source.beside)
-    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    manifest = FolderManifest(source.generation, source.draws, epochs, [*corpus.columns], files, anchors, source.beside)
+    (folder / _MANIFEST).write_bytes(manifest.sealed())
 
 
 class OfflineSource(Source):
@@ -66,42 +70,39 @@ class OfflineSource(Source):
            Where nothing is drawn, there are as many epochs as are asked for.
     last   the last epoch that will be asked for; None if that is not known.
 
-    Raises `NotFound` where there is no such folder, `Damaged`, and `InvalidInput` where it holds something else or
-    too little.
+    Every file is compared with its SHA-256, and what it holds is checked. Raises `NotFound` where there is no such
+    folder, `Damaged` naming the file, and `InvalidInput` where it holds something else or too little.
     """
 
     def __init__(self, folder: Path, draws: Draws, *, last: int | None = None) -> None:
-        manifest = _read_manifest(folder)
+        self._manifest = _read_manifest(folder)
         self.draws = draws
-        self.generation = fetched_generation(folder)
-        try:
-            self.beside = Generation(**manifest["beside"]) if "beside" in manifest else None
-            self._fetched = Draws.from_json(manifest["draws"])
-            self._count: int = manifest["epochs"]
-            self._columns: list[str] = [*manifest.get("columns", _COLUMNS)]
-        except (LookupError, TypeError) as error:
-            raise _damaged(folder / _MANIFEST, error) from error
+        self.generation, self.beside = self._manifest.generation, self._manifest.beside
         self._folder = folder
         self._require(draws)
         if last is not None:
             self.require(last)
-        self._epochs = Prefetch(self._load, self._count - 1)
+        self._epochs = Prefetch(self._load, self._manifest.epochs - 1)
 
     def corpus(self) -> Corpus:
-        columns = self._arrays(_CORPUS, *self._columns)
+        columns = self._arrays(_CORPUS, *self._manifest.columns)
+        refuse = self._refuse(_CORPUS)
         try:
-            return Corpus(self.generation.id, **dict(zip(self._columns, columns, strict=True)))
-        except TypeError as error:
-            raise _damaged(self._folder / _MANIFEST, error) from error
+            corpus = Corpus(self.generation.id, **dict(zip(self._manifest.columns, columns, strict=True)))
+        except (Damaged, TypeError, LookupError) as error:
+            raise refuse(str(error)) from error
+        require_corpus(corpus, self.generation.size, refuse)
+        return corpus
 
     def twins(self) -> NDArray[np.int32]:
-        (pairs,) = self._arrays(_TWINS, "pairs")
-        return pairs
+        return self._pairs(_TWINS)
 
     def links(self) -> NDArray[np.int32]:
-        if self._fetched.walks is None:
-            return super().links()
-        (pairs,) = self._arrays(_LINKS, "pairs")
+        return super().links() if self._manifest.draws.walks is None else self._pairs(_LINKS)
+
+    def _pairs(self, name: str) -> NDArray[np.int32]:
+        (pairs,) = self._arrays(name, "pairs")
+        require_pairs(pairs, self.generation.size, self._refuse(name))
         return pairs
 
     def prefetch(self, epoch: int) -> None:
@@ -109,11 +110,11 @@ class OfflineSource(Source):
         self._epochs.begin(epoch)
 
     def require(self, last: int) -> None:
-        if self.draws.policy is not None and not 0 <= last < self._count:
+        if self.draws.policy is not None and not 0 <= last < self._manifest.epochs:
             raise InvalidInput(
                 "this epoch was not fetched",
                 given=last,
-                expected=f"0 to {self._count - 1}",
+                expected=f"0 to {self._manifest.epochs - 1}",
                 hint="fetch again with more --epochs",
             )
 
@@ -127,70 +128,76 @@ class OfflineSource(Source):
     def _load(self, epoch: int) -> Epoch:
         if self.draws.policy is None:
             return Epoch(np.empty((self.generation.size, 0), np.int32), np.empty((0, 0), np.int32))
-        positives, negatives = self._arrays(_epoch_file(epoch), *Epoch._fields)
-        return Epoch(positives, negatives[: self.draws.batches(self.generation.size)])
+        name, size, fetched = _epoch_file(epoch), self.generation.size, self._manifest.draws
+        positives, negatives = self._arrays(name, *Epoch._fields)
+        refuse = self._refuse(name)
+        sampled = fetched.positives == "exact" and self.beside is None
+        require_positives(positives, size, fetched, refuse, anchors=self._manifest.anchors, sampled=sampled)
+        require_negatives(negatives, size, fetched.batches(size), fetched.negatives, refuse)
+        if sampled:
+            require_linked(negatives, positives, refuse)
+        return Epoch(positives, negatives[: self.draws.batches(size)])
 
     def _arrays(self, name: str, *wanted: str) -> list[NDArray[Any]]:
         path = self._folder / name
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                return [arrays[each] for each in wanted]
+            with path.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != self._manifest.files.get(name):
+                    raise ValueError(f"its SHA-256 is not the one in {_MANIFEST}")
+                file.seek(0)
+                with np.load(file, allow_pickle=False) as arrays:
+                    return [arrays[each] for each in wanted]
         except Exception as error:  # zipfile and numpy let through whatever their parsers raise on damage
-            raise _damaged(path, error) from error
+            raise _damaged(path, str(error)) from error
+
+    def _refuse(self, name: str) -> Refuse:
+        return partial(_damaged, self._folder / name)
 
     def _require(self, draws: Draws) -> None:
         """What was fetched must be what is to be drawn, in batches that are no smaller."""
-        same = replace(draws, batch_size=self._fetched.batch_size) == self._fetched
-        if not same or draws.batches(self.generation.size) > self._fetched.batches(self.generation.size):
+        fetched = self._manifest.draws
+        same = replace(draws, batch_size=fetched.batch_size) == fetched
+        if not same or draws.batches(self.generation.size) > fetched.batches(self.generation.size):
             raise InvalidInput(
                 "this folder was fetched for something else",
-                given=json.dumps(self._fetched.as_json()),
+                given=json.dumps(fetched.as_json()),
                 expected=json.dumps(draws.as_json()),
                 hint="train with the strategy, preset, encoder, batch size, seed and settings it was fetched with",
             )
 
 
 def fetched_generation(folder: Path) -> Generation:
-    """What a folder was fetched of. Raises `NotFound` and `Damaged`."""
-    try:
-        return Generation(**_read_manifest(folder)["generation"])
-    except (LookupError, TypeError) as error:
-        raise _damaged(folder / _MANIFEST, error) from error
+    """The generation that a folder was fetched of. Raises `NotFound` and `Damaged`."""
+    return _read_manifest(folder).generation
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def _read_manifest(folder: Path) -> FolderManifest:
     path = folder / _MANIFEST
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        return FolderManifest.from_content(path.read_bytes())
     except FileNotFoundError as error:
         raise NotFound(
             "no offline folder there", given=str(folder), expected=f"a folder with {_MANIFEST}, from `graphkin fetch`"
         ) from error
     except (OSError, ValueError) as error:
-        raise _damaged(path, error) from error
-    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
-        found = manifest.get("format") if isinstance(manifest, dict) else manifest
-        raise Damaged(
-            "an offline folder of another format",
-            given=found,
-            expected=f"format {_FORMAT}",
-            hint="fetch and train with the same version of graphkin",
-        )
-    return manifest
+        raise _damaged(path, str(error)) from error
 
 
-def _write(path: Path, arrays: dict[str, Any]) -> None:
-    np.savez_compressed(path, **arrays)
+def _write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """The SHA-256 of the file."""
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]  # columns are not called allow_pickle
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _epoch_file(epoch: int) -> str:
     return f"epoch-{epoch:05}.npz"
 
 
-def _damaged(path: Path, error: Exception) -> Damaged:
+def _damaged(path: Path, problem: str) -> Damaged:
     return Damaged(
-        f"{path.name} is damaged: {error}",
+        f"{path.name} is damaged: {problem}",
         given=str(path),
-        expected="the file as `graphkin fetch` wrote it",
+        expected="the file as `graphkin fetch` of this version wrote it",
         hint="copy the folder again, or run `graphkin fetch` again",
     )

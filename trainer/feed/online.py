@@ -3,22 +3,25 @@
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import platformdirs
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from graphkin.client import PATIENCE, Collection, Graphkin
-from graphkin.protocol.errors import InvalidInput
+from graphkin.client.synchronous.reading import path_of
+from graphkin.protocol.errors import Conflict, InvalidInput, InvalidReply
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.cache import Arrays, Cache
 from graphkin.trainer.feed.epochs import EpochFolder
 from graphkin.trainer.feed.positives import arranged
 from graphkin.trainer.feed.prefetch import Prefetch
 from graphkin.trainer.feed.source import Epoch, Generation, Source
+from graphkin.trainer.feed.tables import negatives_of, pairs_of, positives_of
+from graphkin.trainer.feed.validation import Refuse, require_corpus, require_linked
 from graphkin.trainer.strategy import Draws
 
 Featurize = Callable[[Collection], Corpus]
@@ -97,7 +100,8 @@ class OnlineSource(Source):
             found = self._collection
             self.generation = Generation(found.name, found.kind, found.generation, found.size)
             self._drawn = epochs
-            _require_linked(found, draws.negatives)
+            self._anchors = _anchors(found)
+            _require_negatives(found, draws.negatives, self._anchors)
             if epochs is not None:
                 epochs.require(self.generation, draws)
             if last is not None:
@@ -114,7 +118,15 @@ class OnlineSource(Source):
         key = {"corpus": version("graphkin"), "rdkit": version("rdkit"), "generation": self.generation.id}
 
         def read() -> Arrays:
-            return self._featurize(self._collection).columns
+            refuse = self._refuse("export?what=items")
+            try:
+                corpus = self._featurize(self._collection)
+            except Conflict:
+                raise
+            except InvalidInput as error:
+                raise InvalidReply(refuse(error.detail).detail, given=error.given, hint=error.hint) from error
+            require_corpus(corpus, self.generation.size, refuse)
+            return corpus.columns
 
         return Corpus(self.generation.id, **self._cache.get(key, read))
 
@@ -139,13 +151,20 @@ class OnlineSource(Source):
             return super().links()
 
         def read() -> Arrays:
-            return {"links": _ends(self._collection.links())}
+            refuse = self._refuse("export?what=links")
+            return {"links": pairs_of(self._collection.links(), self.generation.size, None, refuse)}
 
         return self._cache.get({"links": True, "generation": self.generation.id}, read)["links"]
 
     def _pairs(self, min_similarity: float | None) -> NDArray[np.int32]:
         def read() -> Arrays:
-            return {"pairs": _ends(self._collection.edges(min_similarity=min_similarity))}
+            refuse, manifest = self._refuse("export?what=edges"), self._collection.manifest
+            table = self._collection.edges(min_similarity=min_similarity)
+            lowest = manifest.threshold if min_similarity is None else min_similarity
+            pairs = pairs_of(table, self.generation.size, lowest, refuse)
+            if min_similarity is None and len(pairs) != manifest.edges:
+                raise refuse(f"it has {len(pairs):,} edges, and the generation has {manifest.edges:,}")
+            return {"pairs": pairs}
 
         key = {"pairs": min_similarity, "generation": self.generation.id}
         return self._cache.get(key, read)["pairs"]
@@ -155,7 +174,12 @@ class OnlineSource(Source):
         self._epochs.close()
 
     def _load(self, epoch: int) -> Epoch:
-        return Epoch(self._positives(epoch), self._negatives(epoch))
+        positives = self._positives(epoch)
+        return Epoch(positives, self._negatives(epoch, positives))
+
+    def _refuse(self, path: str) -> Refuse:
+        """Makes the errors about the reply to a path below the collection's."""
+        return partial(InvalidReply.from_problem, f"{path_of(self.generation.collection)}/{path}")
 
     def _positives(self, epoch: int) -> NDArray[np.int32]:
         policy, seed = self.draws.policy, self.draws.seed
@@ -165,13 +189,14 @@ class OnlineSource(Source):
 
         def draw() -> Arrays:
             if self._drawn is not None:
-                return {"positives": _matrix(self._drawn.epoch(epoch), "positives")}
+                return {"positives": self._drawn.epoch(epoch, self.generation, self.draws, self._anchors)}
             table = self._collection.epoch(epoch, policy.name, seed=seed, **policy.parameters())
-            return {"positives": _matrix(table, "positives")}
+            refuse = self._refuse(f"positives/epochs/{epoch}")
+            return {"positives": positives_of(table, self.generation, self.draws, epoch, self._anchors, refuse)}
 
         return self._cache.get(key, draw)["positives"]
 
-    def _negatives(self, epoch: int) -> NDArray[np.int32]:
+    def _negatives(self, epoch: int, positives: NDArray[np.int32]) -> NDArray[np.int32]:
         count, seed = self.draws.negatives, self.draws.seed
         batches = self.draws.batches(self.generation.size)
         if not count:
@@ -186,35 +211,36 @@ class OnlineSource(Source):
 
         def draw() -> Arrays:
             table = self._collection.negatives(epoch, seed=seed, batches=batches, count=count)
-            return {"ids": _matrix(table, "ids")}
+            refuse = self._refuse(f"negatives?epoch={epoch}")
+            ids = negatives_of(table, self.generation, self.draws, epoch, refuse)
+            require_linked(ids, positives, refuse)
+            return {"ids": ids}
 
         return self._cache.get(key, draw)["ids"]
 
 
-def _require_linked(collection: Collection, negatives: int) -> None:
-    """Raises `InvalidInput` if a batch's negatives are more than the items that have a neighbour.
+def _anchors(collection: Collection) -> int | None:
+    """How many items have a neighbor, by the histogram of degrees; None where that does not say it.
 
-    Histograms of degrees begin with the items of degree 0; one that does not leaves it to the server to refuse.
+    Raises `InvalidReply` for a manifest with a size that no collection has.
     """
-    degrees = collection.manifest.histograms["degree"]
-    isolated = degrees.counts[0] if degrees.edges[:2] == [0, 1] else 0
-    linked = collection.size - isolated
-    if negatives > linked:
+    if collection.size < 0:
+        raise InvalidReply.from_problem(path_of(collection.name), f"it is of {collection.size} items")
+    degrees = collection.manifest.histograms.get("degree")
+    if degrees is None or degrees.edges[:2] != [0, 1] or sum(degrees.counts) != collection.size:
+        return None
+    return collection.size - degrees.counts[0]
+
+
+def _require_negatives(collection: Collection, negatives: int, linked: int | None) -> None:
+    """Raises `InvalidInput` if a batch's negatives are more than the items that have a neighbor.
+
+    Where the manifest does not say how many have one, the server refuses.
+    """
+    if linked is not None and negatives > linked:
         raise InvalidInput(
-            "negatives are distinct items with a neighbour, and this collection has fewer than a batch is to share",
-            given=f"{negatives} negatives, {linked} items with a neighbour in {collection.name}",
+            "negatives are distinct items with a neighbor, and this collection has fewer than a batch is to share",
+            given=f"{negatives} negatives, {linked} items with a neighbor in {collection.name}",
             expected=f"at most {linked} negatives",
             hint=f"--negatives {linked // 2} leaves some to choose from; 0 takes the other anchors' positives",
         )
-
-
-def _ends(table: pa.Table) -> NDArray[np.int32]:
-    """(E, 2) the columns source and target."""
-    return np.stack([table["source"].to_numpy(), table["target"].to_numpy()], axis=1)
-
-
-def _matrix(table: pa.Table, column: str) -> NDArray[np.int32]:
-    """A column of fixed-size lists, (rows, size)."""
-    lists = table[column].combine_chunks()
-    values: NDArray[np.int32] = lists.flatten().to_numpy()
-    return values.reshape(len(lists), lists.type.list_size)

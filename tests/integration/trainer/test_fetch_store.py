@@ -90,7 +90,7 @@ def test_older_generation_is_read_by_the_beginning_of_its_id(
         output = tmp_path / generation
         ended = graphkin("fetch", *chosen, "--generation", generation[:12], "--output", output)
         assert ended.code == 0, ended.err
-        assert json.loads((output / "manifest.json").read_text())["generation"]["id"] == generation
+        assert json.loads((output / "manifest.json").read_text())["offline"]["generation"]["id"] == generation
 
 
 @pytest.mark.parametrize(

@@ -306,7 +306,7 @@ def test_settings_reach_the_draws_and_the_run(graphkin: Any, url: str, tmp_path:
     place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache")
     fetched = graphkin("fetch", *place, *strategy, *settings, "--epochs", 1, "--output", tmp_path / "fetched")
     assert fetched.code == 0
-    draws = json.loads((tmp_path / "fetched" / "manifest.json").read_text())["draws"]
+    draws = json.loads((tmp_path / "fetched" / "manifest.json").read_text())["offline"]["draws"]
     assert (draws["policy"]["name"], draws["policy"]["k"], draws["policy"]["length"]) == ("second_order", 2, 4)
     assert (draws["negatives"], draws["batch_size"], draws["seed"]) == (20, 8, 5)
     with OfflineSource(tmp_path / "fetched", Draws.from_json(draws), last=0) as source:

@@ -1,16 +1,19 @@
-"""Offline folders: of nodes, and of before there were any."""
+"""Offline folders: of nodes, and with manifests that were altered."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmarks.memory import MemorySource
 from graphkin.protocol.errors import Conflict, Damaged
+from graphkin.protocol.seal import sealed
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.eigenvectors import laplacian_eigenvectors
+from graphkin.trainer.feed.manifest import FolderManifest
 from graphkin.trainer.feed.offline import OfflineSource, write_offline
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.strategy import Draws
@@ -43,15 +46,59 @@ def test_a_folder_of_another_strategy_has_no_big_graph(corpus: Corpus, tmp_path:
         source.links()
 
 
-def test_folders_of_before_say_nothing_of_columns(random_corpus: Callable[..., Corpus], tmp_path: Path) -> None:
-    corpus, draws = random_corpus([4, 9, 3, 7, 5]), Draws.of("adam")
-    write_offline(MemorySource(corpus, draws, [NOTHING]), 0, tmp_path)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    del manifest["columns"], manifest["draws"]["walks"]
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    with OfflineSource(tmp_path, draws) as source:
-        np.testing.assert_array_equal(source.corpus().atom_type, corpus.atom_type)
-    for wrong in (3, ["atom_type"], ["colour"], "atom_type"):
-        (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "columns": wrong}))
-        with pytest.raises(Damaged):
-            OfflineSource(tmp_path, draws).corpus()
+@pytest.fixture
+def folder(random_corpus: Callable[..., Corpus], tmp_path: Path) -> Path:
+    """An offline folder of five graphs for masking."""
+    write_offline(MemorySource(random_corpus([4, 9, 3, 7, 5]), Draws.of("adam"), [NOTHING]), 0, tmp_path)
+    return tmp_path
+
+
+def test_every_flipped_bit_of_a_manifest_is_refused_or_says_the_same(folder: Path) -> None:
+    """A bit may turn white space into other white space; then the manifest says what it said."""
+    file = folder / "manifest.json"
+    whole, manifest = file.read_bytes(), FolderManifest.from_content(file.read_bytes())
+    refused = 0
+    for at in range(len(whole)):
+        flipped = whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :]
+        try:
+            assert FolderManifest.from_content(flipped) == manifest
+        except ValueError:
+            refused += 1
+    assert refused > 0.9 * len(whole)
+
+
+def test_a_folder_of_the_format_before_is_refused(folder: Path) -> None:
+    sealed = json.loads((folder / "manifest.json").read_text())["offline"]
+    (folder / "manifest.json").write_text(json.dumps({**sealed, "format": 1}))
+    with pytest.raises(Damaged, match=r"manifest.json is damaged: it is no manifest of format 2") as refused:
+        OfflineSource(folder, Draws.of("adam"))
+    assert "graphkin fetch" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": 1},
+        {"columns": 3},
+        {"columns": ["atom_type"]},
+        {"columns": ["color"]},
+        {"files": {}},
+        {"files": None},
+        {"epochs": "two"},
+        {"epochs": -1},
+        {"anchors": 0.5},
+        {"generation": {"collection": "c"}},
+        {"generation": {"collection": "c", "kind": "molecule", "id": "random", "size": "5"}},
+        {"generation": {"collection": "c", "kind": "molecule", "id": "random", "size": 4}},
+        {"draws": {}},
+        {"color": "red"},
+    ],
+)
+def test_a_sealed_manifest_that_says_something_else_is_refused(folder: Path, changes: dict[str, Any]) -> None:
+    sealed_values = json.loads((folder / "manifest.json").read_text())["offline"]
+    (folder / "manifest.json").write_bytes(sealed("offline", {**sealed_values, **changes}))
+    with (
+        pytest.raises(Damaged, match=r"(manifest\.json|corpus\.npz) is damaged"),
+        OfflineSource(folder, Draws.of("adam")) as source,
+    ):
+        source.corpus()

@@ -1,0 +1,82 @@
+"""The manifest of an offline folder: what was fetched, and the SHA-256 of every file and of the manifest itself."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.seal import sealed, unsealed
+from graphkin.trainer.feed.source import Generation
+from graphkin.trainer.strategy import Draws
+
+_FORMAT = 2
+_NAME = "offline"
+
+
+@dataclass(frozen=True)
+class FolderManifest:
+    """What an offline folder holds.
+
+    generation  the generation that is learned from.       epochs   how many were fetched.
+    draws       what was drawn in each epoch.              columns  of the corpus.
+    files       the SHA-256 of every file by its name.     anchors  items with positives; None without positives.
+    beside      another collection of the same items, on which the draws depend; None without.
+    """
+
+    generation: Generation
+    draws: Draws
+    epochs: int
+    columns: list[str]
+    files: Mapping[str, str]
+    anchors: int | None
+    beside: Generation | None
+
+    def sealed(self) -> bytes:
+        """The bytes of `manifest.json`."""
+        return sealed(_NAME, {"format": _FORMAT, **asdict(self), "draws": self.draws.as_json()})
+
+    @classmethod
+    def from_content(cls, content: bytes) -> Self:
+        """Read the bytes of `manifest.json`. Raises `ValueError` for anything else, and for one that was altered."""
+        try:
+            values, whole = unsealed(_NAME, content)
+        except ValueError as error:
+            raise ValueError(f"it is no manifest of format {_FORMAT}") from error
+        if not whole:
+            raise ValueError("its SHA-256 differs from what it says")
+        if values.pop("format", None) != _FORMAT:
+            raise ValueError(f"it is of another format than {_FORMAT}")
+        try:
+            return cls._from_values(values)
+        except (LookupError, TypeError, ValueError, AttributeError, InvalidInput) as error:
+            raise ValueError(f"it does not say what an offline folder holds: {error}") from error
+
+    @classmethod
+    def _from_values(cls, values: dict[str, Any]) -> Self:
+        beside = values["beside"]
+        parts = {
+            "generation": _generation(values["generation"]),
+            "draws": Draws.from_json(values["draws"]),
+            "beside": None if beside is None else _generation(beside),
+        }
+        manifest = cls(**{**values, **parts})
+        _require_count(manifest.epochs)
+        if manifest.anchors is not None:
+            _require_count(manifest.anchors)
+        texts = [*manifest.columns, *manifest.files, *manifest.files.values()]
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("columns and files are no texts")
+        return manifest
+
+
+def _generation(values: dict[str, Any]) -> Generation:
+    generation = Generation(**values)
+    _require_count(generation.size)
+    if not all(isinstance(text, str) for text in (generation.collection, generation.kind, generation.id)):
+        raise TypeError(f"{values} is no generation")
+    return generation
+
+
+def _require_count(value: Any) -> None:
+    if type(value) is not int or value < 0:
+        raise TypeError(f"{value!r} is no count")

@@ -1,0 +1,124 @@
+"""Arrow tables of others as arrays: replies of a server, files of epochs. Columns are checked before they are read."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from graphkin.protocol.policy import Policy
+from graphkin.trainer.feed.source import Generation
+from graphkin.trainer.feed.validation import (
+    Refuse,
+    require_negatives,
+    require_pairs,
+    require_positives,
+    require_similarities,
+)
+from graphkin.trainer.strategy import Draws
+
+
+def positives_of(
+    table: pa.Table, generation: Generation, draws: Draws, epoch: int, anchors: int | None, refuse: Refuse
+) -> NDArray[np.int32]:
+    """The positives of all items in an epoch, (size, k), from rows as `GET positives/epochs/{epoch}` replies them.
+
+    Args:
+        table: The rows; its metadata says what was drawn.
+        generation: The generation that was requested.
+        draws: What was requested; it has a policy.
+        epoch: The epoch that was requested.
+        anchors: How many items have a neighbor; None if that is not known.
+        refuse: Makes the error for a table that holds something else.
+    """
+    assert draws.policy is not None
+    size, policy = generation.size, Policy.of(**asdict(draws.policy))
+    _require_metadata(table, refuse, generation=generation.id, seed=draws.seed, epoch=epoch)
+    if _policy(table) != policy.canonical():
+        raise refuse(f"it is of policy {_named(table, 'policy')}, and {policy.canonical()} was requested")
+    numbers = _column(table, "anchor", pa.int32(), refuse)
+    if not np.array_equal(numbers, np.arange(size)):
+        raise refuse(f"its anchors are not 0 to {size - 1}, each once and in order")
+    positives = _lists(table, "positives", pa.int32(), policy.k, refuse)
+    counts, isolated = _column(table, "count", pa.uint16(), refuse), _column(table, "isolated", pa.bool_(), refuse)
+    _lists(table, "visits", pa.uint16(), policy.k, refuse)
+    require_positives(positives, size, draws, refuse, anchors=anchors, sampled=True)
+    filled = (positives >= 0).sum(axis=1)
+    if len(wrong := np.flatnonzero((filled != counts) | ((counts == 0) != isolated))):
+        row = wrong[0]
+        raise refuse(
+            f"anchor {row} has {filled[row]} positives, a count of {counts[row]} and isolated = {bool(isolated[row])}"
+        )
+    return positives
+
+
+def negatives_of(
+    table: pa.Table, generation: Generation, draws: Draws, epoch: int, refuse: Refuse
+) -> NDArray[np.int32]:
+    """The shared negatives of all batches of an epoch, (batches, count), from rows as `GET negatives` replies them."""
+    size = generation.size
+    _require_metadata(table, refuse, generation=generation.id, seed=draws.seed, epoch=epoch)
+    ids = _lists(table, "ids", pa.int32(), draws.negatives, refuse)
+    require_negatives(ids, size, draws.batches(size), draws.negatives, refuse)
+    return ids
+
+
+def pairs_of(table: pa.Table, size: int, lowest: float | None, refuse: Refuse) -> NDArray[np.int32]:
+    """(E, 2) the columns source and target; with `lowest`, pairs have a similarity from there to 1."""
+    ends = [_column(table, name, pa.int32(), refuse) for name in ("source", "target")]
+    pairs: NDArray[np.int32] = np.stack(ends, axis=1)
+    require_pairs(pairs, size, refuse)
+    if lowest is not None:
+        require_similarities(_column(table, "similarity", pa.float32(), refuse), lowest, refuse)
+    return pairs
+
+
+def _require_metadata(table: pa.Table, refuse: Refuse, **expected: str | int) -> None:
+    for name, value in expected.items():
+        if (actual := _named(table, name)) != str(value):
+            raise refuse(f"it is of {name} {actual}, and {name} {value} was requested")
+
+
+def _named(table: pa.Table, name: str) -> str | None:
+    """A value of the schema's metadata."""
+    value = (table.schema.metadata or {}).get(name.encode())
+    return None if value is None else value.decode(errors="replace")
+
+
+def _policy(table: pa.Table) -> str | None:
+    """The policy in the schema's metadata in canonical form; None where there is no valid one."""
+    try:
+        return Policy.model_validate(json.loads(_named(table, "policy") or "")).canonical()
+    except ValueError:
+        return None
+
+
+def _column(table: pa.Table, name: str, type: pa.DataType, refuse: Refuse) -> NDArray[Any]:
+    """A column of this type without nulls."""
+    values = _present(table, name, refuse)
+    if values.type != type:
+        raise refuse(f"column {name!r} holds {values.type}, and not {type}")
+    if values.null_count:
+        raise refuse(f"column {name!r} has {values.null_count} nulls")
+    numbers: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _lists(table: pa.Table, name: str, type: pa.DataType, width: int, refuse: Refuse) -> NDArray[Any]:
+    """(rows, width) a column of lists of this width and type without nulls."""
+    lists = _present(table, name, refuse)
+    if not pa.types.is_fixed_size_list(lists.type) or (lists.type.value_type, lists.type.list_size) != (type, width):
+        raise refuse(f"column {name!r} holds {lists.type}, and not lists of {width} {type}")
+    values = lists.flatten()
+    if lists.null_count or values.null_count:
+        raise refuse(f"column {name!r} has nulls")
+    numbers: NDArray[Any] = values.to_numpy()
+    return numbers.reshape(len(lists), width)
+
+
+def _present(table: pa.Table, name: str, refuse: Refuse) -> pa.Array:
+    if name not in table.column_names:
+        raise refuse(f"it has no column {name!r}; it has {', '.join(table.column_names) or 'none'}")
+    return table[name].combine_chunks()

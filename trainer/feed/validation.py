@@ -1,0 +1,148 @@
+"""Checks of everything that is learned from and comes from elsewhere: replies, offline folders, files of epochs.
+
+Each check takes `refuse`, which makes the error that names the reply or the file, from the problem with it. Needs numpy
+and nothing else, as reading an offline folder does.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphkin.protocol.errors import GraphkinError
+from graphkin.trainer.features.corpus import BOND_TYPES, DIRECTIONS, MASK, Corpus
+from graphkin.trainer.strategy import Draws
+
+Refuse = Callable[[str], GraphkinError]
+
+_CHIRALITIES = 3
+
+
+def require_positives(
+    positives: NDArray[Any], size: int, draws: Draws, refuse: Refuse, *, anchors: int | None, sampled: bool
+) -> None:
+    """Raises unless these are (size, k) positives of all items: k items in each row of an anchor, -1 in all others.
+
+    Args:
+        positives: What was read.
+        size: Number of items.
+        draws: What was requested; it has a policy.
+        refuse: Makes the error.
+        anchors: How many items have a neighbor; None if that is not known.
+        sampled: Whether the policy itself drew them in one collection. Then each positive has a neighbor, and an
+            anchor is its own positive at most where it fills up a short list.
+    """
+    assert draws.policy is not None
+    _require_matrix("positives", positives, size, draws.policy.k, refuse)
+    if not size:
+        return
+    _require_range("positive", positives, -1, size, refuse)
+    linked = positives[:, 0] >= 0
+    if len(partial := np.flatnonzero(((positives >= 0) != linked[:, None]).any(axis=1))):
+        raise refuse(f"anchor {partial[0]} has fewer than {draws.policy.k} positives: {positives[partial[0]].tolist()}")
+    if anchors is not None and anchors != (counted := int(np.count_nonzero(linked))):
+        raise refuse(f"{counted:,} anchors have positives, and {anchors:,} items have a neighbor")
+    if sampled:
+        _require_sampled(positives, linked, draws.policy.pad == "self", refuse)
+
+
+def _require_sampled(
+    positives: NDArray[np.int32], linked: NDArray[np.bool_], pads_with_anchor: bool, refuse: Refuse
+) -> None:
+    """Raises for a positive without neighbors, and for an anchor among its own positives."""
+    rows = np.flatnonzero(linked)
+    chosen = positives[rows]
+    if len(isolated := np.flatnonzero(~linked[chosen].all(axis=1))):
+        row = isolated[0]
+        raise refuse(f"anchor {rows[row]} has a positive that has no neighbor: {chosen[row].tolist()}")
+    first = chosen[:, :1] if pads_with_anchor else chosen
+    if len(own := np.flatnonzero((first == rows[:, None]).any(axis=1))):
+        raise refuse(f"anchor {rows[own[0]]} is its own positive: {chosen[own[0]].tolist()}")
+
+
+def require_negatives(ids: NDArray[Any], size: int, batches: int, count: int, refuse: Refuse) -> None:
+    """Raises unless these are (batches, count) items, distinct within a batch."""
+    _require_matrix("negatives", ids, batches, count, refuse)
+    _require_range("negative", ids, 0, size, refuse)
+    ordered = np.sort(ids, axis=1)
+    if len(repeated := np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))):
+        raise refuse(f"batch {repeated[0]} has a negative twice")
+
+
+def require_linked(ids: NDArray[np.int32], positives: NDArray[np.int32], refuse: Refuse) -> None:
+    """Raises for a negative without neighbors: one that has no positives."""
+    if positives.shape[1] and not (linked := positives[:, 0] >= 0)[ids].all():
+        raise refuse(f"negative {ids[~linked[ids]][0]} has no neighbor")
+
+
+def require_pairs(pairs: NDArray[Any], size: int, refuse: Refuse) -> None:
+    """Raises unless these are (P, 2) pairs of different items, the lower first, ascending, each once."""
+    _require_matrix("pairs", pairs, len(pairs) if pairs.ndim else 0, 2, refuse)
+    _require_range("end of a pair", pairs, 0, size, refuse)
+    lower, upper = pairs.astype(np.int64).T
+    if len(turned := np.flatnonzero(lower >= upper)):
+        raise refuse(f"pair {turned[0]} does not name the lower item first: {pairs[turned[0]].tolist()}")
+    if len(late := np.flatnonzero(np.diff(lower * size + upper) <= 0)):
+        raise refuse(f"pair {late[0] + 1} does not come after the pair before it: {pairs[late[0] + 1].tolist()}")
+
+
+def require_similarities(values: NDArray[Any], lowest: float, refuse: Refuse) -> None:
+    """Raises unless these are numbers from `lowest` to 1."""
+    if len(wrong := np.flatnonzero(~((values >= np.float32(lowest)) & (values <= 1)))):
+        raise refuse(f"similarity {values[wrong[0]]} of pair {wrong[0]} is not a number from {lowest:g} to 1")
+
+
+def require_corpus(corpus: Corpus, size: int, refuse: Refuse) -> None:
+    """Raises unless these are the features of `size` graphs, each in its range, as `Corpus` says."""
+    if corpus.size != size:
+        raise refuse(f"it has the features of {corpus.size:,} items, and the generation has {size:,}")
+    for name, column in corpus.columns.items():
+        if name != "eigenvectors" and (column.ndim != 1 or not np.issubdtype(column.dtype, np.integer)):
+            raise refuse(f"{name} is {column.dtype} of shape {column.shape}, and no column of integers")
+    for name in ("atom_offsets", "edge_offsets"):
+        offsets = getattr(corpus, name).astype(np.int64)
+        if offsets[0] or (np.diff(offsets) < 0).any():
+            raise refuse(f"{name} do not ascend from 0")
+    _require_range("atom type", corpus.atom_type, 0, MASK + 1, refuse)
+    _require_range("chirality", corpus.chirality, 0, _CHIRALITIES, refuse)
+    _require_range("bond", corpus.bond, 0, BOND_TYPES * DIRECTIONS, refuse)
+    _require_graphs(corpus, refuse)
+    if corpus.eigenvectors is not None and corpus.centre is not None:
+        _require_centered(corpus.eigenvectors, corpus.centre, corpus.atoms, refuse)
+
+
+def _require_graphs(corpus: Corpus, refuse: Refuse) -> None:
+    """Raises unless the bonds of each graph are among its own atoms, each bond once each way."""
+    owner = np.repeat(np.arange(corpus.size), corpus.edges)
+    source = corpus.source.astype(np.int64)
+    if len(outside := np.flatnonzero((source < 0) | (source >= corpus.atoms[owner]))):
+        item = owner[outside[0]]
+        raise refuse(f"item {item} has a bond of atom {source[outside[0]]}, and {corpus.atoms[item]} atoms")
+    leaving = np.bincount(source + corpus.atom_offsets.astype(np.int64)[owner], minlength=len(corpus.degree))
+    if len(uneven := np.flatnonzero(leaving != corpus.degree)):
+        atom = uneven[0]
+        raise refuse(f"{leaving[atom]} bonds leave atom {atom}, and {corpus.degree[atom]} end at it")
+
+
+def _require_centered(
+    eigenvectors: NDArray[Any], center: NDArray[Any], atoms: NDArray[np.int64], refuse: Refuse
+) -> None:
+    if eigenvectors.ndim != 2 or eigenvectors.dtype != np.float32:
+        raise refuse(f"eigenvectors are {eigenvectors.dtype} of shape {eigenvectors.shape}, and no float32 matrix")
+    if not np.isfinite(eigenvectors).all():
+        raise refuse("eigenvectors are not finite")
+    if len(outside := np.flatnonzero((center.astype(np.int64) < 0) | (center >= atoms))):
+        raise refuse(f"item {outside[0]} surrounds node {center[outside[0]]}, and has {atoms[outside[0]]} nodes")
+
+
+def _require_matrix(name: str, values: NDArray[Any], rows: int, columns: int, refuse: Refuse) -> None:
+    if values.shape != (rows, columns) or values.dtype != np.int32:
+        raise refuse(f"{name} are {values.dtype} of shape {values.shape}, and not int32 of shape {(rows, columns)}")
+
+
+def _require_range(name: str, values: NDArray[Any], low: int, high: int, refuse: Refuse) -> None:
+    """Raises unless low <= value < high for all of them."""
+    if values.size and (values.min() < low or values.max() >= high):
+        wrong = values[(values < low) | (values >= high)][0]
+        raise refuse(f"{name} {wrong} is outside {low} to {high - 1}")
