@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from graphkin.export.cells import Lines, unrun
+from graphkin.export.cells import Lines, guarded
 from graphkin.export.table import ItemTable, text
 
 
@@ -28,7 +28,7 @@ def typed(table: ItemTable) -> Iterator[pa.RecordBatch]:
 def csv_lines(table: ItemTable) -> Iterator[bytes]:
     """A header and one line an item, a piece per batch."""
     lines = Lines()
-    lines.writer.writerow([*table.titles, *(unrun(column.title) for column in table.properties)])
+    lines.writer.writerow([*table.titles, *(guarded(column.title) for column in table.properties)])
     yield lines.drain()
     plain = ("id", table.generation.manifest.structure)
     as_cell = [text if title in plain else _cell for title in table.titles]
@@ -40,4 +40,4 @@ def csv_lines(table: ItemTable) -> Iterator[bytes]:
 
 
 def _cell(value: Any) -> str:
-    return text(value) if isinstance(value, float) else unrun(text(value))
+    return text(value) if isinstance(value, float) else guarded(text(value))

@@ -1,7 +1,5 @@
 """`graphkin embed`: molecules and graphs as vectors."""
 
-import csv
-import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -184,10 +182,11 @@ def _write(
     advance: Callable[[int], object],
 ) -> tuple[int, int]:
     """Write the embeddings and the report; how many records there were, and how many of them could be read."""
+    from graphkin.export.cells import csv_rows
     from graphkin.trainer.downstream.embed import embed
     from graphkin.trainer.downstream.embedding_file import Block
 
-    report.write(_csv([("row", "line", "input", "reason")]))
+    report.write(csv_rows([("row", "line", "input", "reason")]))
     records = embedded = 0
     for lines, inputs, faults in _blocks(batches):
         texts = ["" if fault else each for each, fault in zip(inputs, faults, strict=True)]
@@ -195,7 +194,7 @@ def _write(
         embeddings.add(Block(records, found.texts, found.rows, embed(encoder, found.corpus)))
         rejected = sorted(found.faults.items())
         told = ((records + at, lines[at], inputs[at][:_EXCERPT], faults[at] or fault) for at, fault in rejected)
-        report.write(_csv(told))
+        report.write(csv_rows(told))
         records, embedded = records + len(texts), embedded + len(found.rows)
         advance(len(texts))
     return records, embedded
@@ -214,9 +213,3 @@ def _blocks(batches: "Iterable[pa.RecordBatch]") -> Iterator[_Records]:
     while block := [*islice(rest, _BATCHES)]:
         columns: Any = ([each for batch in block for each in batch[name].to_pylist()] for name in _COLUMNS)
         yield _Records(*columns)
-
-
-def _csv(rows: Iterable[Sequence[object]]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows(rows)
-    return text.getvalue().encode()

@@ -133,6 +133,16 @@ def test_a_share_of_garbage_above_the_limit_fails_and_leaves_the_rejections(
     assert ingest(garbage, "--max-rejected", 0.2).code == 0
 
 
+def test_the_file_of_rejections_runs_nothing_in_a_spreadsheet(ingest: Callable[..., Any], tmp_path: Path) -> None:
+    formulas = ['=HYPERLINK("http://x")', "@SUM(A1)", "＝1+1", "x;=1+1"]
+    table = "".join(f"CCO\t{text}\n" for text in formulas)
+    outcome = ingest(f"smiles\tname\n{table}", "--smiles-column", "name", name="molecules.tsv")
+    assert outcome.code == 2
+    with (tmp_path / "c.rejections.csv").open(newline="") as file:
+        inputs = [row["input"] for row in csv.DictReader(file)]
+    assert inputs == ['\'=HYPERLINK("http://x")', "'@SUM(A1)", "'＝1+1", "x;'=1+1"]
+
+
 def test_exactly_a_tenth_of_garbage_is_let_through(ingest: Callable[..., Any]) -> None:
     outcome = ingest(
         "".join(f"{'C' * (number + 1)}\n" if number % 10 else "garbage\n" for number in range(100)), "--json"

@@ -81,6 +81,11 @@ def test_npy_has_every_record_in_its_row(embed: Any, tmp_path: Path, expected: N
     assert all("no molecule" in each["reason"] for each in told)
 
 
+def test_rejections_run_nothing_in_a_spreadsheet(embed: Any, tmp_path: Path) -> None:
+    assert embed("CCO\n=1+1\n＠x;=1+1\n", "out.npy").code == 0
+    assert [each["input"] for each in rejections(tmp_path / "out.rejections.csv")] == ["'=1+1", "'＠x;'=1+1"]
+
+
 def test_parquet_has_the_molecules_with_their_rows(embed: Any, tmp_path: Path, expected: NDArray[np.float32]) -> None:
     text = gzip.compress(
         "\n".join(["id,canonical", *(f"{row},{line.split(' ')[0]}" for row, line in enumerate(LINES))]).encode()
