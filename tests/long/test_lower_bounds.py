@@ -1,0 +1,41 @@
+"""The lower bounds of pyproject.toml are true: the oldest versions that they allow ingest, serve and search.
+
+The extras are `client`, `lake` and `neo4j`. The trainer's is left out: its oldest torch comes with gigabytes of
+libraries for GPUs.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def oldest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with the oldest versions of every direct dependency."""
+    folder = tmp_path_factory.mktemp("oldest") / "venv"
+    uv = str(Path(sys.executable).with_name("uv"))
+    subprocess.run([uv, "venv", "--quiet", "--python", "3.11", folder], check=True)
+    python = str(folder / "bin" / "python")
+    install = [uv, "pip", "install", "--quiet", "--python", python, "--resolution", "lowest-direct"]
+    subprocess.run([*install, f"graphkin[client,lake,neo4j] @ {ROOT.as_uri()}"], check=True)
+    return folder / "bin"
+
+
+def test_the_demo_runs(oldest: Path, tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        [oldest / "graphkin", "demo", "--once"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert '"hits"' in done.stdout
+
+
+def test_client_lake_and_neo4j_can_be_imported(oldest: Path, tmp_path: Path) -> None:
+    script = "import graphkin.client, graphkin.store.lake, graphkin.store.neo4j, graphkin.trainer.feed.online"
+    done = subprocess.run([oldest / "python", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
