@@ -56,7 +56,7 @@ def test_largest_similarity_is_part_of_the_address(page: Page, api: httpx.Client
 def test_a_column_with_censored_values_stays_a_number(page: Page, look: Look) -> None:
     page.goto("/?collection=potency&part=cliffs&property=activity&min_similarity=0.4")
     first = page.get_by_role("region", name="Cliffs").locator("ul li").first
-    expect(first).to_contain_text(">10,000.0")
+    expect(first).to_contain_text(">10000.0")
     expect(first).to_contain_text("of a censored value: a bound")
     look(page, "cliffs of censored values")
     condition = quote('["activity_qualifier", ">"]')
@@ -72,6 +72,6 @@ def test_values_that_were_not_kept_are_listed(page: Page, look: Look) -> None:
     odd = page.locator("section", has=page.get_by_role("heading", name="Values that are not plain numbers"))
     expect(odd).to_contain_text("1 missing, 1 censored (sign in activity_qualifier), of 8 values")
     table = page.get_by_role("region", name="Values of repeated items that were not kept")
-    expect(table.get_by_role("row").nth(1)).to_have_text("CCO activity 2.5 90.0")
     expect(table.get_by_role("row")).to_have_count(2)
+    assert table.get_by_role("cell").all_inner_texts() == ["CCO", "activity", "2.5", "90.0"]
     look(page, "values of repeated items")

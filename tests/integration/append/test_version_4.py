@@ -51,6 +51,8 @@ def test_it_is_read_grows_and_is_compacted(tmp_path: Path) -> None:
         compact(store, "graphs")
         with store.open("graphs") as grown, store.open("at-once") as once:
             one, other = content(grown), content(once)
+    assert one["manifest"]["columns"] == {}  # version 4 did not count values
     for each in (one, other):
         each["manifest"].pop("inputs")  # where the files lay
+        each["manifest"].pop("columns")
     assert one == other
