@@ -411,11 +411,22 @@ class AsyncCollection:
         )
 
     async def structure_depiction(
-        self, *, smiles: str | None = None, inchi: str | None = None, width: int = 250, height: int = 250
+        self,
+        *,
+        smiles: str | None = None,
+        inchi: str | None = None,
+        width: int = 250,
+        height: int = 250,
+        highlight: int | None = None,
+        highlight_smiles: str | None = None,
+        mark: Mark = "shared",
+        turned: bool = True,
     ) -> bytes:
-        """A structure, given as one of these, drawn as the collection reads it, as SVG."""
+        """A structure, given as one of these, drawn as the collection reads it, as SVG; compared as an item's drawing
+        is."""
         query = {"smiles": smiles, "inchi": inchi, "width": width, "height": height}
-        return await self._reading.content("structure.svg", query, _SVG)
+        compared = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
+        return await self._reading.content("structure.svg", {**query, **compared}, _SVG)
 
     async def reports(self) -> list[ReportSummary]:
         """The analyses of this generation that the server shows, by name."""
