@@ -171,12 +171,14 @@ class Damaged(GraphkinError):
 
 @dataclass(frozen=True)
 class Damage:
-    """What is wrong with which file: one of a published generation, or, without a generation, the catalogue."""
+    """What is wrong with which file: one of a published generation, or, without a generation, of the store itself.
+    `remedy`: what to do about it, where that is not to restore or ingest again."""
 
     file: str
     problem: str
     collection: str | None = None
     generation: str | None = None
+    remedy: str | None = None
 
 
 class StoreDamaged(Damaged, StoreFormat):
@@ -189,7 +191,7 @@ class StoreDamaged(Damaged, StoreFormat):
         else:
             whose = f"generation {damage.generation[:12]} of {damage.collection!r} is damaged: "
             hint = "`graphkin verify` tells all that is; delete this generation and ingest again, or restore a backup"
-        super().__init__(f"{whose}{damage.file}: {damage.problem}", given=damage.file, hint=hint)
+        super().__init__(f"{whose}{damage.file}: {damage.problem}", given=damage.file, hint=damage.remedy or hint)
         self.damage = damage
 
     def __reduce__(self) -> tuple[type["StoreDamaged"], tuple[Damage]]:

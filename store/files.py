@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
+from uuid import uuid4
 
 import numpy as np
 from numpy.lib import format as npy
@@ -53,9 +54,10 @@ def disk(path: Path) -> Iterator[None]:
 def partial(path: Path) -> Iterator[Path]:
     """Where to write a file or folder that the block then renames to `path`, in the same folder.
 
-    If the block fails nothing is left. Processes do not meet; threads that write to one name would.
+    If the block fails nothing is left. The name is random, so writers of one path never share it, and a file that a
+    killed process left blocks no later one.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
+    beside = path.with_name(f".{path.name}.{uuid4().hex}{PARTIAL}")
     try:
         yield beside
     except BaseException:

@@ -19,7 +19,7 @@ class Keys(ABC):
 
     @abstractmethod
     def version(self) -> int:
-        """A number that every change makes another: how many keys there are, and how many of them were revoked."""
+        """A number that every change makes another: 0 as long as the store has never had a key, and only then."""
 
     @abstractmethod
     def all(self) -> list[Key]:

@@ -83,13 +83,24 @@ def _checked(location: str, collection: str | None, generation: str | None, samp
     try:
         with open_store(location) as store:
             chosen = [store.collection(collection)] if collection else store.collections()
-            return [
+            return _keys_checked(store) + [
                 (found.name, id, _problems(store, found.name, id, sample))
                 for found in chosen
                 for id in ([begun_with(generation, found.generations)] if generation else found.generations)
             ]
     except StoreFormat as error:
         return [(None, None, [error.detail])]
+
+
+def _keys_checked(store: "Store") -> list[_Checked]:
+    """The keys of the store, where they are damaged."""
+    from graphkin.protocol.errors import StoreFormat
+
+    try:
+        store.keys().all()
+    except StoreFormat as error:
+        return [(None, None, [error.detail])]
+    return []
 
 
 def _problems(store: "Store", collection: str, generation: str, sample: int) -> list[str]:

@@ -1,7 +1,8 @@
 """The catalog: one small SQLite database whose rows *are* the publications.
 
 It is sealed: beside every manifest stands its SHA-256, and one row holds that of all other rows. Every reader compares
-them, so no damage that SQLite does not notice is taken for a listing.
+them, so no damage that SQLite does not notice is taken for a listing. A table `guard` records that the store has keys:
+a lost key database does not open it.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ from graphkin.protocol.errors import Damage, Deleted, NotFound, StoreDamaged, St
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, require_schema_version
-from graphkin.store.embedded.database import reading, transaction
+from graphkin.store.embedded.database import has_table, integrity_problem, reading, transaction
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
 SCHEMA_VERSION = 5
@@ -42,6 +43,9 @@ CREATE TABLE generations (
 CREATE TABLE seal (digest TEXT NOT NULL);
 """
 
+_GUARD = "CREATE TABLE guard (since TEXT NOT NULL)"
+"""Its presence, which the seal covers, means that the store has had a key."""
+
 _SEALING = """
 ALTER TABLE generations ADD COLUMN digest TEXT NOT NULL DEFAULT '';
 CREATE TABLE seal (digest TEXT NOT NULL);
@@ -60,14 +64,19 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True)
 class _Content:
-    """All rows but the manifests: (name, kind, current) by name, and generations, oldest first."""
+    """All rows but the manifests: (name, kind, current) by name, and generations, oldest first.
+
+    guarded: whether the store has had a key.
+    """
 
     collections: list[tuple[str, Kind, str]]
     generations: list[_Row]
+    guarded: bool
 
     @property
     def seal(self) -> str:
-        return _sha256(repr((self.collections, [*map(tuple, self.generations)])))
+        guard = ("guarded",) if self.guarded else ()
+        return _sha256(repr((self.collections, [*map(tuple, self.generations)], *guard)))
 
     def find(self, collection: str, generation: str) -> _Row | None:
         return next((r for r in self.generations if (r.collection, r.generation) == (collection, generation)), None)
@@ -106,9 +115,8 @@ class Catalog:
     def _change(self) -> Iterator[sqlite3.Connection]:
         """A transaction that finds the catalog whole, and leaves it sealed."""
         with transaction(self._path, "rw") as database:
-            (found,) = database.execute("PRAGMA integrity_check(1)").fetchone()
-            if found != "ok":
-                raise self._damaged(found)
+            if problem := integrity_problem(database):
+                raise self._damaged(problem)
             content = self._content(database)
             if not _is_sealed(database):
                 self._add_seal(database, content)
@@ -147,6 +155,19 @@ class Catalog:
 
     def _damaged(self, problem: str) -> StoreDamaged:
         return StoreDamaged(Damage(self._path.name, problem))
+
+    def guarded(self) -> bool:
+        """Whether the store has had a key."""
+        with reading(self._path) as database:
+            return self._content(database).guarded
+
+    @contextmanager
+    def guarding(self) -> Iterator[None]:
+        """Record that the store has keys, in one transaction around the block: one process at a time runs it."""
+        with self._change() as database:
+            if not has_table(database, "guard"):
+                database.execute(_GUARD)
+            yield
 
     def collections(self) -> list[Collection]:
         with reading(self._path) as database:
@@ -254,7 +275,7 @@ def _run(database: sqlite3.Connection, script: str) -> None:
 
 
 def _is_sealed(database: sqlite3.Connection) -> bool:
-    return database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'seal'").fetchone() is not None
+    return has_table(database, "seal")
 
 
 def _read(database: sqlite3.Connection, sealed: bool) -> _Content:
@@ -263,7 +284,7 @@ def _read(database: sqlite3.Connection, sealed: bool) -> _Content:
     rows = database.execute(
         f"SELECT position, collection, generation, {digest}, deleted_at FROM generations ORDER BY position"  # noqa: S608
     ).fetchall()
-    return _Content(named, [*map(_Row._make, rows)])
+    return _Content(named, [*map(_Row._make, rows)], has_table(database, "guard"))
 
 
 def _sha256(text: str) -> str:

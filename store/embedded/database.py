@@ -52,6 +52,16 @@ def transaction(path: Path, mode: Literal["rw", "rwc"]) -> Iterator[sqlite3.Conn
         yield database
 
 
+def integrity_problem(database: sqlite3.Connection) -> str | None:
+    """The first problem that SQLite sees in its own structures, None if there is none."""
+    (result,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+    return None if result == "ok" else str(result)
+
+
+def has_table(database: sqlite3.Connection, name: str) -> bool:
+    return database.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (name,)).fetchone() is not None
+
+
 @contextmanager
 def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
     uri = f"{path.absolute().as_uri()}?mode={mode}"

@@ -1,92 +1,161 @@
 """The keys of a store in a folder: one small SQLite database beside the catalogue, for its owner alone.
 
-Each row is sealed, and a database that is not whole opens nothing: it is damaged, never empty.
+It is sealed: beside each row stands the SHA-256 of its key, and one row of `seal` holds that of all rows. Every reader
+compares them, so a damaged database opens nothing: it is damaged, never empty. Once there is such a file the store is
+guarded, also when no row is in it, and the catalogue records it, so that a file that is lost does not open the store.
 """
 
 import os
 import sqlite3
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from graphkin.protocol.errors import Conflict, Damage, StoreDamaged
 from graphkin.protocol.keys import Key, digest_of
 from graphkin.store.base import require_schema_version
-from graphkin.store.embedded.database import reading, transaction
+from graphkin.store.embedded.catalog import Catalog
+from graphkin.store.embedded.database import has_table, integrity_problem, reading, transaction
 from graphkin.store.files import disk, partial
 from graphkin.store.keys import Keys, oldest_first
 
-_VERSION = 1
-_SCHEMA = (
-    f"PRAGMA user_version = {_VERSION}",
-    "CREATE TABLE keys (id TEXT PRIMARY KEY, key TEXT NOT NULL, revoked INTEGER NOT NULL, seal TEXT NOT NULL)",
+_UNSEALED_VERSION, _VERSION = 1, 2
+_SEAL = (f"PRAGMA user_version = {_VERSION}", "CREATE TABLE seal (digest TEXT NOT NULL)")
+_SCHEMA = ("CREATE TABLE keys (id TEXT PRIMARY KEY, key TEXT NOT NULL, revoked INTEGER NOT NULL, seal TEXT NOT NULL)",)
+
+_REMEDY = (
+    "copy keys.sqlite from a backup of this store; or move it away and make new keys with `graphkin keys create`: "
+    "until then every request is refused"
 )
 
 
-class EmbeddedKeys(Keys):
-    """Where there is no such file there is no key yet. Every call opens, uses and closes it."""
+class _Row(NamedTuple):
+    id: str
+    key: str
+    revoked: int
+    seal: str
 
-    def __init__(self, path: Path) -> None:
+
+class EmbeddedKeys(Keys):
+    """Where there is no such file, and the catalogue knows of none, there is no key yet. Every call opens, uses and
+    closes it.
+
+    A database of version 1 has no seal over all rows; it is read, and its first change seals it.
+    """
+
+    def __init__(self, path: Path, catalog: Catalog) -> None:
         self._path = path
+        self._catalog = catalog
 
     def version(self) -> int:
-        if not self._path.exists():
+        if not self._exists():
             return 0
         with reading(self._path) as database:
-            self._require_version(database)
-            (version,) = database.execute("SELECT count(*) + coalesce(sum(revoked), 0) FROM keys").fetchone()
-        return int(version)
+            rows = self._rows(database)
+        return 1 + len(rows) + sum(bool(row.revoked) for row in rows)
 
     def all(self) -> list[Key]:
-        if not self._path.exists():
+        if not self._exists():
             return []
         with reading(self._path) as database:
-            self._require_version(database)
-            rows = database.execute("SELECT id, key, seal FROM keys").fetchall()
-        return oldest_first([self._read(*row) for row in rows])
+            rows = self._rows(database)
+        return oldest_first([self._parse(row) for row in rows])
 
     def add(self, key: Key) -> None:
-        self._create()
-        with transaction(self._path, "rw") as database:
-            self._require_version(database)
+        if not self._path.exists() or not self._catalog.guarded():
+            with self._catalog.guarding():
+                self._create()
+        with self._change() as database:
             if database.execute("SELECT 1 FROM keys WHERE id = ?", (key.id,)).fetchone():
                 raise Conflict("there is such a key already", given=key.id)
             self._write(database, key)
 
     def _replace(self, key: Key) -> None:
-        with transaction(self._path, "rw") as database:
+        with self._change() as database:
             self._write(database, key)
 
+    def _exists(self) -> bool:
+        """Raises `StoreDamaged` for a file that is lost."""
+        if self._path.exists():
+            return True
+        if self._catalog.guarded():
+            raise self._damaged("it is missing, and this store has had keys")
+        return False
+
     def _create(self) -> None:
-        """An empty database, whole from the moment that it is there."""
+        """Make an empty database, whole from the moment that it is there. Only one process at a time may do so."""
         if self._path.exists():
             return
-        with disk(self._path), partial(self._path) as beside:
-            os.close(os.open(beside, os.O_CREAT | os.O_EXCL, 0o600))  # SQLite's own files beside it get its mode
-            with transaction(beside, "rw") as database:
-                for statement in _SCHEMA:
-                    database.execute(statement)
-            with suppress(FileExistsError):
-                self._path.hardlink_to(beside)  # unlike a rename it takes nobody else's away
-            beside.unlink()
+        with disk(self._path):
+            for leftover in self._path.parent.glob(f".{self._path.name}.*"):  # of processes that were killed here
+                leftover.unlink()
+            with partial(self._path) as beside:
+                os.close(os.open(beside, os.O_CREAT | os.O_EXCL, 0o600))  # SQLite's own files beside it get its mode
+                with transaction(beside, "rw") as database:
+                    for statement in (*_SCHEMA, *_SEAL):
+                        database.execute(statement)
+                    _seal(database)
+                with suppress(FileExistsError):
+                    self._path.hardlink_to(beside)  # unlike a rename it replaces no file
+                beside.unlink()
 
-    def _require_version(self, database: sqlite3.Connection) -> None:
+    @contextmanager
+    def _change(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that begins with a whole database, and leaves it sealed."""
+        with transaction(self._path, "rw") as database:
+            self._rows(database)
+            if not has_table(database, "seal"):
+                for statement in _SEAL:
+                    database.execute(statement)
+            yield database
+            _seal(database)
+
+    def _rows(self, database: sqlite3.Connection) -> list[_Row]:
+        """All rows. Raises `StoreDamaged` unless they are what was written, `StoreFormat` for a newer version."""
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if not version:
-            raise StoreDamaged(Damage(self._path.name, "it is empty"))
-        require_schema_version(version, _VERSION, _VERSION)
+            raise self._damaged("it is empty")
+        require_schema_version(version, _UNSEALED_VERSION, _VERSION)
+        if problem := integrity_problem(database):
+            raise self._damaged(problem)
+        sealed = has_table(database, "seal")
+        if sealed != (version > _UNSEALED_VERSION):
+            raise self._damaged(f"version {version} with{'' if sealed else 'out'} a seal")
+        rows = _read(database)
+        if sealed and database.execute("SELECT digest FROM seal").fetchall() != [(_digest(rows),)]:
+            raise self._damaged("its rows are not those that were sealed")
+        return rows
 
     @staticmethod
     def _write(database: sqlite3.Connection, key: Key) -> None:
         text = key.model_dump_json()
-        row = (key.id, text, key.revoked_at is not None, digest_of(text))
+        row = _Row(key.id, text, key.revoked_at is not None, digest_of(text))
         database.execute("INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?)", row)
 
-    def _read(self, id: str, text: str, seal: str) -> Key:
-        if not isinstance(text, str) or digest_of(text) != seal:
-            raise StoreDamaged(Damage(self._path.name, f"key {id} is not the one that was sealed"))
+    def _parse(self, row: _Row) -> Key:
+        if not isinstance(row.key, str) or digest_of(row.key) != row.seal:
+            raise self._damaged(f"key {row.id} is not the one that was sealed")
         try:
-            return Key.model_validate_json(text)
+            return Key.model_validate_json(row.key)
         except ValidationError as error:
-            raise StoreDamaged(Damage(self._path.name, f"key {id} cannot be read")) from error
+            raise self._damaged(f"key {row.id} cannot be read") from error
+
+    def _damaged(self, problem: str) -> StoreDamaged:
+        return StoreDamaged(Damage(self._path.name, problem, remedy=_REMEDY))
+
+
+def _read(database: sqlite3.Connection) -> list[_Row]:
+    rows = database.execute("SELECT id, key, revoked, seal FROM keys ORDER BY rowid").fetchall()
+    return [*map(_Row._make, rows)]
+
+
+def _digest(rows: list[_Row]) -> str:
+    return digest_of(repr([*map(tuple, rows)]))
+
+
+def _seal(database: sqlite3.Connection) -> None:
+    database.execute("DELETE FROM seal")
+    database.execute("INSERT INTO seal VALUES (?)", (_digest(_read(database)),))

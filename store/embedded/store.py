@@ -159,7 +159,7 @@ class EmbeddedStore(Store):
         return True
 
     def keys(self) -> Keys:
-        return EmbeddedKeys(self._folder / _KEYS)
+        return EmbeddedKeys(self._folder / _KEYS, self._catalog)
 
     def close(self) -> None:
         """Nothing is held open between calls."""

@@ -88,3 +88,23 @@ def test_what_is_no_key_is_refused(keys: Command, given: tuple[object, ...], sai
     assert (outcome.code, outcome.out) == (2, "")
     assert said in outcome.err
     assert json.loads(keys("list", "--json").out) == []
+
+
+def test_damaged_keys_are_named_with_what_to_do(keys: Command, graphkin: Command, tmp_path: Path) -> None:
+    keys("create", "--name", "a", "--scope", "read")
+    file = tmp_path / "store" / "keys.sqlite"
+    content = bytearray(file.read_bytes())
+    content[4100] ^= 1  # how many rows there are
+    file.write_bytes(content)
+    listed = keys("list")
+    assert (listed.code, listed.out) == (4, "")
+    assert listed.err.startswith("error: keys.sqlite: ")
+    assert "move it away and make new keys with `graphkin keys create`" in listed.err
+    verified = graphkin("verify", "--store", tmp_path / "store")
+    assert verified.code == 1
+    assert verified.out.startswith("the store: 1 problems\n  keys.sqlite: ")
+    file.rename(file.with_name("damaged"))
+    assert keys("list").code == 4
+    assert keys("create", "--name", "b", "--scope", "read").code == 0
+    assert [key["name"] for key in json.loads(keys("list", "--json").out)] == ["b"]
+    assert graphkin("verify", "--store", tmp_path / "store").code == 0

@@ -248,10 +248,16 @@ def test_running_server_obeys_within_a_second(
         revoked = monotonic()
         while (asked := monotonic()) and client.get("/v1/collections", headers=bearer(key["key"])).status_code == 200:
             assert asked - revoked < 1
-        (own_folder / "keys.sqlite").unlink()  # by whoever may write there: the server goes on asking for a key
-        answered(client, key["key"], 401)
+        (own_folder / "keys.sqlite").unlink()  # by whoever may write there
+        answered(client, key["key"], 503)
         for _ in range(3):
-            assert client.get("/v1/collections").status_code == 401
+            assert client.get("/v1/collections").json()["type"] == "urn:graphkin:problem:damaged"
+        capsys.readouterr()
+        assert run(["keys", "create", *where, "--name", "b", "--scope", "read", "--json"]) == 0
+        answered(client, json.loads(capsys.readouterr().out)["key"], 200)
+    (own_folder / "keys.sqlite").unlink()
+    with pytest.raises(StoreDamaged, match="missing"), serve(own_folder):
+        pass
 
 
 def test_damaged_keys_open_nothing(own_folder: Path, serve: Callable) -> None:

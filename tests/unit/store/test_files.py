@@ -1,14 +1,13 @@
 """What is written whole is there whole, under its name, or not at all."""
 
 import io
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.lib import format as npy
 
-from graphkin.store.files import partial, read_header, settle, sweep, whole
+from graphkin.store.files import PARTIAL, partial, read_header, settle, sweep, whole
 
 
 def _names(folder: Path) -> list[str]:
@@ -66,12 +65,17 @@ def test_what_fails_before_anything_is_written_says_why(tmp_path: Path) -> None:
 def test_leftovers_are_swept_and_nothing_else(tmp_path: Path) -> None:
     for name in ("file", "folder"):
         with partial(tmp_path / name) as beside:
-            died = beside.with_name(beside.name.replace(str(os.getpid()), "1"))
+            died = beside.with_name(f".{name}.1{PARTIAL}")
             died.touch() if name == "file" else (died / "below").mkdir(parents=True)
     (tmp_path / "kept").touch()
     assert len(_names(tmp_path)) == 3
     sweep(tmp_path)
     assert _names(tmp_path) == ["kept"]
+
+
+def test_writers_of_one_path_in_one_process_do_not_share_a_file(tmp_path: Path) -> None:
+    with partial(tmp_path / "made") as one, partial(tmp_path / "made") as other:
+        assert one != other
 
 
 def test_a_settled_folder_has_its_new_name(tmp_path: Path) -> None:

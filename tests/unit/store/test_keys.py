@@ -1,4 +1,5 @@
 import json
+import os
 import sqlite3
 import stat
 from contextlib import closing
@@ -11,6 +12,7 @@ from graphkin.protocol.keys import digest_of, made
 from graphkin.store import open_lake
 from graphkin.store.embedded.store import EmbeddedStore
 from graphkin.store.keys import Keys
+from tests.rigs.key_bits import REFUSED, UNCHANGED, flip, violations
 
 
 @pytest.fixture
@@ -34,7 +36,61 @@ def test_file_of_keys_is_for_its_owner_alone_and_holds_no_secret(keys: Keys, fil
     assert [*file.parent.glob("*partial*")] == []
 
 
-@pytest.mark.parametrize("how", ["empty", "cut", "no database", "row", "expiry", "table"])
+def test_database_without_rows_guards_the_store(keys: Keys, file: Path) -> None:
+    keys.add(made("a", ["read"])[1])
+    for change in ("DELETE FROM keys", "DROP TABLE seal", "PRAGMA user_version = 1"):
+        with closing(sqlite3.connect(file)) as database, database:
+            database.execute(change)
+        if change == "PRAGMA user_version = 1":
+            assert (keys.all(), keys.version()) == ([], 1)
+        else:
+            with pytest.raises(StoreDamaged, match="graphkin keys create"):
+                keys.version()
+
+
+def test_lost_database_keeps_the_store_closed_until_there_is_a_new_key(keys: Keys, file: Path) -> None:
+    keys.add(made("a", ["read"])[1])
+    file.unlink()
+    for read in (keys.version, keys.all):
+        with pytest.raises(StoreDamaged, match=r"missing, and this store has had keys(.|\n)*graphkin keys create"):
+            read()
+    key = made("b", ["read"])[1]
+    keys.add(key)
+    assert keys.all() == [key]
+
+
+def test_file_that_a_killed_process_left_blocks_no_key(keys: Keys, file: Path) -> None:
+    for left in (f".keys.sqlite.{os.getpid()}.partial", ".keys.sqlite.1.partial", ".keys.sqlite.1.partial-journal"):
+        (file.parent / left).touch()
+    keys.add(made("a", ["read"])[1])
+    assert len(keys.all()) == 1
+    assert [*file.parent.glob(".keys*")] == []
+
+
+def test_database_of_version_1_is_read_and_its_first_change_seals_it(keys: Keys, file: Path) -> None:
+    first, second = (made(name, ["read"])[1] for name in "ab")
+    keys.add(first)
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("DROP TABLE seal")
+        database.execute("PRAGMA user_version = 1")
+    assert (keys.all(), keys.version()) == ([first], 2)
+    keys.add(second)
+    assert keys.all() == [first, second]
+    with closing(sqlite3.connect(file)) as database, database:
+        assert database.execute("SELECT count(*) FROM seal").fetchone() == (1,)
+        database.execute("DELETE FROM keys WHERE id = ?", (second.id,))
+    with pytest.raises(StoreDamaged, match="not those that were sealed"):
+        keys.all()
+
+
+def test_no_flipped_bit_opens_the_store(tmp_path: Path) -> None:
+    outcomes = flip(tmp_path, 1_500, seed=0)
+    assert violations(outcomes) == 0
+    assert outcomes[REFUSED] > 100
+    assert outcomes[UNCHANGED] > 100
+
+
+@pytest.mark.parametrize("how", ["empty", "cut", "no database", "row", "all rows", "expiry", "table"])
 def test_damaged_keys_are_damage_and_never_none(keys: Keys, file: Path, how: str) -> None:
     keys.add(made("a", ["read"], ["one"])[1])
     content = file.read_bytes()
@@ -45,12 +101,14 @@ def test_damaged_keys_are_damage_and_never_none(keys: Keys, file: Path, how: str
             database.execute(
                 {
                     "row": """UPDATE keys SET key = replace(key, '"one"', '"two"')""",
+                    "all rows": "DELETE FROM keys",
                     "expiry": """UPDATE keys SET seal = ''""",
                     "table": "ALTER TABLE keys RENAME TO other",
                 }[how]
             )
-    with pytest.raises(StoreDamaged, match=r"keys\.sqlite"):
-        keys.all()
+    for read in (keys.version, keys.all):
+        with pytest.raises(StoreDamaged, match=r"keys\.sqlite"):
+            read()
 
 
 def test_keys_from_before_proxies_had_any_are_read(keys: Keys, file: Path) -> None:
@@ -61,6 +119,8 @@ def test_keys_from_before_proxies_had_any_are_read(keys: Keys, file: Path) -> No
         older = json.dumps({name: value for name, value in json.loads(text).items() if name != "for_proxy"})
         assert older != text
         database.execute("UPDATE keys SET key = ?, seal = ?", (older, digest_of(older)))
+        database.execute("DROP TABLE seal")  # as version 1 had none
+        database.execute("PRAGMA user_version = 1")
     assert keys.all() == [key]
     assert not key.for_proxy
 
@@ -68,7 +128,7 @@ def test_keys_from_before_proxies_had_any_are_read(keys: Keys, file: Path) -> No
 def test_keys_of_a_newer_version_are_refused(keys: Keys, file: Path) -> None:
     keys.add(made("a", ["read"])[1])
     with closing(sqlite3.connect(file)) as database:
-        database.execute("PRAGMA user_version = 2")
+        database.execute("PRAGMA user_version = 3")
     with pytest.raises(StoreFormat, match="a newer graphkin"):
         keys.version()
 
