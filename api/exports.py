@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import weakref
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack
@@ -15,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.protocol.errors import InvalidInput, StoreError
+from graphkin.protocol.folders import FILE_MODE, private_folder
 from graphkin.store.base import Generation
 from graphkin.store.files import sweep, whole
 
@@ -28,6 +30,10 @@ class File:
 
     def __post_init__(self) -> None:
         weakref.finalize(self, self.path.unlink, missing_ok=True)
+
+
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, FILE_MODE)
 
 
 class Exports:
@@ -54,7 +60,8 @@ class Exports:
         try:
             for number in count():
                 own = folder / str(number)
-                own.mkdir(parents=True, exist_ok=True)
+                private_folder(folder)
+                private_folder(own)
                 try:
                     self._held.enter_context(FileLock(own / ".lock").acquire(blocking=False))
                 except Timeout:
@@ -104,7 +111,7 @@ class Exports:
     async def _make(self, generation: Generation, choice: dict[str, Any]) -> File:
         path, size = self._folder / f"export-{next(self._numbers)}", 0
         try:
-            with whole(path) as beside, beside.open("wb") as writing:
+            with whole(path) as beside, open(beside, "wb", opener=_for_owner) as writing:
                 async for piece in self.stream(generation, **choice):
                     size += len(piece)
                     self._require_room(size)

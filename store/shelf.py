@@ -23,6 +23,7 @@ from cachetools import FIFOCache
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
+from graphkin.protocol.folders import FOLDER_MODE, close_files, private_folder
 from graphkin.store.files import PARTIAL, map_array, partial, sha256, sha256_at, sweep, write_array
 
 Key: TypeAlias = Mapping[str, Any]
@@ -68,7 +69,7 @@ class Shelf:
 
     Entries survive restarts. One is compared with its checksums when this process first opens it; a damaged one is
     removed. What was handed out are memory maps, and they stay readable after their entry is gone. Files are not
-    synced: what a power cut leaves half is found damaged.
+    synced: what a power cut leaves half is found damaged. No other user can read them.
 
     `read` makes of the arrays by name what is wanted, or raises `ValueError` or `TypeError` where they are not that,
     which counts as damage. Every method raises `OSError` where the folder cannot be read or written.
@@ -80,7 +81,7 @@ class Shelf:
         self._whole: dict[str, int] = {}  # when the entries were built that this process has found whole, by name
         self._mutex = threading.Lock()
         self._lock = FileLock(folder / ".index", poll_interval=0.005, thread_local=False)
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         self._sweep()
         with self._index():
             _Entries(folder, max_bytes)
@@ -122,11 +123,12 @@ class Shelf:
         with self._index():  # room is made before it is taken, so the folder never outgrows its bound
             _Entries(self._folder, self._max_bytes)[folder.name] = _Entry(folder, size, key["generation"], 0)
         with partial(folder) as made:
-            made.mkdir()
+            made.mkdir(mode=FOLDER_MODE)
             write(made)
             columns = {path.stem: sha256_at(path) for path in made.iterdir()}
             described = {**key, "columns": columns, "built_at": time.time_ns()}
             (made / "key.json").write_text(json.dumps(described), encoding="utf-8")
+            close_files(made)
             with self._index():
                 confirm()
                 made.rename(folder)

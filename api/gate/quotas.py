@@ -18,6 +18,7 @@ from starlette.types import Scope
 
 from graphkin.api.gate.access import Caller
 from graphkin.protocol.errors import StoreError, TooManyRequests
+from graphkin.protocol.folders import FILE_MODE, private_folder
 
 TOLD = "graphkin.quotas"
 """Of the scope: headers of a reply about the quotas of the request's key."""
@@ -96,7 +97,7 @@ class Quotas:
         for number in range(most):
             file = self._folder / f"{caller.counted}-{number}"
             try:
-                self._folder.mkdir(parents=True, exist_ok=True)
+                private_folder(self._folder)
                 held = FileLock(file, thread_local=False).acquire(blocking=False)
             except Timeout:
                 continue
@@ -136,8 +137,9 @@ class Quotas:
             self._swept = minute
 
     def _open(self) -> sqlite3.Connection:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        private_folder(self._folder)
         file = self._folder / "used.sqlite"
+        file.touch(FILE_MODE)  # SQLite's own files beside it get its mode
         try:
             return _connected(file)
         except sqlite3.OperationalError:

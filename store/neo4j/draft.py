@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 from neo4j.exceptions import ConstraintError
 from numpy.typing import NDArray
-from platformdirs import user_cache_path
 
 from graphkin.protocol.errors import StoreBusy, StoreError
 from graphkin.protocol.manifest import NEWEST_FORMAT, Manifest, Provenance
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Draft
+from graphkin.store.files import user_workspace
 from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
@@ -35,7 +35,7 @@ class Neo4jDraft(Draft):
     """Nodes and relationships under a token that no published generation names yet."""
 
     def __init__(self, connection: Connection, collection: str, kind: Kind) -> None:
-        self.workspace = user_cache_path("graphkin") / "work" / digest(connection.where) / collection
+        self.workspace = user_workspace(digest(connection.where), collection)
         self._connection = connection
         self._collection = collection
         self._label = cypher.item_label(kind)

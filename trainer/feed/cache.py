@@ -24,6 +24,7 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.folders import FOLDER_MODE, close_files, private_folder
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -48,7 +49,8 @@ class Cache:
         self._folder = folder
         self._max_bytes = max_bytes
         try:
-            (folder / ".makers").mkdir(parents=True, exist_ok=True)
+            private_folder(folder)
+            (folder / ".makers").mkdir(mode=FOLDER_MODE, exist_ok=True)
             with self._index():
                 self._sweep()
         except OSError as error:
@@ -104,10 +106,11 @@ class Cache:
                 self._sweep()
                 self._remove(name)
                 self._make_room(size)
-                partial.mkdir()
+                partial.mkdir(mode=FOLDER_MODE)
                 for each, array in arrays.items():
                     np.save(partial / f"{each}.npy", array, allow_pickle=False)
                 (partial / _ENTRY).write_text(json.dumps(_described(text, arrays)), encoding="utf-8")
+                close_files(partial)
                 _touch(partial)
                 partial.rename(self._folder / name)
         except OSError as error:

@@ -15,6 +15,7 @@ import pytest
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
+from tests.modes import open_to_others
 
 URL = "/v1/collections/nci"
 ITEMS = f"{URL}/export?what=items&format="
@@ -156,6 +157,7 @@ def test_files_are_bounded(store_folder: Path, tmp_path: Path, plain: Callable[[
         for stop in range(100, 110):
             assert part(client, f"{csv}&stop={stop}", "bytes=0-1").status_code == 206
             assert 0 < sum(path.stat().st_size for path in files.iterdir()) <= room / 2
+        assert open_to_others(tmp_path / "exports") == []
 
 
 def test_what_a_server_that_was_killed_has_left_is_swept(store_folder: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from graphkin.api.gate.access import Caller
 from graphkin.api.gate.quotas import TOLD, Quotas
 from graphkin.protocol.errors import TooManyRequests
 from graphkin.protocol.keys import Quota, made
+from tests.modes import open_to_others
 
 BEGIN = 60 * 30_000_000.0  # a full minute
 
@@ -147,6 +148,11 @@ def test_key_without_quotas_writes_nothing(two: tuple[Quotas, Quotas], tmp_path:
     two[0].spend(key(), 10**9)
     two[0].spend(None, 10**9)
     assert not (tmp_path / "q").exists()
+
+
+def test_count_is_for_its_owner_alone(two: tuple[Quotas, Quotas], tmp_path: Path) -> None:
+    asked(two[0], key(requests=1, heavy=1), heavy=True)
+    assert open_to_others(tmp_path / "q") == []
 
 
 def test_damaged_count_begins_anew(tmp_path: Path, clock: Clock) -> None:

@@ -14,6 +14,7 @@ import pytest
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.stored_index import cached_index
+from tests.modes import open_to_others
 
 INDEX = SubtreeIndex.of(
     Features(np.array([0, 2, 3]), np.array([5, 9, 9], np.uint64), np.array([1, 2, 3], np.int32)),
@@ -68,6 +69,7 @@ def test_it_is_made_once_for_every_generation_and_way_of_making(folder: Path, op
         assert _same(index, OTHER)
     assert opened()[1] == 0
     assert len(_entries(folder)) == 3
+    assert open_to_others(folder.parent) == []
 
 
 def _cut(path: Path) -> None:

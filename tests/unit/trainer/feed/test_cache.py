@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Closed, InvalidInput
 from graphkin.trainer.feed.cache import Arrays, Cache
+from tests.modes import open_to_others
 
 ROOM = 10**7
 
@@ -47,6 +48,11 @@ def test_what_was_made_is_kept(tmp_path: Path) -> None:
     again = Cache(tmp_path, ROOM).get({"seed": 2, "epoch": 1}, never)
     assert same(first, arrays_of(1))
     assert same(again, arrays_of(1))
+
+
+def test_cache_is_for_its_owner_alone(tmp_path: Path) -> None:
+    Cache(tmp_path / "new" / "cache", ROOM).get({}, lambda: arrays_of(1))
+    assert open_to_others(tmp_path / "new") == []
 
 
 def test_every_part_of_the_key_counts(tmp_path: Path) -> None:
