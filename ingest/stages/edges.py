@@ -46,11 +46,11 @@ def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[st
     dropped = pairs - np.diff(graph.indptr).astype(np.int32)
     place = job.place
     parts = {
-        "edges": write_table(place, "edges", number, edge_table(edges)),
-        "indptr": write_array(place, "indptr", number, graph.indptr),
-        "indices": write_array(place, "indices", number, graph.indices),
-        "similarity": write_array(place, "similarity", number, graph.similarity),
-        "dropped": write_array(place, "dropped", number, dropped),
+        "edges": write_table(place, job.run, "edges", number, edge_table(edges)),
+        "indptr": write_array(place, job.run, "indptr", number, graph.indptr),
+        "indices": write_array(place, job.run, "indices", number, graph.indices),
+        "similarity": write_array(place, job.run, "similarity", number, graph.similarity),
+        "dropped": write_array(place, job.run, "dropped", number, dropped),
     }
     _write_forest(job, 0, number, [edges], items)
     return {
@@ -92,7 +92,7 @@ def plant(level: int, job: Job, task: int) -> dict[str, Any]:
     """Write the one forest that is left as the lake has it."""
     forest = Edges(**job.read_arrays(_forests(level), task))
     parts = [
-        write_table(job.place, "forest", number, edge_table(forest.take(slice(start, start + FOREST))))
+        write_table(job.place, job.run, "forest", number, edge_table(forest.take(slice(start, start + FOREST))))
         for number, start in enumerate(range(0, len(forest), FOREST))
     ]
     return {"parts": {"forest": [part.model_dump() for part in parts]}}

@@ -18,6 +18,7 @@ from graphkin.similarity.kind import Kind
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.identity import BLOCK
+from graphkin.store.lake.layout import RUN
 from graphkin.store.lake.parts import ROWS
 from graphkin.store.lake.place import WORK, Place
 
@@ -68,6 +69,11 @@ class Job:
     @cached_property
     def kind(self) -> Kind[Recipe]:
         return kind_of_recipe(self.recipe)
+
+    @property
+    def run(self) -> str:
+        """In the names of the parts that its tasks write."""
+        return self.key[:RUN]
 
     @property
     def top_k(self) -> int:

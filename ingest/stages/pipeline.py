@@ -1,6 +1,7 @@
 """The one place that strings the stages of numbered tasks together; those of one stream are in `ingest.pipeline`."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from graphkin.ingest.stages import blocks, edges, items, pairs, records
 from graphkin.ingest.stages.engine import Engine
 from graphkin.ingest.stages.job import Job, Sizes, key_of
 from graphkin.ingest.tally import histograms, steps_from
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.protocol.manifest import Input, Manifest
 from graphkin.similarity.fingerprints.recipe import BitsRecipe
 from graphkin.similarity.kind import Kind
@@ -30,9 +31,9 @@ from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import require_collection_name
 from graphkin.store.files import absolute
-from graphkin.store.lake.draft import publish, require_new
-from graphkin.store.lake.layout import Group, Part
-from graphkin.store.lake.place import WORK
+from graphkin.store.lake.draft import publish, require_new, sweep
+from graphkin.store.lake.layout import MANIFEST, Group, Part
+from graphkin.store.lake.place import LOCK, WORK
 from graphkin.store.records import Int64
 
 
@@ -50,24 +51,39 @@ def ingest(
 
     Items, edges and id are those of `ingest.pipeline.ingest`, file for file what that writes into a lake. A run that
     was killed, started again, goes on with the tasks that it had not finished. Raises `InvalidInput` as that does, and
-    for items that tasks do not describe; `Conflict` where another lake or other files are.
+    for items that tasks do not describe; `Conflict` where another lake or other files are; `StoreError` where another
+    writer is at work in a local folder, or has published there meanwhile.
     """
     options = options or IngestOptions()
-    sizes = sizes or Sizes()
-    clock = Clock(progress or Progress())
     kind = kind_of_recipe(recipe)
     _require_possible(kind, recipe)
     require_collection_name(collection)
-    job = _job(url, files, recipe, options, sizes)
-    _prepare(job)
+    job = _job(url, files, recipe, options, sizes or Sizes())
+    release = job.place.claim()
+    try:
+        _prepare(job)
+        return _published(runner, job, collection, Clock(progress or Progress()))
+    except (FileNotFoundError, StoreError) as error:
+        if MANIFEST not in job.place.names():
+            raise
+        sweep(job.place, job.run)
+        raise job.place.lost() from error
+    finally:
+        release()
+
+
+def _published(runner: Runner, job: Job, collection: str, clock: Clock) -> Manifest:
+    """Run all stages, and publish what they wrote."""
+    kind, recipe, sizes = job.kind, job.recipe, job.sizes
     engine = Engine(runner, job, clock)
+    files = [file for file, _ in job.files]
 
     read = engine.run("read", records.read, len(files))
     parts = records.parts_of(read)
     groups = max(1, -(-sum(sum(file["sizes"]) for file in read) // sizes.group))
     parsed = engine.run("parse", partial(records.parse, parts, groups), len(parts))
     in_all, rejected = (sum(each[name] for each in parsed) for name in ("read", "rejected"))
-    require_items(in_all, rejected, partial(_rejections, job, len(parts)), options)
+    require_items(in_all, rejected, partial(_rejections, job, len(parts)), job.options)
     said = engine.run("reject", partial(records.reject, len(parts)), 1)
     engine.run("distinct", partial(items.distinct, len(parts)), groups)
     engine.run("repeat", partial(items.repeat, groups, len(parts)), len(parts))
@@ -106,10 +122,10 @@ def ingest(
         ),
         clock=clock,
     )
-    job.place.sweep()
     hashed = [bytes.fromhex(block) for each in rendered for block in each["blocks"]]
     manifest = publish(job.place, collection, told, hashed, _parts(said))
-    job.place.remove_folder(WORK)
+    with suppress(FileNotFoundError, StoreError):  # it is published
+        job.place.remove_folder(WORK)
     tell(clock.progress, notes(told))
     return manifest
 
@@ -155,12 +171,12 @@ def _rejections(job: Job, parts: int) -> Iterator[pa.RecordBatch]:
 
 
 def _prepare(job: Job) -> None:
-    """Leave nothing of another job: what its tasks wrote has the names of what ours will write. Raises `Conflict`."""
-    left = require_new(job.place, WORK)
-    jobs = {name.split("/")[1] for name in left if name.startswith(f"{WORK}/")}
-    if jobs != {job.key}:
+    """Remove what other jobs have left in a local folder, where none is at work. Raises `Conflict`."""
+    left = require_new(job.place)
+    if job.place.is_local:
         for name in left:
-            job.place.remove(name)
+            if job.run not in name and name != LOCK:
+                job.place.remove(name)
 
 
 def _compare(engine: Engine, job: Job, rendered: list[dict[str, Any]], size: int, shards: int) -> int:

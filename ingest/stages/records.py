@@ -95,7 +95,7 @@ def _parsed(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
 def reject(parts: int, job: Job, task: int) -> dict[str, Any]:  # noqa: ARG001 - the only one
     """Write the rejections of all parts as the lake has them."""
     written: list[Part] = []
-    filling = tables(lambda rows: written.append(write_table(job.place, "rejections", len(written), rows)))
+    filling = tables(lambda rows: written.append(write_table(job.place, job.run, "rejections", len(written), rows)))
     for part in range(parts):
         filling.add(job.read("rejected", part))
     filling.finish()

@@ -5,19 +5,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from platformdirs import user_cache_path
 
 from graphkin.protocol.errors import Conflict, StoreError
 from graphkin.protocol.manifest import NEWEST_FORMAT, Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft
+from graphkin.store.files import user_workspace
 from graphkin.store.identity import BlockTree, generation_id
-from graphkin.store.lake.layout import FOLDERS, MANIFEST, Group, Lake, Part, sealed
+from graphkin.store.lake.layout import FOLDERS, MANIFEST, RUN, Group, Lake, Part, opened, sealed
 from graphkin.store.lake.parts import (
     FOREST,
     ROWS,
@@ -28,15 +29,19 @@ from graphkin.store.lake.parts import (
     write_array,
     write_table,
 )
-from graphkin.store.lake.place import Place
+from graphkin.store.lake.place import LOCK, WORK, Place
 from graphkin.store.records import Edges, Graph, Int32, Links, UInt64
 
 
 class LakeDraft(Draft):
-    """Files without a manifest, which nobody takes for a lake. There is no lock: nobody else may write there."""
+    """Files without a manifest, which no reader takes for a lake.
+
+    A local folder is locked as long as it is written. Elsewhere several may write at a time: none overwrites a part of
+    another, and the first to publish wins.
+    """
 
     def __init__(self, place: Place, collection: str) -> None:
-        self.workspace = user_cache_path("graphkin") / "work" / hashlib.sha256(place.url.encode()).hexdigest()
+        self.workspace = user_workspace(hashlib.sha256(place.url.encode()).hexdigest())
         self._place = place
         self._collection = collection
         self._parts: dict[Group, list[Part]] = {}
@@ -48,8 +53,16 @@ class LakeDraft(Draft):
         self._blocks = BlockTree()
         self._written = 0
         self._edges: list[Edges] = []
+        self._run = token_hex(RUN // 2)
+        self._release = place.claim()
         self._open = True
-        clear(place)
+        try:
+            require_new(place)
+            if place.is_local:
+                sweep(place)
+        except BaseException:
+            self._release()
+            raise
 
     def append_items(self, items: pa.RecordBatch) -> None:
         self._blocks.update(items)
@@ -92,6 +105,7 @@ class LakeDraft(Draft):
         self._write_graph(csr.build(Edges.concatenate(self._edges), self._written))
         manifest = publish(self._place, self._collection, provenance, self._blocks.blocks, self._parts)
         self._open = False
+        self._release()
         return manifest
 
     def _write_graph(self, graph: Graph) -> None:
@@ -104,28 +118,36 @@ class LakeDraft(Draft):
 
     def _table(self, group: Group, table: pa.Table) -> None:
         parts = self._parts.setdefault(group, [])
-        parts.append(write_table(self._place, group, len(parts), table))
+        parts.append(write_table(self._place, self._run, group, len(parts), table))
 
     def _array(self, group: Group, array: NDArray[Any]) -> None:
         parts = self._parts.setdefault(group, [])
-        parts.append(write_array(self._place, group, len(parts), array))
+        parts.append(write_array(self._place, self._run, group, len(parts), array))
 
     def discard(self) -> None:
         if self._open:
             self._open = False
-            with suppress(StoreError):  # what is left is no lake, and the next draft removes it
-                clear(self._place)
+            with suppress(StoreError):  # what is left is no lake, and the next writer removes it
+                sweep(self._place, self._run)
+            self._release()
 
 
-def clear(place: Place) -> None:
-    """Remove what a writer that died has left. Raises as `require_new`."""
-    for name in require_new(place):
-        place.remove(name)
+def sweep(place: Place, run: str = "") -> None:
+    """Remove the parts, and pieces of them, that the manifest does not list; of one run, or of all.
+
+    Without a manifest that is all parts, so another writer may not be at work then, unless a run is named.
+    """
+    names = place.names()
+    listed = {part.name for part in opened(place.read(MANIFEST)).all_parts()} if MANIFEST in names else set()
+    for name in names:
+        if name.partition("/")[0] in {*FOLDERS, WORK} and run in name and name not in listed:
+            with suppress(FileNotFoundError):  # its writer has removed it meanwhile
+                place.remove(name)
 
 
-def require_new(place: Place, *besides: str) -> list[str]:
-    """What a writer that died has left. Raises `Conflict` for a lake, and for a folder with files in other folders than
-    those of a lake and `besides`."""
+def require_new(place: Place) -> list[str]:
+    """The files that other writers have left, or are writing. Raises `Conflict` for a lake, and for a folder that holds
+    other files than those of writers of lakes."""
     names = place.names()
     if MANIFEST in names:
         raise Conflict(
@@ -133,7 +155,7 @@ def require_new(place: Place, *besides: str) -> list[str]:
             given=place.shown,
             expected="a new or empty folder",
         )
-    others = [name for name in names if name.partition("/")[0] not in {*FOLDERS, *besides}]
+    others = [name for name in names if name.partition("/")[0] not in {*FOLDERS, WORK, LOCK}]
     if others:
         raise Conflict(
             "this folder holds other files",
@@ -150,12 +172,16 @@ def publish(
     blocks: Sequence[bytes],
     parts: Mapping[Group, list[Part]],
 ) -> Manifest:
-    """Write the manifest over parts that are there. `blocks` are the digests of the item table."""
+    """Write the manifest over parts that are there, and remove all parts of other writers. `blocks` are the digests of
+    the item table. Raises `StoreError` where another writer was first."""
     manifest = Manifest(
         **provenance.model_dump(),
         generation=generation_id(provenance, blocks),
         format=NEWEST_FORMAT,
         published_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    place.write(MANIFEST, sealed(Lake(collection=collection, manifest=manifest, parts=dict(parts))))
+    if not place.create(MANIFEST, sealed(Lake(collection=collection, manifest=manifest, parts=dict(parts)))):
+        raise place.lost()
+    with suppress(StoreError):  # it is published, and readers go by the manifest
+        sweep(place)
     return manifest

@@ -1,14 +1,16 @@
 """What a lake says of itself: `manifest.json`, written last, whose presence is the publication.
 
-manifest.json                        what was built, and every other file with its SHA-256
-items/part-00000.parquet             the item table with its ids, a column for each property
-rejections/part-00000.parquet        the records that were not kept
-edges/part-00000.parquet             source < target, similarity; by source, then target
-forest/part-00000.parquet            the maximum spanning forest, most similar first
-fingerprints/part-00000.npy          packed fingerprints, in id order
-graph/{indptr,indices,similarity}-00000.npy    both directions of the edges as CSR, of the next owners each
-dropped/part-00000.npy               pairs lost to the cap, per item
-links/{indptr,indices}-00000.npy     of nodes: the big graph that they are of
+manifest.json                            what was built, and every other file with its SHA-256
+items/part-00000-RUN.parquet             the item table with its ids, a column for each property
+rejections/part-00000-RUN.parquet        the records that were not kept
+edges/part-00000-RUN.parquet             source < target, similarity; by source, then target
+forest/part-00000-RUN.parquet            the maximum spanning forest, most similar first
+fingerprints/part-00000-RUN.npy          packed fingerprints, in id order
+graph/{indptr,indices,similarity}-00000-RUN.npy    both directions of the edges as CSR, of the next owners each
+dropped/part-00000-RUN.npy               pairs lost to the cap, per item
+links/{indptr,indices}-00000-RUN.npy     of nodes: the big graph that they are of
+
+RUN is the writer's own, so that no writer overwrites a part of another. Names without it are of earlier versions.
 """
 
 from collections.abc import Iterable
@@ -40,30 +42,34 @@ Group: TypeAlias = Literal[
 ]
 
 _NAMES: dict[Group, str] = {
-    "items": "items/part-{:05d}.parquet",
-    "rejections": "rejections/part-{:05d}.parquet",
-    "edges": "edges/part-{:05d}.parquet",
-    "forest": "forest/part-{:05d}.parquet",
-    "fingerprints": "fingerprints/part-{:05d}.npy",
-    "indptr": "graph/indptr-{:05d}.npy",
-    "indices": "graph/indices-{:05d}.npy",
-    "similarity": "graph/similarity-{:05d}.npy",
-    "dropped": "dropped/part-{:05d}.npy",
-    "links.indptr": "links/indptr-{:05d}.npy",
-    "links.indices": "links/indices-{:05d}.npy",
+    "items": "items/part-{:05d}-{}.parquet",
+    "rejections": "rejections/part-{:05d}-{}.parquet",
+    "edges": "edges/part-{:05d}-{}.parquet",
+    "forest": "forest/part-{:05d}-{}.parquet",
+    "fingerprints": "fingerprints/part-{:05d}-{}.npy",
+    "indptr": "graph/indptr-{:05d}-{}.npy",
+    "indices": "graph/indices-{:05d}-{}.npy",
+    "similarity": "graph/similarity-{:05d}-{}.npy",
+    "dropped": "dropped/part-{:05d}-{}.npy",
+    "links.indptr": "links/indptr-{:05d}-{}.npy",
+    "links.indices": "links/indices-{:05d}-{}.npy",
 }
 FOLDERS = {name.partition("/")[0] for name in _NAMES.values()}
 
 
-def name_of(group: Group, number: int) -> str:
-    """What the part of this number is called."""
-    return _NAMES[group].format(number)
+RUN = 16
+"""Hexadecimal digits of a run's name."""
+
+
+def name_of(group: Group, number: int, run: str) -> str:
+    """The name of the part of this number that a run writes."""
+    return _NAMES[group].format(number, run)
 
 
 class Part(Frozen):
     """One file. `rows`: of the table, or of the array's first axis."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z]+/[a-z]+-[0-9]{5,}\.(npy|parquet)$")]
+    name: Annotated[str, Field(pattern=r"^[a-z]+/[a-z]+-[0-9]{5,}(-[0-9a-f]{16})?\.(npy|parquet)$")]
     rows: Annotated[int, Field(ge=0)]
     bytes: Annotated[int, Field(ge=0)]
     sha256: str

@@ -28,22 +28,22 @@ Rows = TypeVar("Rows", bound=Sized)
 _ROW_GROUP = 8_192  # items that a page of them reads at least
 
 
-def write_table(place: Place, group: Group, number: int, table: pa.Table) -> Part:
-    """Write it as Parquet. What it is called and what it holds follow from number and table alone."""
+def write_table(place: Place, run: str, group: Group, number: int, table: pa.Table) -> Part:
+    """Write it as Parquet. Its name follows from run and number, its bytes from the table alone."""
     sink = io.BytesIO()
     pq.write_table(table.combine_chunks(), sink, compression="zstd", row_group_size=_ROW_GROUP)
-    return _written(place, group, number, len(table), sink.getvalue())
+    return _written(place, name_of(group, number, run), len(table), sink.getvalue())
 
 
-def write_array(place: Place, group: Group, number: int, array: NDArray[Any]) -> Part:
+def write_array(place: Place, run: str, group: Group, number: int, array: NDArray[Any]) -> Part:
     """Write it as .npy, likewise."""
     sink = io.BytesIO()
     npy.write_array(sink, np.ascontiguousarray(array), (1, 0), allow_pickle=False)
-    return _written(place, group, number, len(array), sink.getvalue())
+    return _written(place, name_of(group, number, run), len(array), sink.getvalue())
 
 
-def _written(place: Place, group: Group, number: int, rows: int, content: bytes) -> Part:
-    part = Part(name=name_of(group, number), rows=rows, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+def _written(place: Place, name: str, rows: int, content: bytes) -> Part:
+    part = Part(name=name, rows=rows, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
     place.write(part.name, content)
     return part
 

@@ -20,8 +20,8 @@ _ROOM = 64 * 2**30  # bytes of parts that a machine keeps
 class LakeStore(Store):
     """The files below a URL. What is read of them is kept in `cache`, a folder that processes share.
 
-    `draft` writes a lake where there is none yet, and raises `Conflict` elsewhere. Unlike other stores it cannot keep
-    two writers from one place.
+    `draft` writes a lake where there is none yet, and raises `Conflict` elsewhere. On object stores a second writer
+    learns only when it publishes that another one was first.
     """
 
     def __init__(self, url: str, *, create: bool = False, cache: Path | None = None) -> None:

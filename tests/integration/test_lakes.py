@@ -11,10 +11,11 @@ import httpx
 import numpy as np
 import polars as pl
 import pytest
-from moto.server import ThreadedMotoServer
 
 from graphkin.store import open_lake, open_store
 from graphkin.store.files import sha256_at
+from tests.lakes import part, plain
+from tests.rigs.lake_writers import race, s3_bucket, violations
 
 Graphkin = Callable[..., Any]
 
@@ -74,7 +75,10 @@ def test_an_ingest_writes_a_lake_as_it_writes_a_folder(
         ingested = graphkin("ingest", "molecules", "some.smi", *where, "--collection", "c", "--workers", 1)
         assert ingested.code == 0, ingested.err
     assert _files(tmp_path / "loaded", "c") == _files(tmp_path / "folder", "c")
-    lakes = [{path.name: path.read_bytes() for path in (tmp_path / name).rglob("part-*")} for name in ("lake", "other")]
+    lakes = [
+        {plain(path.name): path.read_bytes() for path in (tmp_path / name).rglob("part-*")}
+        for name in ("lake", "other")
+    ]
     assert lakes[0] == lakes[1]
 
 
@@ -105,7 +109,7 @@ def test_duckdb_and_polars_read_it_without_us(lake: Callable[[str], Path], store
         assert degrees == [(smiles[a], smiles[b], pytest.approx(float(s), abs=0)) for a, b, s in edges]
     assert pl.read_parquet(there / "items" / "*.parquet")["smiles"].to_list() == smiles
     assert pl.read_parquet(there / "edges" / "*.parquet").rows() == [(a, b, s) for a, b, s in edges]
-    indptr, indices = (np.load(there / "graph" / f"{name}-00000.npy") for name in ("indptr", "indices"))
+    indptr, indices = (np.load(part(there, f"graph/{name}-00000.npy")) for name in ("indptr", "indices"))
     assert len(indptr) == len(smiles) + 1
     assert len(indices) == 2 * len(edges)
 
@@ -148,17 +152,29 @@ def test_what_to_load_is_told_once(graphkin: Graphkin, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def bucket() -> Iterator[str]:
     """The URL of an empty bucket on an S3 server of this process."""
-    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
-    server.start()
-    url = "http://{}:{}".format(*server.get_host_and_port())
-    for name, value in {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "DEFAULT_REGION": "us-east-1"}.items():
-        monkeypatch.setenv(f"AWS_{name}", value)
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", url)
-    assert httpx.put(f"{url}/bucket").status_code == 200
-    yield "s3://bucket"
-    server.stop()
+    with s3_bucket() as url:
+        yield url
+
+
+@pytest.mark.parametrize("where", ["folder", "S3"])
+def test_one_of_two_writers_wins(where: str, bucket: str, tmp_path: Path) -> None:
+    outcomes = race(f"{tmp_path}/lakes" if where == "folder" else bucket, tmp_path / "cache", 4, seed=0)
+    assert violations(outcomes) == 0, outcomes
+
+
+def test_writer_of_a_folder_that_is_being_written_exits_4(
+    graphkin: Graphkin, nci_lines: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "some.smi").write_text("\n".join(nci_lines[:20]))
+    ingest = ("ingest", "molecules", "some.smi", "--lake", "lake", "--collection", "c")
+    with open_lake("lake", create=True) as lake, lake.draft("c", "molecule"):
+        for engine in (("--workers", 1), ("--engine", "tasks", "--workers", 1)):
+            refused = graphkin(*ingest, *engine)
+            assert (refused.code, "another process is writing this lake" in refused.err) == (4, True)
+    assert graphkin(*ingest, "--engine", "tasks", "--workers", 1).code == 0
+    assert not (tmp_path / "lake" / ".writing").exists()
 
 
 def test_a_lake_on_s3(graphkin: Graphkin, store_folder: Path, bucket: str, tmp_path: Path) -> None:

@@ -5,20 +5,29 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 import pytest
 
+from graphkin.ingest.runners.base import Runner, Task
 from graphkin.ingest.runners.processes import Processes
+from graphkin.ingest.stages.pipeline import ingest
 from graphkin.protocol.errors import InvalidInput, StoreError
+from graphkin.similarity.kind import Advance
 from graphkin.similarity.molecules.recipe import resolve
-from tests.integration.tasks.equality import files, in_one_stream, of_lake
+from graphkin.store.contract.hierarchies import MOLECULES
+from graphkin.store.lake.layout import opened
+from graphkin.store.lake.place import Place
+from graphkin.store.lake.store import LakeStore
+from tests.integration.tasks.equality import OPTIONS, files, in_one_stream, of_lake
 from tests.integration.tasks.lethal import assert_only_the_lethal_is_rejected
 
 CAPPED = resolve(threshold=0.3, top_k=4)
+
+T = TypeVar("T")
 
 
 def test_by_the_command(graphkin: Callable[..., Any], shapes: Path, tmp_path: Path) -> None:
@@ -87,6 +96,34 @@ def test_what_is_damaged_is_told_as_it_is(own_store: Path, graphkin: Callable[..
     assert (here.code, here.err) == (there.code, there.err)
     assert "indices.npy" in there.err
     assert not (tmp_path / "out").exists()
+
+
+class Here(Runner):
+    """Runs tasks in this process, and calls `first` before those of a stage."""
+
+    def __init__(self, stage: str, first: Callable[[], object]) -> None:
+        self._stage, self._first = stage, first
+
+    def run(self, stage: str, task: Task[T], numbers: Sequence[int], advance: Advance) -> list[T]:
+        if stage == self._stage:
+            self._first()
+        return [task(number, False) for number in numbers]
+
+
+@pytest.mark.parametrize("stage", ["read", "compare", "forest"])
+def test_tasks_that_another_writer_overtakes_leave_its_lake_alone(mixed: list[str], tmp_path: Path, stage: str) -> None:
+    url = f"memory://{tmp_path.name}/lake"
+
+    def overtake() -> None:
+        with LakeStore(url, create=True, cache=tmp_path / "cache") as other:
+            MOLECULES.publish(other, "molecules")
+
+    with pytest.raises(StoreError, match="another writer has published this lake meanwhile") as error:
+        ingest(Here(stage, overtake), url, "c", mixed, CAPPED, OPTIONS)
+    assert error.value.exit_code == 4
+    lake = opened(Place(url).read("manifest.json"))
+    assert lake.collection == "molecules"
+    assert set(Place(url).names()) == {"manifest.json", *(part.name for part in lake.all_parts())}
 
 
 @pytest.fixture
