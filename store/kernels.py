@@ -1,18 +1,135 @@
-"""How loops over arrays are compiled: once on a machine, and to run without the GIL."""
+"""How loops over arrays are compiled: once on a machine, and to run without the GIL.
 
+The compiled code is cached, as pickles and machine code. Each file ends with a SHA-256 of its content, and is compared
+with it before anything of it is loaded: a damaged file is compiled again. The files lie in a folder that belongs to
+this user alone: in `NUMBA_CACHE_DIR`, beside the code or in the user's cache folder, the first that can be used.
+"""
+
+# mypy: disable-error-code="no-untyped-call"
+# numba's cache has no annotations
+
+import hashlib
+import logging
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from secrets import randbits
+from typing import Any
 
 from numba import njit
+from numba.core import caching
 from numba.core.bytecode import FunctionIdentity
+from platformdirs import user_cache_path
+
+_DIGEST = hashlib.sha256().digest_size
+_FOLDER = "kernels"
+
+_log = logging.getLogger(__name__)
 
 # Numba counts functions from 1 in every process and puts the number into the names of helpers, such as those that sort.
 # Two processes may so give different helpers one name, and a third, which loads from the cache what both have compiled,
 # runs the wrong one without a word (numba issue 10486). Random numbers do not meet, in forks neither.
 FunctionIdentity._unique_ids = iter(partial(randbits, 64), None)  # type: ignore[assignment]
 
-kernel = njit(nogil=True, cache=True)
-"""Decorates such a loop."""
 
-inlined = njit(nogil=True, cache=True, forceinline=True)
+class _Private(caching._CacheLocator):
+    """A folder that belongs to this user, and that no other can enter."""
+
+    def ensure_cache_path(self) -> None:
+        """Raise `OSError`, for which numba takes the next locator, for a folder of another user."""
+        path = Path(self.get_cache_path())
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = path.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            _log.warning("%s belongs to another user: compiled kernels are kept elsewhere", path)
+            raise PermissionError(str(path))
+        if status.st_mode & 0o077:
+            path.chmod(0o700)
+        super().ensure_cache_path()
+
+
+class _Configured(_Private, caching.UserProvidedCacheLocator):
+    """In `NUMBA_CACHE_DIR`, where that is set."""
+
+
+class _BesideCode(_Private, caching.InTreeCacheLocator):
+    """In a folder of its own, since other users read the Python files beside it."""
+
+    def get_cache_path(self) -> str:
+        return str(Path(super().get_cache_path()) / _FOLDER)
+
+
+class _UserWide(_Private, caching.UserWideCacheLocator):
+    def get_cache_path(self) -> str:
+        return str(user_cache_path("graphkin") / _FOLDER / Path(super().get_cache_path()).name)
+
+
+class _Place(caching.CompileResultCacheImpl):
+    _locator_classes = [_Configured, _BesideCode, _UserWide]  # noqa: RUF012 - as numba declares it
+
+
+class _SealedFiles(caching.IndexDataCacheFile):
+    """The index and the code of one function. Numba reads neither beyond the pickles that they begin with."""
+
+    def _load_index(self) -> Any:
+        return super()._load_index() if _is_whole(self._index_path) else {}
+
+    def _load_data(self, name: str) -> Any:
+        path = self._data_path(name)
+        if not _is_whole(path):
+            raise FileNotFoundError(path)  # which numba takes for code that is not compiled yet
+        return super()._load_data(name)
+
+    @contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[Any]:
+        with super()._open_for_write(filepath) as file:
+            os.fchmod(file.fileno(), 0o600)
+            yield file
+            file.flush()
+            file.write(hashlib.sha256(Path(file.name).read_bytes()).digest())
+
+
+def _is_whole(path: str) -> bool:
+    try:
+        content = Path(path).read_bytes()
+    except FileNotFoundError:
+        return False
+    if hashlib.sha256(memoryview(content)[:-_DIGEST]).digest() == content[-_DIGEST:]:
+        return True
+    _log.warning("%s is damaged: its function is compiled again", path)
+    return False
+
+
+class _Cache(caching.FunctionCache):
+    """A cache that never ends a run: where it cannot be read or written, the function is compiled again."""
+
+    _impl_class = _Place
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _SealedFiles(self._cache_path, self._impl.filename_base, stamp)
+
+    @contextmanager
+    def _guard_against_spurious_io_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            _log.warning("compiled kernels in %s cannot be read or written: %s", self._cache_path, error)
+
+
+def kernel(function: Callable[..., Any], **options: Any) -> Any:
+    """Decorate such a loop."""
+    dispatcher = njit(function, nogil=True, **options)
+    try:
+        dispatcher._cache = _Cache(function)
+    except RuntimeError as error:  # there is no folder for it
+        _log.warning("compiled kernels are not kept: %s", error)
+    return dispatcher
+
+
+inlined = partial(kernel, forceinline=True)
 """Decorates a part of one that is worth no call."""

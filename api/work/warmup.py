@@ -1,14 +1,17 @@
 """Compiling the kernels before the first request needs them: seconds on the very first start, nothing afterwards."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from graphkin.api.work.pool import Pool
-from graphkin.protocol.errors import StoreBusy, StoreError
+from graphkin.protocol.errors import ServerFault, StoreBusy, StoreError
 from graphkin.similarity.warmup import compile_kernels
+
+_log = logging.getLogger(__name__)
 
 
 class Warmup:
@@ -16,7 +19,8 @@ class Warmup:
 
     def __init__(self, *pools: Pool) -> None:
         self._pools = pools
-        self._compiling = threading.Thread(target=compile_kernels, name="warmup", daemon=True)
+        self._compiling = threading.Thread(target=self._compile, name="warmup", daemon=True)
+        self._failure: Exception | None = None
         self._starting: asyncio.Future[Any] | None = None
 
     @asynccontextmanager
@@ -31,8 +35,21 @@ class Warmup:
             with suppress(asyncio.CancelledError, StoreError):
                 await self._starting
 
+    def _compile(self) -> None:
+        try:
+            compile_kernels()
+        except Exception as error:
+            _log.exception("a kernel cannot be compiled or run")
+            self._failure = error
+
     def require(self) -> None:
-        """Raises `StoreBusy` until it is done, and what kept processes from being started."""
+        """Raises `StoreBusy` until it is done, `ServerFault` where a kernel cannot be run, and what kept processes from
+        being started."""
         if self._starting is None or not self._starting.done() or self._compiling.is_alive():
             raise StoreBusy("still compiling", hint="seconds, and only on the first start")
+        if self._failure is not None:
+            raise ServerFault(
+                "compiled code cannot be run",
+                hint="the server's log says why; empty the folder of compiled kernels (NUMBA_CACHE_DIR), start again",
+            ) from self._failure
         self._starting.result()

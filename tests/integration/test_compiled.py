@@ -32,6 +32,12 @@ def test_processes_name_helpers_differently(tmp_path: Path) -> None:
     assert not set.intersection(*names)
 
 
+def test_damaged_cache_is_compiled_again() -> None:
+    rig = [sys.executable, "-m", "tests.rigs.numba_cache", "--rounds", "6"]
+    done = subprocess.run(rig, cwd=Path(__file__).parents[2], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def _random(rows: int, width: int, density: float) -> np.ndarray:
     """Fingerprints of about this density in families, with empty, full and equal ones strewn in."""
     rng = np.random.default_rng([rows, width, int(100 * density)])
