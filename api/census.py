@@ -1,6 +1,7 @@
 """What a running application holds, counted whenever Prometheus asks."""
 
 import threading
+from collections import Counter as tally  # noqa: N813 - the other one is Prometheus'
 from contextlib import suppress
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
@@ -18,6 +19,7 @@ class Census:
         self._state = state
         self._turn = threading.Lock()
         self._known: dict[Counter, float] = {}
+        self._damaged: set[str] = set()  # collections that were damaged at some time
 
         def gauge(name: str, said: str, *labels: str, mode: str = "livesum") -> Gauge:
             return Gauge(f"graphkin_{name}", said, labels, registry=registry, multiprocess_mode=mode)  # type: ignore[arg-type]
@@ -27,6 +29,9 @@ class Census:
 
         self._generations = gauge("generations_open", "Generations that the server holds open.")
         self._generation_bytes = gauge("generations_open_bytes", "Size of their files; 0 where the store keeps none.")
+        self._damages = gauge(
+            "damaged_generations", "Generations that are known to be damaged.", "collection", mode="livemax"
+        )
         self._hits = counter("positive_sets_hits", "Requests for positive sets that were there.")
         self._misses = counter("positive_sets_misses", "Requests for positive sets that had to be drawn.")
         self._built = counter("positive_sets_built", "Positive sets drawn here, of all anchors.")
@@ -46,6 +51,7 @@ class Census:
         generations = [opened.generation for opened in self._state["library"].in_use()]
         self._generations.set(len(generations))
         self._generation_bytes.set(sum(generation.file_bytes for generation in generations))
+        self._count_damages()
         positives = self._state["positives"]
         self._advance(self._hits, positives.hits)
         self._advance(self._misses, positives.misses)
@@ -57,6 +63,13 @@ class Census:
             self._working.labels(name).set(queue.working)
             self._waiting.labels(name).set(queue.waiting)
             self._advance(self._refused.labels(name), queue.refused)
+
+    def _count_damages(self) -> None:
+        with suppress(StoreError):
+            damaged = tally(damage.collection for damage in self._state["library"].damages() if damage.collection)
+            self._damaged |= damaged.keys()
+            for collection in self._damaged:
+                self._damages.labels(collection).set(damaged[collection])
 
     def _advance(self, counter: Counter, total: float) -> None:
         """By what came since: the counter may go on from that of a process that has ended."""

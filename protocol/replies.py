@@ -437,14 +437,3 @@ class PathReply(FromGeneration):
 
 class Health(Frozen):
     status: str
-
-
-class DamagedGeneration(Damage):
-    collection: str
-    generation: GenerationId
-
-
-class Readiness(Health):
-    """`damaged`: generations known to be damaged that are not current."""
-
-    damaged: list[DamagedGeneration]

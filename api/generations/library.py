@@ -96,21 +96,22 @@ class Library:
             listed = self._listed.get(collection)
         return self._list(collection, generation) if listed is None else listed
 
-    def require_ready(self) -> list[Damage]:
-        """Raises `StoreError` unless the store answers, no collection's current generation is known to be damaged, and
-        positives of the generations in use come at once. Gives what is known of the other generations."""
-        others = []
+    def require_ready(self) -> None:
+        """Raises `StoreError` unless the store answers, and positives of the generations in use come at once."""
+        self.store.collections()
+        self.store.require_engine(self.engine)
+        for opened in self.in_use():
+            if opened.generation.damage is None:
+                opened.require_ready()
+
+    def damages(self) -> list[Damage]:
+        """The known damage of all generations. Raises `StoreError` where the store does not answer."""
+        known = []
         for listed in self.store.collections():
             for generation in listed.generations:
                 with suppress(NotFound):  # deleted meanwhile
-                    damage = self.damage(listed.name, generation)
-                    if damage is not None and generation == listed.current:
-                        raise StoreDamaged(damage)
-                    others += [] if damage is None else [damage]
-        self.store.require_engine(self.engine)
-        for opened in self.in_use():
-            opened.require_ready()
-        return others
+                    known.append(self.damage(listed.name, generation))
+        return [damage for damage in known if damage is not None]
 
     def overview(self) -> list[tuple[Collection, Manifest, Damage | None]]:
         """Every collection with the manifest of its current generation, and what is known to be wrong with that."""

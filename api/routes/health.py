@@ -1,7 +1,5 @@
 """/livez, /readyz and /metrics: for whoever keeps the server running."""
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
@@ -9,7 +7,7 @@ from starlette.responses import Response
 from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.gate.route import needing
 from graphkin.api.state import state_of
-from graphkin.protocol.replies import Health, Readiness
+from graphkin.protocol.replies import Health
 
 router = APIRouter(tags=["health"], route_class=needing(None))
 operators = APIRouter(tags=["health"], route_class=needing("admin"))
@@ -21,14 +19,14 @@ async def livez() -> dict[str, str]:
     return {"status": "alive"}
 
 
-@router.get("/readyz", response_model=Readiness, responses=problems(503))
-def readyz(request: Request) -> dict[str, Any]:
-    """Requests will be answered: the store can be read, no current generation is known to be damaged, kernels are
-    compiled, and the sampler has its graph."""
+@router.get("/readyz", response_model=Health, responses=problems(500, 503))
+def readyz(request: Request) -> dict[str, str]:
+    """Requests will be answered: the store can be read, kernels are compiled and were tried, and the sampler has its
+    graph. A damaged collection leaves the server ready for the others: `GET /v1/collections` and /metrics name it."""
     state = state_of(request)
-    damaged = state["library"].require_ready()
+    state["library"].require_ready()
     state["warmup"].require()
-    return {"status": "ready", "damaged": damaged}
+    return {"status": "ready"}
 
 
 @operators.get("/metrics", response_class=Response, responses=replies("text/plain"))

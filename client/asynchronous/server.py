@@ -9,7 +9,7 @@ from graphkin.client.asynchronous.reading import path_of
 from graphkin.client.patience import PATIENCE
 from graphkin.protocol.errors import GenerationChanged
 from graphkin.protocol.generations import LENGTH, begun_with
-from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health, Readiness
+from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health
 
 
 class AsyncGraphkin:
@@ -55,9 +55,9 @@ class AsyncGraphkin:
         """That the server's process answers."""
         return read_reply(Health, await self._connection.whole("/livez", {}))
 
-    async def readyz(self) -> Readiness:
+    async def readyz(self) -> Health:
         """That requests will be answered: a server that is not ready yet is waited for. Raises `Damaged`."""
-        return read_reply(Readiness, await self._connection.whole("/readyz", {}))
+        return read_reply(Health, await self._connection.whole("/readyz", {}))
 
     async def metrics(self) -> str:
         """Request counts and latencies, in Prometheus' text format."""

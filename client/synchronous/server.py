@@ -11,7 +11,7 @@ from graphkin.client.synchronous.connection import Connection
 from graphkin.client.synchronous.reading import path_of
 from graphkin.protocol.errors import GenerationChanged
 from graphkin.protocol.generations import LENGTH, begun_with
-from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health, Readiness
+from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health
 
 
 class Graphkin:
@@ -57,9 +57,9 @@ class Graphkin:
         """That the server's process answers."""
         return read_reply(Health, self._connection.whole("/livez", {}))
 
-    def readyz(self) -> Readiness:
+    def readyz(self) -> Health:
         """That requests will be answered: a server that is not ready yet is waited for. Raises `Damaged`."""
-        return read_reply(Readiness, self._connection.whole("/readyz", {}))
+        return read_reply(Health, self._connection.whole("/readyz", {}))
 
     def metrics(self) -> str:
         """Request counts and latencies, in Prometheus' text format."""

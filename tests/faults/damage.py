@@ -146,11 +146,11 @@ async def answers(nursery, store, damaged=None):
 
 
 async def shown(client, damaged):
-    """Whether /readyz comes to name the file."""
+    """Whether the list of collections comes to name the file."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        reply = await client.get("/readyz")
-        if reply.status_code == 503 and damaged in reply.text:
+        reply = await client.get("/v1/collections")
+        if reply.status_code == 200 and damaged in reply.text:
             return True
         await asyncio.sleep(0.02)
     return False

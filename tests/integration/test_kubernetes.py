@@ -30,8 +30,16 @@ def container(name: str) -> dict[str, Any]:
     return dict(found)
 
 
+POD_IP = "10.1.2.3"
+
+
+def expanded(value: str | None) -> str:
+    """As Kubernetes expands the variable that the downward API sets."""
+    return (value or "").replace("$(POD_IP)", POD_IP)
+
+
 def environment(name: str) -> dict[str, str | None]:
-    """Variable -> value; None for one that comes from a secret."""
+    """Variable -> value; None for one that comes from elsewhere."""
     return {each["name"]: each.get("value") for each in container(name)["env"]}
 
 
@@ -55,24 +63,21 @@ def test_images_and_ports_are_those_of_compose(name: str) -> None:
     (served,) = of_kind("Service")[name]["spec"]["ports"]
     assert served["port"] in ports
     assert of_kind("Service")[name]["spec"]["selector"] == WORKLOADS[name]["spec"]["template"]["metadata"]["labels"]
-    assert KUSTOMIZATION["images"][0]["name"] == container("api")["image"]
 
 
 @both
 def test_variables_are_those_of_compose(name: str) -> None:
     composed, own = (
-        set(COMPOSE[name]["environment"]) - {"<<", "NEO4J_AUTH_FILE", "GRAPHKIN_NEO4J_AUTH_FILE"},
+        set(COMPOSE[name]["environment"]) - {"<<"},
         set(environment(name)),
     )
-    shared = {"GRAPHKIN_NEO4J_USER", "GRAPHKIN_NEO4J_PASSWORD", "NUMBA_CACHE_DIR"} if name == "api" else set()
+    shared = {"GRAPHKIN_NEO4J_AUTH_FILE", "NUMBA_CACHE_DIR"} if name == "api" else set()
     assert composed | shared <= own
-    assert own - composed - shared == (
-        {"GRAPHKIN_ACCESS_LOG"} if name == "api" else {"GRAPHKIN_NEO4J_PASSWORD", "NEO4J_AUTH"}
-    )
+    assert own - composed - shared == ({"GRAPHKIN_ACCESS_LOG", "POD_IP"} if name == "api" else set())
 
 
 def test_the_settings_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = environment("api")
+    given = {name: expanded(value) for name, value in environment("api").items()}
     known = {f"GRAPHKIN_{name.upper()}" for name in Settings.model_fields}
     assert {name for name in given if name.startswith("GRAPHKIN_") and "NEO4J" not in name} <= known
     for name, value in given.items():
@@ -83,14 +88,41 @@ def test_the_settings_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     probes = [container("api")[f"{kind}Probe"]["httpGet"] for kind in ("startup", "readiness", "liveness")]
     asked = {header["value"] for probe in probes for header in probe["httpHeaders"] if header["name"] == "Host"}
     assert {*asked, "api"} <= set(settings.allowed_hosts)
+    assert {POD_IP, f"[{POD_IP}]"} <= set(settings.allowed_hosts)  # what Prometheus names, over IPv4 and over IPv6
+    assert "*" not in settings.allowed_hosts
     assert [probe["path"] for probe in probes] == ["/readyz", "/readyz", "/livez"]
 
 
 @both
-def test_the_password_comes_from_a_secret_alone(name: str) -> None:
-    (variable,) = (each for each in container(name)["env"] if each["name"] == "GRAPHKIN_NEO4J_PASSWORD")
-    assert variable["valueFrom"]["secretKeyRef"] == {"name": "graphkin-neo4j", "key": "password"}
+def test_the_password_is_a_file_of_a_secret_and_in_no_variable(name: str) -> None:
+    path = environment(name)["GRAPHKIN_NEO4J_AUTH_FILE" if name == "api" else "NEO4J_AUTH_FILE"]
+    (mount,) = (each for each in container(name)["volumeMounts"] if each["mountPath"] == path)
+    assert mount["readOnly"] is True
+    (volume,) = (
+        each for each in WORKLOADS[name]["spec"]["template"]["spec"]["volumes"] if each["name"] == mount["name"]
+    )
+    assert volume["secret"] == {"secretName": "graphkin-neo4j", "defaultMode": 0o440}
+    assert mount["subPath"] == "neo4j_auth"
+    assert not [each for each in container(name)["env"] if "secretKeyRef" in each.get("valueFrom", {})]
     assert not of_kind("Secret")
+
+
+@both
+def test_network_reaches_what_is_served_alone(name: str) -> None:
+    policy = of_kind("NetworkPolicy")[name]["spec"]
+    assert policy["podSelector"]["matchLabels"] == WORKLOADS[name]["spec"]["template"]["metadata"]["labels"]
+    (rule,) = policy["ingress"]
+    assert [port["port"] for port in rule["ports"]] == [port["name"] for port in container(name)["ports"]]
+    if name == "neo4j":
+        assert {"podSelector": {"matchLabels": {"app": "api"}}} in rule["from"]
+
+
+@both
+def test_images_can_be_set_by_digest(name: str) -> None:
+    repository = container(name)["image"].partition(":")[0]
+    (image,) = (each for each in KUSTOMIZATION["images"] if each["name"] == repository)
+    assert image["newTag"] != "latest"
+    assert {"startupProbe", "readinessProbe"} <= container(name).keys()
 
 
 @both
@@ -112,7 +144,7 @@ def test_the_api_writes_to_its_volumes_alone() -> None:
     user = WORKLOADS["api"]["spec"]["template"]["spec"]["securityContext"]["runAsUser"]
     assert re.search(rf"useradd .*--uid {user}\b", dockerfile)
     paths = {mount["mountPath"] for mount in own["volumeMounts"]}
-    assert paths == {"/tmp", "/var/cache/graphkin"}
+    assert paths == {"/tmp", "/var/cache/graphkin", environment("api")["GRAPHKIN_NEO4J_AUTH_FILE"]}
     for variable in ("NUMBA_CACHE_DIR", "GRAPHKIN_CACHE_DIR"):
         assert str(environment("api")[variable]).startswith("/var/cache/graphkin")
     claims = {

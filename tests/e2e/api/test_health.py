@@ -14,7 +14,7 @@ def test_alive_and_ready(client: httpx.Client) -> None:
     assert client.get("/livez").json() == {"status": "alive"}
     while (reply := client.get("/readyz")).status_code == 503:  # the kernels are still being compiled
         assert int(reply.headers["Retry-After"]) > 0
-    assert reply.json() == {"status": "ready", "damaged": []}
+    assert reply.json() == {"status": "ready"}
 
 
 def test_a_store_that_went_away_makes_the_server_unready_and_not_dead(own_folder: Path, serve: Callable) -> None:
