@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from mmap import mmap
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Self
 
 import pyarrow as pa
 
 from graphkin.ingest import forking
+from graphkin.forkserver import CONTEXT
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.processes import Workers, end_with_parent
 from graphkin.ingest.workspace import Workspace
@@ -102,17 +102,13 @@ class ParserPool:
             self._tasks.append(_submitted(executor, next(self._numbers), chunk))
 
     def _started(self, workers: int) -> ProcessPoolExecutor:
-        context = get_context("forkserver")
         forking.begin(self._describer.__module__, *self._describer.preload)
         given = (self._describer, self._made_with, self._workspace, self._patience)
-        executor = Workers(workers, context, initializer=_start_worker, initargs=given)
+        executor = Workers(workers, CONTEXT, initializer=_start_worker, initargs=given)
         try:
             executor.submit(os.getpid).result()  # one that cannot even start must not pass for a record that kills
         except BrokenProcessPool as error:
-            raise StoreError(
-                "worker processes cannot be started",
-                hint='in a script, start the ingest under `if __name__ == "__main__":`',
-            ) from error
+            raise StoreError("worker processes cannot be started", hint="is there enough memory?") from error
         return executor
 
     def _settled(self) -> list[Chunk]:

@@ -388,7 +388,7 @@ class Collection(ABC):
         """Every item as a `torch_geometric.data.Data`, in id order, with the features that the trainer learns from;
         `graphkin.trainer.geometric.graphs` says which. Needs the extra `trainer`.
 
-        workers: processes that read SMILES; more than one only under `if __name__ == "__main__":`.
+        workers: processes that read SMILES.
         """
         with _needing_torch():
             from graphkin.trainer.geometric import graphs

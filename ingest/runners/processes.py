@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
-from multiprocessing import Pipe, get_context
+from multiprocessing import Pipe
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self, TypeVar
 
+from graphkin.forkserver import CONTEXT
 from graphkin.ingest import forking
 from graphkin.ingest.processes import Workers, end_with_parent
 from graphkin.ingest.runners.base import Runner, Task
@@ -46,8 +47,7 @@ class Processes(Runner):
     def _start(self) -> None:
         forking.begin(*self._preload)
         stopped, self._stop = Pipe(duplex=False)
-        context = get_context("forkserver")
-        self._executor = Workers(self._workers, context, initializer=end_with_parent, initargs=(stopped,))
+        self._executor = Workers(self._workers, CONTEXT, initializer=end_with_parent, initargs=(stopped,))
 
     def run(self, stage: str, task: Task[T], numbers: Sequence[int], advance: Advance) -> list[T]:
         told: dict[int, T] = {}

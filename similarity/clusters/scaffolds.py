@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import numpy as np
 import pyarrow as pa
 from rdkit import Chem
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
+from graphkin.forkserver import CONTEXT
 from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.threads import in_order
@@ -19,7 +19,7 @@ def by_scaffold(generation: Generation, processes: int, advance: Advance = lambd
     """Molecules of one ring system with its linkers together, each cluster named by its first; those without rings are
     one."""
     found = list[pa.Array]()
-    with ProcessPoolExecutor(processes, get_context("forkserver")) as pool:
+    with ProcessPoolExecutor(processes, CONTEXT) as pool:
 
         def calls() -> Iterator[Callable[[], list[str]]]:
             for batch in generation.columns(["smiles"]):

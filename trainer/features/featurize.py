@@ -1,6 +1,5 @@
 """Molecules to features, as Hu et al. (2020) define them (method.md C). The only module here that needs RDKit."""
 
-import multiprocessing
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rdkit import Chem, rdBase
 
+from graphkin.forkserver import CONTEXT
 from graphkin.protocol.errors import GraphkinError, InvalidInput
 from graphkin.trainer.features.corpus import DIRECTIONS, DUMMY, Corpus
 
@@ -59,15 +59,13 @@ def _featurized(blocks: Sequence[Sequence[str]], workers: int) -> Iterator[tuple
     if workers <= 1:
         yield from map(_featurize_block, blocks)
         return
-    context = multiprocessing.get_context("forkserver")  # a fork of a process that runs torch can deadlock
-    context.set_forkserver_preload([__name__])
-    with ProcessPoolExecutor(workers, context) as executor:
+    CONTEXT.set_forkserver_preload([__name__])  # no fork of this process: one that runs torch can deadlock
+    with ProcessPoolExecutor(workers, CONTEXT) as executor:
         try:
             yield from executor.map(_featurize_block, blocks)
         except BrokenProcessPool as error:
             raise GraphkinError(
-                "a worker process ended, or could not be started",
-                hint='in a script, start it under `if __name__ == "__main__":`',
+                "a worker process ended, or could not be started", hint="is there enough memory?"
             ) from error
 
 

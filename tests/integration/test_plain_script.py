@@ -1,0 +1,63 @@
+"""Programs without an `if __name__ == "__main__":` guard: a script, standard input, `python -c`, `python -m`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import graphkin
+
+print("begin")
+published = graphkin.ingest("a.smi", store="store", collection="c", threshold=0.1{options})
+print(published.counts.kept)
+"""
+
+OTHERS = """
+from graphkin.ingest.append import append
+from graphkin.ingest.remove import remove
+from graphkin.ingest.runners.processes import Processes
+from graphkin.ingest.stages.pipeline import ingest as ingest_by_tasks
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.store import open_store
+from graphkin.trainer.features.featurize import featurize
+
+with graphkin.open("store") as collections:
+    c = collections["c"]
+    print(len(c.query(substructure="CO")), len(c.clusters(method="scaffold")), len(c.to_pyg(workers=2)))
+with open_store("store") as store:
+    print(append(store, "c", ["b.smi"]).items, remove(store, "c", "list.txt", by="name", workers=2).items)
+print(len(featurize(["CCO"] * 5000, "", workers=2).size)
+with Processes(2) as processes:
+    print(ingest_by_tasks(processes, "lake", "c", ["a.smi"], resolve()).counts.kept)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.smi").write_text("CCO a\nCCN b\nCCCO c\nc1ccccc1 d\n")
+    (tmp_path / "b.smi").write_text("CCCCO e\n")
+    (tmp_path / "list.txt").write_text("b\n")
+    return tmp_path
+
+
+def _printed(folder: Path, *arguments: str, stdin: str | None = None) -> list[str]:
+    command = [sys.executable, *arguments]
+    ended = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, text=True, timeout=280, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.splitlines()
+
+
+def test_script_starts_every_kind_of_worker_and_runs_once(folder: Path) -> None:
+    (folder / "script.py").write_text(SCRIPT.format(options="") + OTHERS)
+    assert _printed(folder, "script.py") == ["begin", "4", "2 2 4", "1 1", "5000", "4"]
+
+
+@pytest.mark.parametrize("options", ["", ", workers=1"])
+@pytest.mark.parametrize("way", ["stdin", "-c", "-m"])
+def test_program_without_a_file_of_its_own_ingests(folder: Path, way: str, options: str) -> None:
+    text = SCRIPT.format(options=options)
+    (folder / "program.py").write_text(text)
+    arguments = {"stdin": ("-",), "-c": ("-c", text), "-m": ("-m", "program")}[way]
+    assert _printed(folder, *arguments, stdin=text if way == "stdin" else None) == ["begin", "4"]
