@@ -68,7 +68,7 @@ def _read(file: str) -> tuple[list[Line], Input]:
         raw, _ = opened(file, None, resources)
         with readable(file, raw):
             stream, _ = unpacked(file, raw, "one item a line", whole=True)
-            lines = list(read_lines(stream))
+            lines = list(read_lines(file, stream))
             raw.read_to(None)
         return lines, raw.digest(file)
 

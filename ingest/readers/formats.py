@@ -100,7 +100,7 @@ def _names(path: str | None, resources: ExitStack) -> tuple[Iterator[Line] | Non
     raw, _ = opened(path, None, resources)
     with readable(path, raw):
         stream, _ = unpacked(path, raw, "at least one name")
-    return read_lines(stream), [(path, raw)]
+    return read_lines(path, stream), [(path, raw)]
 
 
 def told(path: str, given: str | None, formats: Mapping[str, str], by_extension: Mapping[str, str]) -> str:
@@ -168,14 +168,14 @@ def _records(
         case "sdf":
             return read_sdf(path, stream, options.name_column)
         case "smi":
-            return read_smi(read_lines(stream))
+            return read_smi(read_lines(path, stream))
         case "fps":
-            return read_fps(path, read_lines(stream))
+            return read_fps(path, read_lines(path, stream))
         case "jsonl":
-            return read_jsonl(read_lines(stream, MAX_GRAPH))
+            return read_jsonl(read_lines(path, stream, MAX_GRAPH))
         case "graphml":
             from graphkin.ingest.readers.graphml import read_graphml  # NetworkX takes its time to be imported
 
             return read_graphml(path, stream)
-    lines, delimiter = read_lines(stream), options.delimiter or DELIMITERS[format]
+    lines, delimiter = read_lines(path, stream), options.delimiter or DELIMITERS[format]
     return read_delimited(path, lines, delimiter, column, options.name_column, chosen_by, options.fingerprint_column)

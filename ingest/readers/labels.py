@@ -52,7 +52,8 @@ def _label_rows(
 ) -> Iterator[tuple[int, str, str]]:
     if format in DELIMITERS:
         columns = ("node", column or "label", _CHOSEN_BY)
-        for line, node, label, _, _, fault in read_delimited(path, read_lines(stream), DELIMITERS[format], *columns):
+        lines = read_lines(path, stream)
+        for line, node, label, _, _, fault in read_delimited(path, lines, DELIMITERS[format], *columns):
             if fault or not node or label is None:
                 faults.append((line, node, fault or "has no node, or no label"))
             else:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphkin.ingest.readers.edgelist import NamedEdges, read_edgelist
+from graphkin.ingest.readers.lines import count_blank
 from graphkin.ingest.readers.raw import require_proportion
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import Int64
@@ -34,8 +35,9 @@ def read_matrix_market(path: str, stream: IO[bytes]) -> tuple[int, Iterator[Name
             given=banner[:60].decode(errors="backslashreplace").strip(),
             expected="%%MatrixMarket matrix coordinate ...",
         )
-    number, line = 2, stream.readline(_LONGEST)
+    number, line, blank = 2, stream.readline(_LONGEST), 0
     while line.startswith(b"%") or line.isspace():
+        blank = count_blank(path, number, line, blank)
         number, line = number + 1, stream.readline(_LONGEST)
     sizes = line.split()
     if len(sizes) != 3 or not all(size.isdigit() for size in sizes):

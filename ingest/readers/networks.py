@@ -175,7 +175,7 @@ def _table(
     path: str, stream: IO[bytes], delimiter: Delimiter | None, columns: tuple[str | None, str | None]
 ) -> Iterator[NamedEdges]:
     source, target = (given or usual for given, usual in zip(columns, ("source", "target"), strict=True))
-    records = read_delimited(path, read_lines(stream), delimiter, source, target, _CHOSEN_BY)
+    records = read_delimited(path, read_lines(path, stream), delimiter, source, target, _CHOSEN_BY)
     while rows := [*islice(records, _ROWS)]:
         edges = [(line, text, name) for line, text, name, *_, fault in rows if not fault and text and name]
         faults = [

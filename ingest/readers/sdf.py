@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import IO
 
+from graphkin.ingest.readers.lines import count_blank
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decoded, faulted
 from graphkin.protocol.errors import InvalidInput
 
@@ -11,11 +12,11 @@ def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[
     """Every record up to a $$$$ line, and a last one without it; blank lines at the end of the file are none.
 
     The name is the title line, or the data item `name_item` (exactly so, else in any case). Raises `InvalidInput` at
-    the end if no record had that item.
+    the end if no record had that item, and as `read_lines` does for blank lines.
     """
     missing: dict[str, str] | None = None
     named = False
-    for line, data, cut in _split(stream):
+    for line, data, cut in _split(source, stream):
         text, fault = decoded(data)
         if cut or fault is not None:
             yield faulted(line, text, TOO_LONG if cut else str(fault))
@@ -38,13 +39,15 @@ def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[
         )
 
 
-def _split(stream: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
+def _split(source: str, stream: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
     """(line number, bytes up to the $$$$ line, whether they are cut because the record is too long)"""
     start = number = 1
+    blank = 0
     kept: list[bytes] = []
     size = 0
     line_begins = True
     while data := stream.readline(MAX_RECORD):
+        blank = count_blank(source, number, data, blank)
         ended = data.endswith(b"\n")
         number += ended
         if line_begins and data.startswith(b"$$$$"):

@@ -81,7 +81,7 @@ def _header(path: str, writings: Mapping[str, str], options: ReadOptions) -> Hea
     with ExitStack() as resources:
         raw, _ = opened(path, None, resources)
         with readable(path, raw):
-            return read_header(path, read_lines(unpacked(path, raw, "at least one record")[0]))[0]
+            return read_header(path, read_lines(path, unpacked(path, raw, "at least one record")[0]))[0]
 
 
 def _told(path: str, writings: Mapping[str, str], options: ReadOptions) -> Header:

@@ -146,6 +146,13 @@ def test_the_file_of_rejections_runs_nothing_in_a_spreadsheet(ingest: Callable[.
 def test_exactly_a_tenth_of_garbage_is_let_through(ingest: Callable[..., Any]) -> None:
     outcome = ingest(
         "".join(f"{'C' * (number + 1)}\n" if number % 10 else "garbage\n" for number in range(100)), "--json"
+def test_file_of_line_ends_ends_in_seconds(ingest: Callable[..., Any]) -> None:
+    outcome = ingest(gzip.compress(b"CCO\n") + 300 * gzip.compress(b"\n" * (1 << 20)), name="lines.smi.gz")
+    assert outcome.code == 2
+    assert "lines.smi.gz has more than 100,000 blank lines in a row" in outcome.err
+    assert "from line 2 to line 100,002" in outcome.err
+
+
     )
     assert manifest(outcome)["counts"]["rejected"] == 10
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphkin.ingest.readers import EXTENSIONS, ReadOptions, open_source
+from graphkin.ingest.readers import EXTENSIONS, ReadOptions, lines, open_source
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Input
 from graphkin.similarity.graphs.kind import GraphKind
@@ -322,6 +322,41 @@ def test_a_large_file_that_is_hardly_compressed_is_read_whole(tmp_path: Path) ->
         gzip.compress(b"<graphml xmlns='http://graphml.graphdrawing.org/xmlns'>" + comment + b"</graphml>", 1)
     )
     assert list(open_source(str(path), GraphKind.files, ReadOptions())) == []
+
+
+_HEADERS = {
+    "smi": b"CCO a\n",
+    "csv": b"smiles,id\nCCO,a\n",
+    "tsv": b"smiles\tid\nCCO\ta\n",
+    "sdf": MOLBLOCK + b"$$$$\n",
+}
+
+
+@pytest.mark.parametrize("format", _HEADERS)
+@pytest.mark.parametrize("blank", [b"\n", b" \t\r\n"])
+def test_long_run_of_blank_lines_is_refused_at_its_line(
+    write: Callable[[str, bytes], str], monkeypatch: pytest.MonkeyPatch, format: str, blank: bytes
+) -> None:
+    monkeypatch.setattr(lines, "MAX_BLANK", 5)
+    before = _HEADERS[format]
+    first, options = before.count(b"\n") + 1, ReadOptions()
+    allowed = before + 5 * blank + b"CCC b\n" + 5 * blank
+    assert sum(batch.num_rows for batch in open_source(write(f"a.{format}", allowed), MoleculeKind.files, options)) >= 2
+    path = write(f"b.{format}", before + 6 * blank)
+    with pytest.raises(InvalidInput, match=f"b.{format} has more than 5 blank lines") as refused:
+        list(open_source(path, MoleculeKind.files, options))
+    assert f"from line {first} to line {first + 5}" in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["a.smi.gz", "a.csv.gz", "a.sdf.gz", "a.jsonl.gz"])
+def test_300_mebibytes_of_line_ends_are_refused(write: Callable[[str, bytes], str], name: str) -> None:
+    writings = {**MoleculeKind.files, **GraphKind.files}
+    first = b"smiles\n" if ".csv" in name else b"CCO\n"
+    path = write(name, gzip.compress(first) + 300 * gzip.compress(b"\n" * (1 << 20)))
+    source = open_source(path, writings, ReadOptions())
+    with pytest.raises(InvalidInput, match=r"more than 100,000 blank lines in a row"):
+        list(source)
+    assert source.bytes_read < Path(path).stat().st_size
 
 
 def test_a_gzipped_parquet_file_is_held_whole_too(tmp_path: Path) -> None:
