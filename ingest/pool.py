@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -20,8 +21,8 @@ from typing import Self
 
 import pyarrow as pa
 
-from graphkin.ingest import forking
 from graphkin.forkserver import CONTEXT
+from graphkin.ingest import forking
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.processes import Workers, end_with_parent
 from graphkin.ingest.workspace import Workspace
@@ -71,7 +72,8 @@ class ParserPool:
         self._thread.shutdown()
         if self._executor.exception() is None:
             self._executor.result().shutdown(cancel_futures=True)
-        _Mark.collect(self._workspace)
+        with suppress(StoreError):  # the next run removes marks that cannot be removed now
+            _Mark.collect(self._workspace)
 
     def begin(self, chunks: Iterable[Chunk]) -> None:
         """Let the workers have the first of these chunks; they get the others as results are taken."""
@@ -181,13 +183,14 @@ class _Mark:
 
     @classmethod
     def collect(cls, workspace: Workspace) -> dict[int, int]:
-        """The row by number of task, where dead workers were; their marks are removed."""
+        """The row by number of task, where dead workers were; their marks are removed. Raises `StoreError`."""
         rows: dict[int, int] = {}
-        for path in workspace.scratches("worker-*"):
-            if len(mark := path.read_bytes()) == cls._FORMAT.size:
-                number, row = cls._FORMAT.unpack(mark)
-                rows[number] = row
-            path.unlink()
+        with disk(workspace.folder):
+            for path in workspace.scratches("worker-*"):
+                if len(mark := path.read_bytes()) == cls._FORMAT.size:
+                    number, row = cls._FORMAT.unpack(mark)
+                    rows[number] = row
+                path.unlink()
         rows.pop(cls._IDLE, None)
         return rows
 

@@ -1,5 +1,7 @@
-"""`graphkin ingest molecules`, `append`, `remove` and `delete` killed at the n-th file operation below the store."""
+"""`graphkin ingest molecules`, `append`, `remove` and `delete` killed at the n-th file operation below the store, and
+`append` where files cannot be removed."""
 
+import errno
 import shutil
 import signal
 
@@ -52,6 +54,25 @@ def test_append_killed(
     graphkin.here(*graphkin.appending(molecules[1], store)).check_returncode()
     assert read_back(store) == after
     assert not leftovers(store)
+
+
+def test_append_where_files_cannot_be_removed(
+    undisturbed, grown, graphkin, forks, molecules, saboteur, tmp_path, read_back
+):
+    """The command ends with an exit code and a sentence, and publishes all or nothing."""
+    after, operations = grown
+    unlinks = sum(kind == "unlink" for kind, _ in operations)
+    assert unlinks > 2
+    for at in range(1, unlinks + 1):
+        store = tmp_path / str(at)
+        shutil.copytree(undisturbed.store, store)
+        plan = saboteur.plan(store, kind="unlink", at=at, action=-errno.EACCES)
+        ended = forks("command", *graphkin.appending(molecules[1], store), plan=plan)
+        where = plan.operations()[-1]
+        assert ended.said in ({"result": 0}, {"result": 4}), where
+        assert read_back(store) == (after if ended.said["result"] == 0 else undisturbed.first), where
+        graphkin.here(*graphkin.appending(molecules[1], store)).check_returncode()
+        assert read_back(store) == after, where
 
 
 @pytest.fixture(scope="module")
