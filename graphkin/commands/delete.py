@@ -1,21 +1,59 @@
 """`graphkin delete`: remove a published generation."""
 
+import sys
+from typing import TYPE_CHECKING
+
 import click
 
 from graphkin import options
+
+if TYPE_CHECKING:
+    from graphkin.store.base import Collection, Store
 
 
 @click.command()
 @options.store
 @options.collection
 @click.option("--generation", metavar="ID", required=True, help="Generation id, or how one alone begins.")
-def delete(store_location: str, collection: str, generation: str) -> None:
-    """Delete one generation. The newest that is left becomes current."""
-    from graphkin.protocol.generations import begun_with
+@click.option("--yes", is_flag=True, help="Do not ask, also where only the beginning of an id is given.")
+def delete(store_location: str, collection: str, generation: str, yes: bool) -> None:
+    """Delete one generation. The newest that is left becomes current; with the last one the collection is gone.
+
+    Where ID is only the beginning of an id the command asks first on a terminal; elsewhere it needs the whole id, or
+    --yes.
+    """
     from graphkin.store import open_store
 
     with open_store(store_location) as store:
-        known = [id for each in store.collections() if each.name == collection for id in each.generations]
-        found = begun_with(generation, known)  # the store tells of what was deleted before
-        store.delete(collection, found)
-    click.echo(f"deleted {collection} {found}")
+        listed = next((each for each in store.collections() if each.name == collection), None)
+        id = _confirmed(store, listed, generation, yes) if listed is not None else generation
+        store.delete(collection, id)  # which says what was deleted before
+        left = next((each.current for each in store.collections() if each.name == collection), None)
+    click.echo(f"deleted {collection} {id}")
+    if left is None:
+        click.echo(f"this was the only generation: {collection} is gone")
+    elif listed is not None and left != listed.current:
+        click.echo(f"this was the current generation: now it is {left}")
+
+
+def _confirmed(store: "Store", listed: "Collection", beginning: str, yes: bool) -> str:
+    """The whole id. Raises `InvalidInput` for an ambiguous beginning, and where it cannot ask about one; `Abort`."""
+    from graphkin.protocol.errors import InvalidInput
+    from graphkin.protocol.generations import begun_with
+
+    id = begun_with(beginning, listed.generations)
+    if yes or id == beginning:
+        return id
+    manifest = store.manifest(listed.name, id)
+    facts = f"{manifest.counts.kept:,} items, published {manifest.published_at}"
+    which = "its only generation: the collection goes with it" if len(listed.generations) == 1 else "another stays"
+    if len(listed.generations) > 1 and id == listed.current:
+        which = "its current generation: the newest that is left becomes current"
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            f"{beginning} is only the beginning of an id, and without a terminal nobody can confirm it",
+            given=f"{listed.name} {id} ({facts}; {which})",
+            expected="the whole id, or --yes",
+        )
+    click.confirm(f"Delete {listed.name} {id} ({facts}; {which})?", abort=True, err=True)
+    return id

@@ -276,6 +276,8 @@ def test_a_generation_is_named_by_how_it_begins(
     assert (
         json.loads(graphkin("search", "CCO", *where, "--generation", first[:20], "--json").out)["generation"] == first
     )
+    refused = graphkin("delete", *where, "--generation", first[0], "--yes")
+    assert (refused.code, "several generations begin so" in refused.err, first[:7] in refused.err) == (2, True, True)
     assert graphkin("search", "CCO", *where, "--generation", "xyz").code == 3
     fps = ("--format", "fps", "--output", tmp_path / "c.fps")
     for written in (("fingerprints", *fps), ("lake", "--output", tmp_path / "lake")):
