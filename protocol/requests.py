@@ -1,11 +1,13 @@
 """What requests may say: query parameters and bodies. Anything else is refused."""
 
 import re
-from typing import Annotated, ClassVar, Self
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Json, WithJsonSchema, model_validator
 from pydantic_core import PydanticKnownError
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.measure import Measure
@@ -161,6 +163,21 @@ class ItemsQuery(PageQuery):
         if sum(value is not None for value in (self.smiles, self.name, self.inchikey)) > 1:
             raise ValueError("at most one of smiles, name, inchikey")
         return self
+
+
+def structure_list(structures: Iterable[Any]) -> list[Any]:
+    """The structures of a batch as a list. Raises `InvalidInput` for a single one, which is a sequence of letters too.
+
+    A text would otherwise be searched letter by letter.
+    """
+    if isinstance(structures, str | bytes | Mapping):
+        raise InvalidInput(
+            "a batch is a list of structures, not one structure",
+            given=structures if isinstance(structures, str) else repr(structures),
+            expected='a list, such as ["CCO"]',
+            hint="search() takes one structure",
+        )
+    return list(structures)
 
 
 class RejectionsQuery(PageQuery):

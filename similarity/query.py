@@ -3,11 +3,14 @@
 import json
 from collections.abc import Sequence
 
+import numpy as np
+
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.protocol.requests import StructureFields, Substructure
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
+from graphkin.store.base import Generation
 
 
 def read_structure(recipe: Recipe, **structure: str | None) -> Query:
@@ -40,6 +43,20 @@ def read_structure(recipe: Recipe, **structure: str | None) -> Query:
 def read_asked(recipe: Recipe, asked: StructureFields) -> Query:
     """The structure that a search asks for. Raises as `read_structure` does."""
     return read_structure(recipe, **written(asked))
+
+
+def point_to_name(generation: Generation, error: InvalidInput) -> None:
+    """Say in the hint of an error about an unreadable structure that an item has this text as its name, if one has."""
+    name = error.given
+    if not isinstance(name, str) or not name.strip():
+        return
+    ids = generation.named(name.strip(), limit=1)
+    if ids:
+        (structure,) = generation.structures(np.array(ids, np.int32))
+        error.hint = (
+            f"this is the name of item {ids[0]}: ask for neighbors(name={name.strip()!r}) or --name, or search for its "
+            f"structure, {structure[:200]}"
+        )
 
 
 def written(asked: StructureFields) -> dict[str, str]:

@@ -16,9 +16,11 @@ from graphkin.api.reading import Reading, open_reading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Searching
 from graphkin.api.work.structures import Search
+from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import SearchReply
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBody
 from graphkin.similarity.having import Having
+from graphkin.similarity.query import point_to_name
 
 _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery, "query")]
 
@@ -41,7 +43,11 @@ async def search(request: Request) -> Response:
     path = validated(CollectionPath, request.path_params, "path")  # by hand, as for neighbours
     validated(GenerationQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, (JSON,))
-    asked = await state_of(request)["structures"].read_search(read.generation, await received(request))
+    try:
+        asked = await state_of(request)["structures"].read_search(read.generation, await received(request))
+    except InvalidInput as error:
+        await run_in_threadpool(point_to_name, read.generation, error)
+        raise
     having = None
     if asked.substructure is not None:
         chosen = partial(read.opened.selections.selected, asked.filters)

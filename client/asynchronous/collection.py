@@ -40,6 +40,7 @@ from graphkin.protocol.replies import (
     StructureReply,
     Subgraph,
 )
+from graphkin.protocol.requests import structure_list
 from graphkin.protocol.values import (
     MAX_ANCHORS,
     MAX_BATCHES,
@@ -191,7 +192,7 @@ class AsyncCollection:
         Columns: index int32; id int32, of the item that it is, or null; error, why it could not be searched for, or
         null; hits, a list of id int32 and similarity float32. Sent again if the connection breaks.
         """
-        body = {"structures": list(structures), "limit": limit}
+        body = {"structures": structure_list(structures), "limit": limit}
         least = {} if min_similarity is None else {"min_similarity": min_similarity}
         return await self._reading.table("search/batch", {}, {**body, **least})
 

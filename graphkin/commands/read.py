@@ -248,7 +248,7 @@ def search(
     """
     from graphkin.answers import hits_of, measure_of
     from graphkin.similarity.kinds import kind_of, recipe_of
-    from graphkin.similarity.query import read_structure
+    from graphkin.similarity.query import point_to_name, read_structure
     from graphkin.store import open_generation
 
     if (structure is None) == (file is None) or (file is None) != (output is None):
@@ -263,7 +263,11 @@ def search(
             _search_file(opened, searched, file, read, min_similarity, limit, output)
             return
         text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
-        query = read_structure(recipe_of(opened), **{"fingerprint" if fingerprint else "structure": text})
+        try:
+            query = read_structure(recipe_of(opened), **{"fingerprint" if fingerprint else "structure": text})
+        except InvalidInput as error:
+            point_to_name(opened, error)
+            raise
         answer = hits_of(opened, searched, query, min_similarity, limit)
     if as_json:
         _print_json(answer)
@@ -272,6 +276,7 @@ def search(
     _show_hits(answer["hits"])
 
 
+    from graphkin.protocol.errors import InvalidInput
 def _search_file(
     opened: "Generation",
     search: "Search",

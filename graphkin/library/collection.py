@@ -26,6 +26,7 @@ from graphkin.protocol.requests import (
     SearchBatchBody,
     SearchBody,
 )
+    structure_list,
 from graphkin.protocol.values import MAX_CLIFFS, By, ClusterMethod, Picking, PolicyName
 from graphkin.similarity.cliffs import Cliffs
 from graphkin.similarity.clusters.core import Core
@@ -170,7 +171,7 @@ class Collection(ABC):
         Columns: query int32, the number of the structure; error; and those of `search`. A structure that cannot be
         read, or a name that no item has, has one row with its error, in which these are null. limit is at most 100.
         """
-        given = {"structures": list(structures), "min_similarity": min_similarity, "limit": limit}
+        given = {"structures": structure_list(structures), "min_similarity": min_similarity, "limit": limit}
         said = {name: value for name, value in given.items() if value is not None}
         with refusing():
             asked = SearchBatchBody.model_validate_json(json.dumps(said))

@@ -14,6 +14,7 @@ from graphkin.export import read_edges, read_items
 from graphkin.ingest.progress import Progress
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
+from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.requests import (
     CliffsQuery,
     ClusteredFields,
@@ -37,7 +38,7 @@ from graphkin.similarity.kinds import kind_of, recipe_of
 from graphkin.similarity.layout import layout, rows
 from graphkin.similarity.picking import Picked, Picker
 from graphkin.similarity.queries import Queries, read_each, written_each
-from graphkin.similarity.query import read_asked, written_pattern
+from graphkin.similarity.query import point_to_name, read_asked, written_pattern
 from graphkin.similarity.selection import Listed, Near, Selected, Selections
 from graphkin.store.base import Generation, Store, require_stored_threshold
 from graphkin.store.records import Int32, Int64
@@ -91,7 +92,11 @@ class StoredCollection(Collection):
         return Table(pa.Table.from_batches([rows]).replace_schema_metadata(provenance))
 
     def _search(self, asked: SearchBody) -> Found:
-        query = read_asked(recipe_of(self._opened), asked)
+        try:
+            query = read_asked(recipe_of(self._opened), asked)
+        except InvalidInput as error:
+            point_to_name(self._opened, error)
+            raise
         searched = self._index if asked.measure is None else self._index.measured(asked.measure)
         filters = asked.filters or ()
         having = self._having(asked.substructure, lambda: self._selections.selected(filters).ids)
