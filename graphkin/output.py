@@ -5,7 +5,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import click
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import MANY_FRAGMENTS, Manifest
@@ -53,6 +55,8 @@ def published(collection: str, manifest: Manifest) -> str:
     fragments = len(manifest.fragments)
     many = (
         f"\n  read from {fragments} fragments; `graphkin compact` makes them one" if fragments > MANY_FRAGMENTS else ""
+    what = f"unchanged: generation {manifest.generation} of {collection} already published"
+    first = what if manifest.unchanged else f"published {collection} generation {manifest.generation}"
     )
     return (
         f"published {collection} generation {manifest.generation}\n"
@@ -60,4 +64,16 @@ def published(collection: str, manifest: Manifest) -> str:
         f"{counts.rejected:,} rejected{f', {removed:,} removed' if removed else ''})\n"
         f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}{capped}\n"
         f"  seconds: {json.dumps(manifest.times)}{many}"
+
+
+def published_json(manifest: Manifest, **more: Any) -> str:
+    """The same as JSON: the manifest, whether it was published before, and `more`."""
+    content = manifest.model_dump(mode="json", exclude={"fragments"})
+    return json.dumps({**content, "unchanged": manifest.unchanged, **more})
+
+
+def note_truncation(manifest: Manifest) -> None:
+    """Say on standard error that an answer made of stored pairs lacks the truncated ones, if there are any."""
+    if manifest.truncation is not None:
+        click.echo(f"note: {manifest.truncation}", err=True)
     )

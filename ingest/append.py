@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import pyarrow as pa
 
@@ -17,6 +18,7 @@ from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
 from graphkin.ingest.provenance import provenance_of
 from graphkin.ingest.reading import chunks, opened, parsed, parser
+from graphkin.ingest.reruns import kept
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_growth, compile_kernels
 from graphkin.ingest.workspace import Workspace
@@ -101,9 +103,12 @@ def append(
         provenance = provenance_of(
             recipe, sources, table, descriptors, tally, changes.dropped, clock, base=base.manifest
         )
+        base_rejections = [*base.rejections()]
         manifest = draft.publish(provenance)
         workspace.remove()
         tell(clock.progress, [*notes_of_changes(base.manifest, provenance), *notes(provenance)])
+        rejections = chain(base_rejections, table.rejections)
+        manifest = kept(store, collection, manifest, provenance, rejections)
         return Appended(manifest, len(newer), table.added_names.num_rows)
 
 

@@ -205,6 +205,7 @@ class ItemTable:
     older: Older
     read: int = 0
     rejected: int = 0
+    rejections: list[pa.RecordBatch] = field(default_factory=list)
     names: int = 0
     added_names: pa.RecordBatch = field(default_factory=lambda: pa.RecordBatch.from_pylist([], ADDED_NAMES))
     differing: DifferingValues = field(default_factory=DifferingValues)
@@ -216,6 +217,8 @@ class ItemTable:
     def add(self, parsed: Parsed) -> None:
         self.read += parsed.items.num_rows + parsed.rejections.num_rows
         self.rejected += parsed.rejections.num_rows
+        if parsed.rejections.num_rows:
+            self.rejections.append(parsed.rejections)
         if parsed.items.num_rows:
             self._batches.append(parsed.items)
 

@@ -11,6 +11,7 @@ from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
 from graphkin.ingest.provenance import provenance_of
 from graphkin.ingest.reading import chunks, opened, parsed, parser, unnamed
+from graphkin.ingest.reruns import kept
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_kernels
 from graphkin.ingest.workspace import Workspace
@@ -34,9 +35,12 @@ def ingest(
 ) -> Manifest:
     """Build and publish one generation of `collection` from files ("-": standard input) of what the recipe is for.
 
-    Returns the published manifest. Raises `InvalidInput` for files that cannot be read, for no item at all, and
-    for more than `max_rejected` of the records rejected; `StoreError` and `StoreBusy` as the store does. On every
-    error, and on a crash, nothing is published.
+    Returns the published manifest; of a run whose result was published before a `RepeatedManifest`, with the counts of
+    this run, whose rejections `Store.rerun` then has.
+
+    Raises `InvalidInput` for files that cannot be read, for no item at all, and for more than `max_rejected` of the
+    records rejected; `StoreError` and `StoreBusy` as the store does. On every error, and on a crash, nothing is
+    published.
     """
     options = options or IngestOptions()
     clock = Clock(progress or Progress())
@@ -71,7 +75,7 @@ def ingest(
         manifest = draft.publish(provenance)
         workspace.remove()
         tell(clock.progress, notes(provenance))
-        return manifest
+        return kept(store, collection, manifest, provenance, table.rejections)
 
 
 def _collect(

@@ -89,18 +89,16 @@ def parsed(
     column = kind.agreeing(recipe)
     review = {} if column is None else {"reviewed": Agreement(column, older.described()).reviewed}
     total = sum(source.bytes_total or 0 for source in sources) or None
-    rejected: list[pa.RecordBatch] = []
     with clock.stage("parse", total, "B") as advance:
         done = 0
         for parsed in pool.parsed(**review):
             table.add(parsed)
             if parsed.rejections.num_rows:
-                rejected.append(parsed.rejections)
                 draft.append_rejections(parsed.rejections)
             reached = sum(source.bytes_read for source in sources)
             advance(reached - done)
             done = reached
-    require_items(table.read, table.rejected, lambda: rejected, options)
+    require_items(table.read, table.rejected, lambda: table.rejections, options)
     return table
 
 

@@ -12,6 +12,7 @@ from graphkin.ingest.listed import Listed, listed
 from graphkin.ingest.notes import notes_of_changes, tell
 from graphkin.ingest.progress import Clock, Progress, compiling
 from graphkin.ingest.provenance import provenance_without
+from graphkin.ingest.reruns import reported
 from graphkin.ingest.rest import Rest
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_kernels
@@ -80,7 +81,7 @@ def remove(
             write_edges(chain(csr.edge_blocks(lists.graph, np.float32(0)), [come]), dropped, tally, draft)
         removal = Removal(**found.source.model_dump(), by=by, items=len(found.ids))
         provenance = provenance_without(base.manifest, recipe, removal, items, tally, dropped, clock)
-        manifest = draft.publish(provenance)
+        manifest = reported(draft.publish(provenance), provenance)
         tell(clock.progress, notes_of_changes(base.manifest, provenance))
         return Removed(manifest, len(found.ids), found.missing)
 

@@ -1,6 +1,6 @@
 """A generation's provenance: from what it was made, how, and what came of it."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -60,6 +60,14 @@ class DifferingValues(Frozen):
 
     counts: dict[str, int] = Field(default={})
     first: list[DifferingValue] = Field(default=[])
+
+
+class Rerun(Frozen):
+    """A run whose result was a generation that was published before: when it ended, what it read, and its counts."""
+
+    ran_at: str  # ISO 8601, UTC
+    inputs: list[Input]
+    counts: Counts
 
 
 class Histogram(Frozen):
@@ -148,6 +156,9 @@ class Manifest(Provenance):
         return {**rest, "fragments": [whole] if values["files"] else []}
 
     @property
+    unchanged: ClassVar[bool] = False
+    """Whether a run reports a generation that was published before it."""
+
     def provenance(self) -> Provenance:
         """What its builder knew."""
         return Provenance(**self.model_dump(include=set(Provenance.model_fields)))
@@ -156,3 +167,14 @@ class Manifest(Provenance):
     def threshold(self) -> float:
         """The stored τ: no edge below it exists."""
         return float(self.recipe["threshold"])
+
+
+class RepeatedManifest(Manifest):
+    """The report of a run whose result was published before: inputs, counts and times are those of this run."""
+
+    unchanged: ClassVar[bool] = True
+
+    @classmethod
+    def from_run(cls, published: Manifest, run: Provenance) -> Self:
+        """Combine what is published with the provenance of the run."""
+        return cls(**{**published.model_dump(), **run.model_dump()})

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from graphkin.protocol.frozen import Frozen
-from graphkin.protocol.manifest import Histogram, Manifest
+from graphkin.protocol.manifest import Histogram, Manifest, Rerun
 from graphkin.protocol.values import ClusterMethod, Kind
 
 GenerationId = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="Generation id.")]
@@ -86,6 +86,7 @@ class CollectionDetail(FromGeneration):
     kind: Kind
     generations: list[GenerationId]
     manifest: Manifest
+    rerun: Rerun | None  # the latest run whose result was this generation again
     histograms: Histograms
     damaged: Damage | None
 

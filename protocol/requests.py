@@ -183,6 +183,10 @@ def structure_list(structures: Iterable[Any]) -> list[Any]:
 class RejectionsQuery(PageQuery):
     """A page of the records that were not kept."""
 
+    rerun: Annotated[
+        bool,
+        Field(description="Those of the latest run whose result was this generation again, instead of its own."),
+    ] = False
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
 
 

@@ -69,6 +69,9 @@ def _copy(source: Store, target: Store, collection: str, generation: str, stage:
     if not taken:
         with source.open(collection, generation) as opened:
             copy_generation(opened, target, stage)
+    kept = source.rerun(collection, generation)
+    if kept is not None:
+        target.keep_rerun(collection, generation, kept.rerun, kept.rejections.to_batches())
 
 
 def prune(store: Store, keep: int, collection: str | None = None) -> list[tuple[str, str]]:

@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict, Damage, InvalidInput, NotFound, StoreDamaged, StoreFormat
 from graphkin.protocol.generations import begun_with
-from graphkin.protocol.manifest import Manifest, Provenance
+from graphkin.protocol.manifest import Manifest, Provenance, Rerun
 from graphkin.protocol.values import Kind
 from graphkin.store.columns import ID, item_schema, numbers, properties, titles
 from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.keys import Keys, NoKeys
 from graphkin.store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, Links, UInt64
+from graphkin.store.reruns import KeptRerun
 from graphkin.store.sampling.base import Engine, Sampler
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
@@ -167,6 +168,19 @@ class Store(ABC):
         """
         del source, collection, generation, advance
         return False
+
+    def keep_rerun(  # noqa: B027 - a store whose generations are written once has nothing to keep
+        self, collection: str, generation: str, rerun: Rerun, rejections: Sequence[pa.RecordBatch]
+    ) -> None:
+        """Keep what the latest run that gave a published generation again read and rejected (`REJECTION_SCHEMA`).
+
+        It replaces the record of an earlier such run, changes nothing that is published, and goes with the generation.
+        Raises `StoreError`.
+        """
+
+    def rerun(self, collection: str, generation: str) -> KeptRerun | None:  # noqa: ARG002
+        """The latest run that `keep_rerun` kept of a generation. Raises `StoreDamaged`."""
+        return None
 
     def keys(self) -> Keys:
         """The keys of the API that this store keeps: here none, and it can have none."""

@@ -48,12 +48,14 @@ def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
 def collection(request: Request, c: CollectionName, query: Annotated[GenerationQuery, Query()]) -> Response:
     """One generation's provenance, and the ids of all generations, oldest first."""
     listed, manifest, damage = state_of(request)["library"].overview_of(c, query.generation)
+    kept = state_of(request)["library"].store.rerun(c, manifest.generation)
     body = {
         "name": c,
         "kind": manifest.kind,
         "generation": manifest.generation,
         "generations": listed.generations,
         "manifest": manifest,
+        "rerun": kept and kept.rerun,
         "histograms": manifest.histograms,
         "damaged": _told(damage),
     }

@@ -3,12 +3,14 @@
 from itertools import islice
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
+from pydantic_core import to_json
 from starlette.responses import Response
 
 from graphkin.api.gate.openapi import problems
 from graphkin.api.gate.route import needing
-from graphkin.api.reading import JsonReading
+from graphkin.api.reading import JsonReading, reply_by_content
+from graphkin.api.state import state_of
 from graphkin.protocol.replies import RejectionsPage
 from graphkin.protocol.requests import RejectionsQuery
 
@@ -21,9 +23,16 @@ router = APIRouter(
 
 
 @router.get("/rejections", response_model=RejectionsPage)
-def rejections(read: JsonReading, query: Annotated[RejectionsQuery, Query()]) -> Response:
+def rejections(request: Request, read: JsonReading, query: Annotated[RejectionsQuery, Query()]) -> Response:
     """Records that were not kept, in input order: where each stood, its text (at most 4,096 characters), and why."""
     end = read.position + query.limit
+    if query.rerun:
+        generation = read.generation
+        kept = state_of(request)["library"].store.rerun(generation.collection, generation.id)
+        rejected = [] if kept is None else kept.rejections.slice(read.position, query.limit).to_pylist()
+        rest = kept is not None and end < kept.rejections.num_rows
+        page = {"rejections": rejected, "next_cursor": read.cursor_at(end) if rest else None}
+        return reply_by_content(request, to_json({"generation": generation.id, **page}))
     rest = end < read.generation.manifest.counts.rejected
     rows = (row for batch in read.generation.rejections(read.position) for row in batch.to_pylist())
     return read.json(

@@ -97,9 +97,10 @@ class AsyncCollection:
             for item in page.items:
                 yield item
 
-    async def rejections(self) -> AsyncIterator[Rejection]:
-        """The records of the input that were not kept, in input order."""
-        async for page in self._reading.pages(RejectionsPage, "rejections", {}):
+    async def rejections(self, rerun: bool = False) -> AsyncIterator[Rejection]:
+        """The records of the input that were not kept, in input order; with `rerun` those of the latest run that gave
+        this generation again."""
+        async for page in self._reading.pages(RejectionsPage, "rejections", {"rerun": rerun}):
             for rejection in page.rejections:
                 yield rejection
 

@@ -42,6 +42,7 @@ from graphkin.protocol.replies import (
     StructureReply,
     Subgraph,
 )
+from graphkin.protocol.requests import structure_list
 from graphkin.protocol.values import (
     MAX_ANCHORS,
     MAX_BATCHES,
@@ -97,9 +98,10 @@ class Collection:
         for page in self._reading.pages(ItemsPage, "items", wanted):
             yield from page.items
 
-    def rejections(self) -> Iterator[Rejection]:
-        """The records of the input that were not kept, in input order."""
-        for page in self._reading.pages(RejectionsPage, "rejections", {}):
+    def rejections(self, rerun: bool = False) -> Iterator[Rejection]:
+        """The records of the input that were not kept, in input order; with `rerun` those of the latest run that gave
+        this generation again."""
+        for page in self._reading.pages(RejectionsPage, "rejections", {"rerun": rerun}):
             yield from page.rejections
 
     def structure(self, *, smiles: str | None = None, inchi: str | None = None) -> StructureReply:
@@ -191,7 +193,7 @@ class Collection:
         Columns: index int32; id int32, of the item that it is, or null; error, why it could not be searched for, or
         null; hits, a list of id int32 and similarity float32. Sent again if the connection breaks.
         """
-        body = {"structures": list(structures), "limit": limit}
+        body = {"structures": structure_list(structures), "limit": limit}
         least = {} if min_similarity is None else {"min_similarity": min_similarity}
         return self._reading.table("search/batch", {}, {**body, **least})
 

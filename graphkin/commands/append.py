@@ -1,6 +1,5 @@
 """`graphkin append`: let a collection grow."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,7 @@ def append(
     forking.begin(forking.MOLECULES)  # which imports meanwhile
     from graphkin.ingest.append import append as run
     from graphkin.ingest.options import IngestOptions
-    from graphkin.output import published
+    from graphkin.output import published, published_json
     from graphkin.progress import terminal_progress
     from graphkin.recipes import read_options
     from graphkin.similarity.kinds import kind_named
@@ -70,8 +69,8 @@ def append(
         )
         appended = run(store, collection, running["files"], how, terminal_progress())
     if running["as_json"]:
-        told = appended.manifest.model_dump(mode="json", exclude={"fragments"})
-        click.echo(json.dumps({**told, "appended": {"items": appended.items, "named": appended.named}}))
+        numbers = {"items": appended.items, "named": appended.named}
+        click.echo(published_json(appended.manifest, appended=numbers))
     elif appended.items or appended.named:
         click.echo(f"{appended.items:,} new items, {appended.named:,} older ones with more names")
         click.echo(published(collection, appended.manifest))

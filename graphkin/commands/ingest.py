@@ -338,7 +338,7 @@ def _ingest(
     master: str | None,
 ) -> None:
     from graphkin.ingest.options import IngestOptions
-    from graphkin.output import published
+    from graphkin.output import published, published_json
     from graphkin.progress import terminal_progress
 
     options_ = IngestOptions(
@@ -357,7 +357,7 @@ def _ingest(
         manifest = _by_tasks(engine, master, lake, *what)
     if lake is not None and store_location is not None:
         manifest = _loaded(lake, collection, store_location)
-    click.echo(manifest.model_dump_json(exclude={"fragments"}) if as_json else published(collection, manifest))
+    click.echo(published_json(manifest) if as_json else published(collection, manifest))
 
 
 def _in_one_stream(store_location: str | None, lake: str | None, *what: Any) -> "Manifest":
@@ -398,9 +398,10 @@ def _by_tasks(
 
 
 def _loaded(lake: str, collection: str, store_location: str) -> "Manifest":
+    from graphkin.ingest.reruns import reported
     from graphkin.progress import terminal_progress
     from graphkin.store import open_lake, open_store
     from graphkin.store.transfer import copy_generation
 
     with open_lake(lake) as source, source.open(collection) as made, open_store(store_location, create=True) as store:
-        return copy_generation(made, store, terminal_progress().stage)
+        return reported(copy_generation(made, store, terminal_progress().stage), made.manifest.provenance)

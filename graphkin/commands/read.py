@@ -12,10 +12,13 @@ import click
 from graphkin import options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from graphkin.protocol.errors import Damage
-    from graphkin.protocol.manifest import Manifest
+    from graphkin.protocol.manifest import Counts, Manifest
     from graphkin.similarity.kind import Search
     from graphkin.store.base import Collection, Generation, Store
+    from graphkin.store.reruns import KeptRerun
     from graphkin.store.sampling.base import Engine
 
 
@@ -52,13 +55,14 @@ def info(
             _show_collections(store, as_json)
         elif rejections:
             with store.open(collection, store.full_id(collection, generation)) as opened:
-                _show_rejections(opened, as_json)
+                _show_rejections(opened, store.rerun(collection, opened.id), as_json)
         elif differing:
             _show_differing(store.manifest(collection, store.full_id(collection, generation)), as_json)
         else:
             id = store.full_id(collection, generation)
             manifest, damage = store.manifest(collection, id), store.damage(collection, id)
-            _show_generation(store.collection(collection), manifest, damage, as_json)
+            kept = store.rerun(collection, manifest.generation)
+            _show_generation(store.collection(collection), manifest, kept, damage, as_json)
 
 
 def _show_collections(store: "Store", as_json: bool) -> None:
@@ -96,21 +100,20 @@ def _show_damage(damaged: dict[str, str] | None) -> None:
         click.echo(f"  DAMAGED: {damaged['file']}: {damaged['problem']}")
 
 
-def _show_generation(found: "Collection", manifest: "Manifest", damage: "Damage | None", as_json: bool) -> None:
+def _show_generation(
+    found: "Collection", manifest: "Manifest", kept: "KeptRerun | None", damage: "Damage | None", as_json: bool
+) -> None:
     if as_json:
-        told = {"manifest": manifest.model_dump(mode="json"), "damaged": _told(damage)}
+        rerun = kept and kept.rerun.model_dump(mode="json")
+        told = {"manifest": manifest.model_dump(mode="json"), "rerun": rerun, "damaged": _told(damage)}
         _print_json({"name": found.name, "generations": list(found.generations), **told})
         return
     from graphkin.ingest.notes import notes
 
-    counts = manifest.counts
     click.echo(f"{found.name} ({found.kind}), generation {manifest.generation}, published {manifest.published_at}")
     _show_damage(_told(damage))
-    click.echo(
-        f"  {counts.read:,} records read, {counts.kept:,} kept, {counts.duplicates:,} duplicates, "
-        f"{counts.rejected:,} rejected"
-    )
-    click.echo(f"  {manifest.edges:,} edges; dropped by the cap: {manifest.dropped}")
+    click.echo(f"  {_counted(manifest.counts)}")
+    click.echo(f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g} ({manifest.pairs_text})")
     click.echo(f"  recipe {json.dumps(manifest.recipe)}")
     click.echo(f"  versions {json.dumps(manifest.versions)}")
     for note in notes(manifest):
@@ -119,6 +122,9 @@ def _show_generation(found: "Collection", manifest: "Manifest", damage: "Damage 
         click.echo(f"  input {source.name}, {source.bytes:,} bytes, SHA-256 {source.sha256}")
     for removal in manifest.removed:
         click.echo(f"  removed {removal.items:,} items by {removal.by}: {removal.name}, SHA-256 {removal.sha256}")
+    if kept is not None:
+        names = ", ".join(source.name for source in kept.rerun.inputs)
+        click.echo(f"  unchanged by the run of {kept.rerun.ran_at} ({names}): {_counted(kept.rerun.counts)}")
     for id in found.generations:
         click.echo(f"  generation {id}{' (current)' if id == found.current else ''}")
 
@@ -135,11 +141,26 @@ def _show_differing(manifest: "Manifest", as_json: bool) -> None:
         click.echo(f"{each.structure or '-'}\t{each.property}\tkept {kept}\tnot kept {each.value}")
 
 
-def _show_rejections(opened: "Generation", as_json: bool) -> None:
+def _counted(counts: "Counts") -> str:
+    return (
+        f"{counts.read:,} records read, {counts.kept:,} kept, {counts.duplicates:,} duplicates, "
+        f"{counts.rejected:,} rejected"
+    )
+
+
+def _show_rejections(opened: "Generation", kept: "KeptRerun | None", as_json: bool) -> None:
     rows = (row for batch in opened.rejections() for row in batch.to_pylist())
     if as_json:
-        _print_json({"generation": opened.id, "rejections": list(rows)})
+        rerun = kept and {**kept.rerun.model_dump(mode="json"), "rejections": kept.rejections.to_pylist()}
+        _print_json({"generation": opened.id, "rejections": list(rows), "rerun": rerun})
         return
+    _show_records(rows)
+    if kept is not None:
+        click.echo(f"Rejected by the run of {kept.rerun.ran_at}, which gave the same generation:", err=True)
+        _show_records(kept.rejections.to_pylist())
+
+
+def _show_records(rows: "Iterable[dict[str, Any]]") -> None:
     for row in rows:
         first_line = row["input"].partition("\n")[0]
         click.echo(f"{row['source']}:{row['line']}: {row['reason']}\t{first_line[:200]}")

@@ -1,6 +1,5 @@
 """`graphkin remove`: take items out of a collection."""
 
-import json
 from pathlib import Path
 
 import click
@@ -48,7 +47,7 @@ def remove(
 
     from graphkin.ingest.rejections import saved
     from graphkin.ingest.remove import remove as run
-    from graphkin.output import published
+    from graphkin.output import published, published_json
     from graphkin.progress import terminal_progress
     from graphkin.store import open_store
 
@@ -59,8 +58,7 @@ def remove(
         where = saved([removed.missing], rejections_file or Path(f"{collection}.rejections.csv"))
         click.echo(f"{missing:,} lines mean no item; {where}", err=True)
     if as_json:
-        told = removed.manifest.model_dump(mode="json", exclude={"fragments"})
-        click.echo(json.dumps({**told, "removal": {"items": removed.items, "missing": missing}}))
+        click.echo(published_json(removed.manifest, removal={"items": removed.items, "missing": missing}))
     elif removed.items:
         click.echo(f"{removed.items:,} items removed")
         click.echo(published(collection, removed.manifest))

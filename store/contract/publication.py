@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from graphkin.protocol.errors import Conflict, Deleted, InvalidInput, NotFound, StoreBusy, StoreError
+from graphkin.protocol.manifest import Counts, Input, Rerun
 from graphkin.store.base import Generation, Store
 from graphkin.store.contract.places import Places
-from graphkin.store.records import Edges
+from graphkin.store.records import REJECTION_SCHEMA, Edges
 
 
 def _read_everything(generation: Generation) -> list[Any]:
@@ -82,6 +84,29 @@ class Publish(Places):
         with store.open("molecules") as generation:
             assert generation.manifest == manifest
             assert (generation.id, generation.collection, generation.size) == (manifest.generation, "molecules", 10)
+
+    def test_latest_rerun_is_kept_until_the_generation_is_deleted(self, store: Store, molecules: Any) -> None:
+        id = molecules.publish(store, "molecules").generation
+        with store.open("molecules") as generation:
+            published = _read_everything(generation)
+        assert store.rerun("molecules", id) is None
+        for rejected in (3, 2):
+            rows = [{"source": "b.csv", "line": n, "input": f"x{n}", "reason": "none"} for n in range(rejected)]
+            counts = Counts(read=20 + rejected, kept=10, duplicates=10, rejected=rejected)
+            inputs = [Input(name="b.csv", bytes=7, sha256="0" * 64)]
+            rerun = Rerun(ran_at="2030-01-01T00:00:00+00:00", inputs=inputs, counts=counts)
+            batch = pa.RecordBatch.from_pylist(rows, schema=REJECTION_SCHEMA)
+            store.keep_rerun("molecules", id, rerun, [batch.slice(0, 1), batch.slice(1)])
+            kept = store.rerun("molecules", id)
+            assert kept is not None
+            assert kept.rerun == rerun
+            assert kept.rejections.to_pylist() == rows
+        with store.open("molecules") as generation:
+            assert _read_everything(generation) == published
+        store.delete("molecules", id)
+        assert store.rerun("molecules", id) is None
+        assert molecules.publish(store, "molecules").generation == id
+        assert store.rerun("molecules", id) is None
 
     @pytest.mark.parametrize("how", ["discard", "leave", "raise"])
     def test_unpublished_draft_leaves_nothing_and_frees_the_collection(

@@ -1,13 +1,14 @@
 """The embedded store: a folder that needs no server. Linux and macOS, local file systems."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow as pa
 from filelock import FileLock, Timeout
 
 from graphkin.protocol.errors import Conflict, Damage, NotFound, StoreBusy, StoreDamaged, StoreError, StoreFormat
-from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.manifest import Manifest, Rerun
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, Draft, Generation, Growth, Store, require_independent
 from graphkin.store.embedded.catalog import Catalog
@@ -15,14 +16,16 @@ from graphkin.store.embedded.draft import COLLECTIONS, EmbeddedDraft, sweep
 from graphkin.store.embedded.generation import EmbeddedGeneration
 from graphkin.store.embedded.growth import EmbeddedGrowth
 from graphkin.store.embedded.keys import EmbeddedKeys
-from graphkin.store.files import disk
+from graphkin.store.files import disk, whole
 from graphkin.store.keys import Keys
+from graphkin.store.reruns import KeptRerun, decoded, encoded
 
 _CATALOG, _KEYS = "catalog.sqlite", "keys.sqlite"
 
 
 class EmbeddedStore(Store):
-    """catalog.sqlite, keys.sqlite once there is a key, and below collections/NAME/ a folder for each generation."""
+    """catalog.sqlite, keys.sqlite once there is a key, below collections/NAME/ a folder for each generation, and below
+    reruns/NAME/ a file for each that a later run gave again."""
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
         self._folder = folder
@@ -136,6 +139,8 @@ class EmbeddedStore(Store):
         self._catalog.manifest(collection, generation)  # before a lock is made for what does not exist
         lock = self._writer(collection)
         try:
+            with disk(self._folder):
+                self._rerun_file(collection, generation).unlink(missing_ok=True)  # first: it must not outlive the row
             self._catalog.delete(collection, generation)
             with suppress(OSError, StoreError):  # the row is gone: what is left behind the next writer sweeps
                 sweep(self._collections / collection, self._catalog)
@@ -157,6 +162,23 @@ class EmbeddedStore(Store):
             finally:
                 lock.release()
         return True
+
+    def _rerun_file(self, collection: str, generation: str) -> Path:
+        return self._folder / "reruns" / collection / f"{generation}.arrow"
+
+    def keep_rerun(self, collection: str, generation: str, rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> None:
+        file = self._rerun_file(collection, generation)
+        with disk(self._folder):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with whole(file) as partial:
+                partial.write_bytes(encoded(rerun, rejections))
+
+    def rerun(self, collection: str, generation: str) -> KeptRerun | None:
+        file = self._rerun_file(collection, generation)
+        try:
+            return decoded(str(file.relative_to(self._folder)), file.read_bytes())
+        except FileNotFoundError:
+            return None
 
     def keys(self) -> Keys:
         return EmbeddedKeys(self._folder / _KEYS, self._catalog)

@@ -31,6 +31,7 @@ class Label(StrEnum):
     REJECTION = "GraphkinRejection"
     NAME = "GraphkinName"
     KEY = "GraphkinKey"
+    RERUN = "GraphkinRerun"
 
 
 def item_label(kind: Kind) -> str:
@@ -175,6 +176,13 @@ MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}})
 SET c.current = $generation
 RETURN c.current AS current
 """
+
+KEEP_RERUN = f"""
+MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}}) WHERE g.deleted_at IS NULL
+MERGE (r:{Label.RERUN} {{collection: $collection, generation: $generation}}) SET r.content = $content
+"""
+RERUN = f"MATCH (r:{Label.RERUN} {{collection: $collection, generation: $generation}}) RETURN r.content AS content"
+DELETE_RERUN = f"MATCH (r:{Label.RERUN} {{collection: $collection, generation: $generation}}) DELETE r"
 
 # Deleting. An index of two properties is used only where a statement says something about both.
 

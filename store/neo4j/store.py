@@ -1,11 +1,13 @@
 """The Neo4j store: collections shared by a team, on a server."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import neo4j
+import pyarrow as pa
 
 from graphkin.protocol.errors import Deleted, NotFound
-from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.manifest import Manifest, Rerun
 from graphkin.protocol.values import Kind
 from graphkin.store.base import (
     Collection,
@@ -25,6 +27,7 @@ from graphkin.store.neo4j.generation import Neo4jGeneration
 from graphkin.store.neo4j.keys import Neo4jKeys
 from graphkin.store.neo4j.projection import drop_projection, is_projected
 from graphkin.store.neo4j.removal import remove
+from graphkin.store.reruns import KeptRerun, decoded, encoded
 from graphkin.store.sampling.base import Engine
 
 _IF_OLDER = "ingest again, or load from a folder, once the older store is removed: docs/operating.md, Neo4j"
@@ -108,6 +111,7 @@ class Neo4jStore(Store):
     def delete(self, collection: str, generation: str) -> None:
         self._published(collection, generation)
         now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._connection.run(cypher.DELETE_RERUN, collection=collection, generation=generation)
         self._connection.run(cypher.DELETE_GENERATION, collection=collection, generation=generation, now=now)
         self._sweep(collection)
 
@@ -118,6 +122,14 @@ class Neo4jStore(Store):
             drop_projection(self._connection, row["graph"])
             remove(self._connection, cypher.item_label(manifest.kind), row["graph"])
             self._connection.run(cypher.FORGET, collection=collection, graph=row["graph"])
+
+    def keep_rerun(self, collection: str, generation: str, rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> None:
+        where = {"collection": collection, "generation": generation}
+        self._connection.run(cypher.KEEP_RERUN, **where, content=encoded(rerun, rejections))
+
+    def rerun(self, collection: str, generation: str) -> KeptRerun | None:
+        kept = self._connection.read(cypher.RERUN, collection=collection, generation=generation)
+        return decoded(f"the repeated run of generation {generation[:12]}", kept[0]["content"]) if kept else None
 
     def keys(self) -> Keys:
         return Neo4jKeys(self._connection)

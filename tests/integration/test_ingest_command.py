@@ -62,6 +62,48 @@ def test_an_id_already_published_becomes_current_again(
     assert shown["collections"][0]["generation"] == first
 
 
+def test_run_with_the_same_result_reports_its_own_counts_and_rejections(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
+) -> None:
+    where = ("--store", tmp_path / "store", "--collection", "c")
+    rows = [f"{smiles},m{number}\n" for number, smiles in enumerate(MOLECULES)]
+    first = ingest("smiles,id\n" + "".join(rows), name="a.csv")
+    assert first.out.startswith("published c generation ")
+    listed = json.loads(graphkin("info", *where, "--json").out)
+
+    again = ("smiles,id\n" + "".join(rows + rows + ["notamolecule,bad\n"]),)
+    id = listed["manifest"]["generation"]
+    second = ingest(*again, name="b.csv")
+    assert second.code == 0
+    assert second.out.startswith(
+        f"unchanged: generation {id} of c already published\n  10 items (21 records, 10 duplicates, 1 rejected)\n"
+    )
+    told = manifest(ingest(*again, "--json", name="b.csv"))
+    assert (told["generation"], told["unchanged"]) == (id, True)
+    assert told["counts"] == {"read": 21, "kept": 10, "duplicates": 10, "rejected": 1}
+    assert [Path(each["name"]).name for each in told["inputs"]] == ["b.csv"]
+
+    after = json.loads(graphkin("info", *where, "--json").out)
+    assert {**after, "rerun": None} == listed
+    assert after["rerun"]["counts"] == told["counts"]
+    assert "21 records read, 10 kept, 10 duplicates, 1 rejected" in graphkin("info", *where).out
+    shown = json.loads(graphkin("info", *where, "--rejections", "--json").out)
+    assert shown["rejections"] == []
+    (rejected,) = shown["rerun"]["rejections"]
+    assert (Path(rejected["source"]).name, rejected["line"], rejected["input"]) == ("b.csv", 22, "notamolecule")
+    text = graphkin("info", *where, "--rejections")
+    assert "b.csv:22: " in text.out
+
+    copy = tmp_path / "copy"
+    assert graphkin("backup", "--store", tmp_path / "store", "--to", copy).code == 0
+    assert json.loads(graphkin("info", "--store", copy, "--collection", "c", "--json").out) == after
+    file = tmp_path / "store" / "reruns" / "c" / f"{id}.arrow"
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    damaged = graphkin("info", *where, "--rejections")
+    assert damaged.code == 4
+    assert f"reruns/c/{id}.arrow" in damaged.err
+
+
 def test_duplicates_collapse_and_keep_every_name(
     ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -92,6 +134,13 @@ def test_binary_file(ingest: Callable[..., Any], graphkin: Callable[..., Any], t
     assert outcome.code == 2
     assert "were rejected; nothing was published" in outcome.err
     assert graphkin("info", "--store", tmp_path / "store", "--json").out == '{"collections": []}\n'
+
+
+def test_file_of_line_ends_ends_in_seconds(ingest: Callable[..., Any]) -> None:
+    outcome = ingest(gzip.compress(b"CCO\n") + 300 * gzip.compress(b"\n" * (1 << 20)), name="lines.smi.gz")
+    assert outcome.code == 2
+    assert "lines.smi.gz has more than 100,000 blank lines in a row" in outcome.err
+    assert "from line 2 to line 100,002" in outcome.err
 
 
 def test_wrong_column_names_the_columns_there_are(ingest: Callable[..., Any]) -> None:
@@ -146,13 +195,6 @@ def test_the_file_of_rejections_runs_nothing_in_a_spreadsheet(ingest: Callable[.
 def test_exactly_a_tenth_of_garbage_is_let_through(ingest: Callable[..., Any]) -> None:
     outcome = ingest(
         "".join(f"{'C' * (number + 1)}\n" if number % 10 else "garbage\n" for number in range(100)), "--json"
-def test_file_of_line_ends_ends_in_seconds(ingest: Callable[..., Any]) -> None:
-    outcome = ingest(gzip.compress(b"CCO\n") + 300 * gzip.compress(b"\n" * (1 << 20)), name="lines.smi.gz")
-    assert outcome.code == 2
-    assert "lines.smi.gz has more than 100,000 blank lines in a row" in outcome.err
-    assert "from line 2 to line 100,002" in outcome.err
-
-
     )
     assert manifest(outcome)["counts"]["rejected"] == 10
 

@@ -1,0 +1,51 @@
+"""The latest run that gave a published generation again: what it read, and the records that it rejected.
+
+A store keeps it as one sealed file or value: a SHA-256, then an Arrow stream whose metadata are the `Rerun`.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pydantic import ValidationError
+
+from graphkin.protocol.errors import Damage, StoreDamaged
+from graphkin.protocol.manifest import Rerun
+from graphkin.store.records import REJECTION_SCHEMA
+
+_KEY = b"rerun"
+_DIGEST = hashlib.sha256().digest_size
+
+
+@dataclass(frozen=True)
+class KeptRerun:
+    """rejections: a table with the columns of `REJECTION_SCHEMA`, in input order."""
+
+    rerun: Rerun
+    rejections: pa.Table
+
+
+def encoded(rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> bytes:
+    """The sealed bytes."""
+    schema = REJECTION_SCHEMA.with_metadata({_KEY: rerun.model_dump_json()})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
+        for batch in rejections:
+            stream.write_batch(batch.replace_schema_metadata(schema.metadata))
+    content = sink.getvalue().to_pybytes()
+    return hashlib.sha256(content).digest() + content
+
+
+def decoded(name: str, sealed: bytes) -> KeptRerun:
+    """Read what `encoded` gave. Raises `StoreDamaged`, naming the file or value, for anything else."""
+    digest, content = sealed[:_DIGEST], sealed[_DIGEST:]
+    if hashlib.sha256(content).digest() != digest:
+        raise StoreDamaged(Damage(name, "its SHA-256 differs; it only holds the rejections of a repeated run"))
+    try:
+        with pa.ipc.open_stream(content) as stream:
+            table = stream.read_all()
+        rerun = Rerun.model_validate_json(table.schema.metadata[_KEY])
+    except (pa.ArrowException, ValidationError, KeyError, TypeError) as error:
+        raise StoreDamaged(Damage(name, f"it is no record of a repeated run: {error}")) from error
+    return KeptRerun(rerun, table.replace_schema_metadata(None))
