@@ -3,6 +3,7 @@
 What is asked for is checked at once; what a format returns then yields bytes in bounded memory. Text is UTF-8.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -121,7 +122,8 @@ def export_edges(
     """The edges with similarity ≥ `min_similarity` (default: all), source < target, ordered by source then target.
 
     With `ids` only those with both ends among them; with `start` and `stop` those with start ≤ source < stop, but not
-    as GraphML. Similarities in text are the shortest float32 text. GraphML holds the items too (those of `ids`), with
+    as GraphML. Similarities in text are the shortest float32 text. Arrow and Parquet have
+    `Manifest.pairs` as JSON in the metadata `graphkin.pairs`. GraphML holds the items too (those of `ids`), with
     their columns as in `export_items`, and what they are compared with, unless it is one of them: as node `query`,
     joined to each that reaches `min_similarity` (default: the stored threshold).
     Raises `InvalidInput` for a format that is not offered, or that has no place for a comparison or a range, and for a
@@ -154,7 +156,8 @@ def export_edges(
     if format == "csv":
         return edges.csv_lines(selected)
     write = columnar.parquet if format == "parquet" else columnar.arrow
-    return write(EDGE_SCHEMA, edges.batches(selected))
+    schema = EDGE_SCHEMA.with_metadata({"graphkin.pairs": json.dumps(generation.manifest.pairs)})
+    return write(schema, edges.batches(selected))
 
 
 def read_edges(

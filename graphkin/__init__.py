@@ -16,9 +16,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphkin.library import connect, ingest, open, similar_pairs  # noqa: A004
+    from graphkin.library import TruncatedPairsWarning, connect, ingest, open, similar_pairs  # noqa: A004
 
-__all__ = ["connect", "ingest", "open", "similar_pairs"]
+__all__ = ["TruncatedPairsWarning", "connect", "ingest", "open", "similar_pairs"]
 
 
 class _Called(ModuleType):

@@ -49,21 +49,21 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 def published(collection: str, manifest: Manifest) -> str:
     """What came of an ingest, in a few lines."""
-    counts, dropped = manifest.counts, manifest.dropped
+    counts = manifest.counts
     removed = sum(each.items for each in manifest.removed)
-    capped = "" if dropped is None else f" ({dropped:,} dropped by the cap)"
     fragments = len(manifest.fragments)
     many = (
         f"\n  read from {fragments} fragments; `graphkin compact` makes them one" if fragments > MANY_FRAGMENTS else ""
+    )
     what = f"unchanged: generation {manifest.generation} of {collection} already published"
     first = what if manifest.unchanged else f"published {collection} generation {manifest.generation}"
-    )
     return (
-        f"published {collection} generation {manifest.generation}\n"
+        f"{first}\n"
         f"  {counts.kept:,} items ({counts.read:,} records, {counts.duplicates:,} duplicates, "
         f"{counts.rejected:,} rejected{f', {removed:,} removed' if removed else ''})\n"
-        f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}{capped}\n"
+        f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g} ({manifest.pairs_text})\n"
         f"  seconds: {json.dumps(manifest.times)}{many}"
+    )
 
 
 def published_json(manifest: Manifest, **more: Any) -> str:
@@ -76,4 +76,3 @@ def note_truncation(manifest: Manifest) -> None:
     """Say on standard error that an answer made of stored pairs lacks the truncated ones, if there are any."""
     if manifest.truncation is not None:
         click.echo(f"note: {manifest.truncation}", err=True)
-    )

@@ -35,6 +35,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 
+class TruncatedPairsWarning(UserWarning):
+    """An answer made of stored pairs lacks those that the top-k limit of the collection truncated."""
+
+
 class GraphkinError(Exception):
     """An error that says what was given, what was expected and what to do.
 

@@ -115,6 +115,30 @@ class Provenance(Frozen):
     histograms: dict[Literal["degree", "similarity"], Histogram]
     times: dict[str, float]  # seconds, stage by stage
 
+    @property
+    def pairs(self) -> dict[str, int | None]:
+        """The pairs with similarity ≥ τ: found, stored as edges, truncated by the top-k limit; None: not counted."""
+        found = None if self.dropped is None else self.edges + self.dropped
+        return {"found": found, "stored": self.edges, "truncated": self.dropped}
+
+    @property
+    def pairs_text(self) -> str:
+        """The same in words."""
+        if self.dropped is None:
+            return f"{self.edges:,} pairs stored, truncated pairs not counted"
+        return f"{self.edges + self.dropped:,} pairs found, {self.edges:,} stored, {self.dropped:,} truncated"
+
+    @property
+    def truncation(self) -> str | None:
+        """A sentence for answers that are made of the stored pairs; None where no pair is truncated."""
+        if self.dropped == 0:
+            return None
+        limit = self.recipe.get("top_k")
+        return (
+            f"these are stored pairs only: {self.pairs_text}, because each item keeps its {limit} most similar "
+            "neighbors; an ingest with top_k=0 (--top-k 0) stores all of them"
+        )
+
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -131,6 +155,9 @@ NEWEST_FORMAT: Literal[2] = 2
 
 class Manifest(Provenance):
     """A published generation's provenance. `generation` is its content hash, 64 hexadecimal digits."""
+
+    unchanged: ClassVar[bool] = False
+    """Whether a run reports a generation that was published before it."""
 
     generation: str
     format: Literal[1, 2] = 1  # 2: items are columns; 1: properties were JSON, and the id another hash
@@ -156,9 +183,6 @@ class Manifest(Provenance):
         return {**rest, "fragments": [whole] if values["files"] else []}
 
     @property
-    unchanged: ClassVar[bool] = False
-    """Whether a run reports a generation that was published before it."""
-
     def provenance(self) -> Provenance:
         """What its builder knew."""
         return Provenance(**self.model_dump(include=set(Provenance.model_fields)))

@@ -300,12 +300,14 @@ class Cliff(Frozen):
 class CliffsPage(FromGeneration):
     """Activity cliffs in the order of the request. `total`: how many pairs there are, of which pages lead to the first
     100,000; `identical`: how many pairs with identical fingerprints differ as the request says, whatever similarity it
-    is limited to; `items`: those of this page's pairs, by id."""
+    is limited to; `items`: those of this page's pairs, by id; `truncated`: similar pairs of the collection that its
+    top-k limit did not store, so that no cliff is among them; null if not counted."""
 
     pairs: list[Cliff]
     items: list[Item]
     total: int
     identical: int
+    truncated: int | None
     next_cursor: NextCursor
 
 

@@ -14,6 +14,7 @@ _TOLD = (
     "Content-Range",
     "ETag",
     "Graphkin-Generation",
+    "Graphkin-Pairs",
     "RateLimit",
     "RateLimit-Policy",
     "Retry-After",

@@ -55,6 +55,7 @@ def _page(read: Reading, query: CliffsQuery, chosen: Callable[[], Selected] | No
         {
             "total": found.total,
             "identical": found.identical,
+            "truncated": read.generation.manifest.dropped,
             "next_cursor": read.cursor_at(end) if end < len(found.a) else None,
         },
         pairs=array(

@@ -34,6 +34,9 @@ async def export(request: Request, c: CollectionName, query: Annotated[ExportQue
     """All items, edges, links or fingerprints, or a range of them; of items some columns, of edges those similar
     enough.
 
+    Of edges the header `Graphkin-Pairs` has the similar pairs of the generation: found, stored and truncated by its
+    top-k limit (`?`: not counted).
+
     It is sent as it is made. Who asks for a Range of its bytes has the whole made first, and kept for the next parts.
     """
     read = await open_reading(request, c, (media_type(query.what, query.format),))
@@ -110,4 +113,8 @@ async def _streamed(request: Request, read: Reading, **choice: Any) -> Response:
 
 def _named(read: Reading, choice: dict[str, Any]) -> dict[str, str]:
     name = f"{read.generation.collection}-{read.generation.id[:12]}-{choice['what']}.{choice['format']}"
-    return {"Content-Disposition": f'attachment; filename="{name}"'}
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    if choice["what"] == "edges":
+        pairs = read.generation.manifest.pairs.items()
+        headers["Graphkin-Pairs"] = ", ".join(f"{key}={'?' if count is None else count}" for key, count in pairs)
+    return headers

@@ -58,7 +58,7 @@ def cliffs(
     from graphkin.answers import among_of, cliffs_table, refusing
     from graphkin.export import read_items
     from graphkin.export.cells import csv_lines
-    from graphkin.output import whole_file
+    from graphkin.output import note_truncation, whole_file
     from graphkin.progress import terminal_progress
     from graphkin.protocol.requests import CliffRanking
     from graphkin.similarity.cliffs import cliffs as find
@@ -73,6 +73,7 @@ def cliffs(
         table = cliffs_table(found, opened.manifest, name, partial(read_items, opened))
         with whole_file(output) as file:
             file.writelines(csv_lines([table], plain=(f"{structure}_a", f"{structure}_b")))
+        note_truncation(opened.manifest)
     click.echo(f"{len(found.a):,} of {found.total:,} pairs that differ in {name}", err=True)
     if found.identical and ranking.exclude_identical:
         click.echo(

@@ -51,7 +51,7 @@ def edges(
 ) -> None:
     """Write the edges to a file, in a range those with their lower id in it."""
     from graphkin.export import export_edges
-    from graphkin.output import whole_file
+    from graphkin.output import note_truncation, whole_file
     from graphkin.store import open_generation
     from graphkin.store.base import require_stored_threshold
 
@@ -60,6 +60,7 @@ def edges(
         blocks = export_edges(opened, format, min_similarity, start=start, stop=stop)
         with whole_file(output) as file:
             file.writelines(blocks)
+        note_truncation(opened.manifest)
 
 
 @export.command()

@@ -268,6 +268,7 @@ def search(
     each structure that cannot be read, which says why.
     """
     from graphkin.answers import hits_of, measure_of
+    from graphkin.protocol.errors import InvalidInput
     from graphkin.similarity.kinds import kind_of, recipe_of
     from graphkin.similarity.query import point_to_name, read_structure
     from graphkin.store import open_generation
@@ -297,7 +298,6 @@ def search(
     _show_hits(answer["hits"])
 
 
-    from graphkin.protocol.errors import InvalidInput
 def _search_file(
     opened: "Generation",
     search: "Search",

@@ -6,8 +6,9 @@ from graphkin.library.building import ingest
 from graphkin.library.collection import Collection, Collections
 from graphkin.library.pairs import similar_pairs
 from graphkin.library.table import Table
+from graphkin.protocol.errors import TruncatedPairsWarning
 
-__all__ = ["Collection", "Collections", "Table", "connect", "ingest", "open", "similar_pairs"]
+__all__ = ["Collection", "Collections", "Table", "TruncatedPairsWarning", "connect", "ingest", "open", "similar_pairs"]
 
 
 def open(location: str | PathLike[str]) -> Collections:

@@ -1,6 +1,7 @@
 """What is asked of a collection, wherever it lies: the port that `stored.py` and `served.py` implement."""
 
 import json
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ import pyarrow as pa
 from graphkin.answers import cliffs_table, refusing
 from graphkin.batch import beside
 from graphkin.library.table import Table
-from graphkin.protocol.errors import InvalidInput, require
+from graphkin.protocol.errors import InvalidInput, TruncatedPairsWarning, require
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import (
     CliffsQuery,
@@ -25,8 +26,8 @@ from graphkin.protocol.requests import (
     QueryBody,
     SearchBatchBody,
     SearchBody,
-)
     structure_list,
+)
 from graphkin.protocol.values import MAX_CLIFFS, By, ClusterMethod, Picking, PolicyName
 from graphkin.similarity.cliffs import Cliffs
 from graphkin.similarity.clusters.core import Core
@@ -305,6 +306,7 @@ class Collection(ABC):
             drawn = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
             asked = CliffsQuery.model_validate({**given, "filters": json.dumps([*filters]), "substructure": drawn})
         found = self._cliffs(asked, limit)
+        self._warn_of_truncated_pairs()
         return Table(cliffs_table(found, self.manifest, property, self._rows))
 
     def pick(
@@ -359,9 +361,15 @@ class Collection(ABC):
     def edges(self, *, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> Table:
         """The stored edges by source, then target: source < target int32; similarity float32.
 
-        Those with start ≤ source < stop, by default all.
+        Those with start ≤ source < stop, by default all. Warns (`TruncatedPairsWarning`) where the top-k limit of the
+        collection left similar pairs out, as `cliffs` does.
         """
+        self._warn_of_truncated_pairs()
         return Table(self._edges(min_similarity, start, stop))
+
+    def _warn_of_truncated_pairs(self) -> None:
+        if self.manifest.truncation is not None:
+            warnings.warn(f"{self.name}: {self.manifest.truncation}", TruncatedPairsWarning, stacklevel=3)
 
     def items(
         self,
@@ -500,7 +508,7 @@ class Collection(ABC):
         self.close()
 
     def __repr__(self) -> str:
-        described = f"{self.size:,} items ({self.kind}), generation {self.generation[:12]}"
+        described = f"{self.size:,} items ({self.kind}), {self.manifest.pairs_text}, generation {self.generation[:12]}"
         return f"{type(self).__name__}({self.name!r}, {described})"
 
     def _repr_html_(self) -> str:
@@ -508,6 +516,7 @@ class Collection(ABC):
         facts = {
             "items": f"{self.size:,} ({self.kind})",
             "edges": f"{manifest.edges:,} with similarity ≥ {manifest.threshold:g}",
+            "similar pairs": manifest.pairs_text,
             "rejected": f"{manifest.counts.rejected:,} of {manifest.counts.read:,} records",
             "generation": self.generation,
         }

@@ -28,7 +28,7 @@ with graphkin.open("store") as collections:
     print(len(c.query(substructure="CO")), len(c.clusters(method="scaffold")), len(c.to_pyg(workers=2)))
 with open_store("store") as store:
     print(append(store, "c", ["b.smi"]).items, remove(store, "c", "list.txt", by="name", workers=2).items)
-print(len(featurize(["CCO"] * 5000, "", workers=2).size)
+print(featurize(["CCO"] * 5000, "", workers=2).size)
 with Processes(2) as processes:
     print(ingest_by_tasks(processes, "lake", "c", ["a.smi"], resolve()).counts.kept)
 """

@@ -1,5 +1,6 @@
 """The notebooks of docs/notebooks run from top to bottom, in a kernel and an empty folder of their own."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,19 @@ def test_a_chemist_sees_molecules(tmp_path: Path) -> None:
     assert "molwt" in shown(cells[3], "text/html")
     assert printed(cells[5]).startswith("[")
     assert "<img" in shown(cells[5], "text/html")
+    described, warned = printed(cells[6]).splitlines()
+    assert re.search(r"[\d,]+ pairs found, [\d,]+ stored, [\d,]+ truncated", described)
+    assert "these are stored pairs only" in warned
+    unchanged, counts, same = printed(cells[7]).splitlines()
+    assert (unchanged, same) == ("True", "True")
+    first = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", shown(cells[0], "text/plain"))}
+    twice = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", counts)}
+    assert twice == {
+        "read": 2 * first["read"] + 1,
+        "kept": first["kept"],
+        "duplicates": 2 * first["duplicates"] + first["kept"],
+        "rejected": 2 * first["rejected"] + 1,
+    }
 
 
 @pytest.mark.long  # README's lines of a trainer and `pretrain` itself are tested beside it

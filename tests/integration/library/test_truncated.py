@@ -1,0 +1,126 @@
+"""Truncated pairs and names given as structures: the library, the commands and both clients say so."""
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from rdkit import Chem, DataStructs
+from rdkit.Chem import rdFingerprintGenerator
+
+import graphkin
+from graphkin.cli import graphkin as command
+from graphkin.client import Graphkin
+from graphkin.library import Collection
+from graphkin.protocol.errors import InvalidInput
+from tests.integration.library.conftest import THRESHOLD
+
+Serve = Callable[..., AbstractContextManager[str]]
+
+
+@pytest.fixture(scope="module")
+def capped(molecules_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store in which each item keeps its two most similar neighbors."""
+    store = tmp_path_factory.mktemp("capped") / "store"
+    graphkin.ingest(molecules_file, store=store, collection="c", threshold=THRESHOLD, top_k=2, workers=1)
+    return store
+
+
+@pytest.fixture(scope="module")
+def url(capped: Path, serve: Serve) -> Iterator[str]:
+    with serve(capped) as url:
+        yield url
+
+
+@pytest.fixture(scope="module", params=["folder", "http"])
+def collection(request: pytest.FixtureRequest, capped: Path) -> Iterator[Collection]:
+    opened = graphkin.open(capped) if request.param == "folder" else graphkin.connect(request.getfixturevalue("url"))
+    with opened as collections:
+        yield collections["c"]
+
+
+@pytest.fixture(scope="module")
+def pairs(frame: pd.DataFrame) -> int:
+    """All pairs that are similar enough, counted one by one."""
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    bits = [generator.GetFingerprint(Chem.MolFromSmiles(smiles)) for smiles in frame["smiles"]]
+    return sum(DataStructs.TanimotoSimilarity(a, b) >= THRESHOLD for a, b in combinations(bits, 2))
+
+
+def test_truncated_pairs_are_counted_and_warned_of(collection: Collection, pairs: int) -> None:
+    with pytest.warns(graphkin.TruncatedPairsWarning, match="these are stored pairs only") as caught:
+        stored = len(collection.edges())
+    counts = f"{pairs:,} pairs found, {stored:,} stored, {pairs - stored:,} truncated"
+    assert stored < pairs
+    assert counts in str(caught[0].message)
+    assert "top_k=0" in str(caught[0].message)
+    assert caught[0].filename == __file__
+    assert counts in repr(collection)
+    assert counts in collection._repr_html_()
+    with pytest.warns(graphkin.TruncatedPairsWarning, match=re.escape(counts)):
+        collection.cliffs("activity")
+
+
+def test_complete_collection_warns_of_nothing(folder: Path) -> None:
+    with graphkin.open(folder) as collections, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "0 truncated" in repr(collections["c"])
+        collections["c"].edges()
+
+
+def test_commands_and_replies_have_the_counts(capped: Path, url: str, pairs: int, tmp_path: Path) -> None:
+    where = ["--store", str(capped), "--collection", "c"]
+    file = tmp_path / "edges.parquet"
+    exported = CliRunner().invoke(command, ["export", "edges", *where, "--format", "parquet", "--output", str(file)])
+    stored = len(pd.read_parquet(file))
+    counts = f"{pairs:,} pairs found, {stored:,} stored, {pairs - stored:,} truncated"
+    assert f"note: these are stored pairs only: {counts}" in exported.stderr
+    found = CliRunner().invoke(
+        command, ["cliffs", *where, "--property", "activity", "--output", str(tmp_path / "c.csv")]
+    )
+    assert f"note: these are stored pairs only: {counts}" in found.stderr
+    assert f"({counts})" in CliRunner().invoke(command, ["info", *where]).stdout
+    metadata = pq.read_schema(file).metadata
+    assert metadata[b"graphkin.pairs"] == b'{"found": %d, "stored": %d, "truncated": %d}' % (
+        pairs,
+        stored,
+        pairs - stored,
+    )
+    with httpx.Client(base_url=f"{url}/v1/collections/c") as http:
+        header = http.get("export", params={"what": "edges", "format": "csv"}).headers["Graphkin-Pairs"]
+        assert header == f"found={pairs}, stored={stored}, truncated={pairs - stored}"
+        assert http.get("cliffs", params={"property": "activity"}).json()["truncated"] == pairs - stored
+
+
+def test_one_structure_is_no_batch(collection: Collection, url: str) -> None:
+    single: Any
+    for single in ("CCO", {"smiles": "CCO"}):
+        with pytest.raises(InvalidInput, match="a batch is a list of structures") as refused:
+            collection.search_batch(single)
+        assert '["CCO"]' in str(refused.value)
+        with Graphkin(url) as server, pytest.raises(InvalidInput, match="a batch is a list of structures"):
+            server.collection("c").search_batch(single)
+    assert collection.search_batch(["CCO"], limit=1)["query"].to_pylist() == [0]
+
+
+def test_search_for_a_name_points_to_it(collection: Collection, frame: pd.DataFrame, capped: Path) -> None:
+    name, smiles = frame["id"][5], frame["smiles"][5]
+    with pytest.raises(InvalidInput, match="not a molecule") as refused:
+        collection.search(name)
+    hint = (
+        f"this is the name of item 5: ask for neighbors(name={name!r}) or --name, or search for its structure, {smiles}"
+    )
+    assert hint in str(refused.value)
+    with pytest.raises(InvalidInput) as unknown:
+        collection.search("no such thing")
+    assert "name of item" not in str(unknown.value)
+    shown = CliRunner().invoke(command, ["search", name, "--store", str(capped), "--collection", "c"])
+    assert hint in str(shown.exception)
