@@ -619,6 +619,9 @@ export interface paths {
          * @description All items, edges, links or fingerprints, or a range of them; of items some columns, of edges those similar
          *     enough.
          *
+         *     Of edges the header `Graphkin-Pairs` has the similar pairs of the generation: found, stored and truncated by its
+         *     top-k limit (`?`: not counted).
+         *
          *     It is sent as it is made. Who asks for a Range of its bytes has the whole made first, and kept for the next parts.
          */
         get: operations["export"];
@@ -726,8 +729,8 @@ export interface paths {
         };
         /**
          * Readyz
-         * @description Requests will be answered: the store can be read, no current generation is known to be damaged, kernels are
-         *     compiled, and the sampler has its graph.
+         * @description Requests will be answered: the store can be read, kernels are compiled and were tried, and the sampler has its
+         *     graph. A damaged collection leaves the server ready for the others: `GET /v1/collections` and /metrics name it.
          */
         get: operations["readyz"];
         put?: never;
@@ -793,7 +796,8 @@ export interface components {
          * CliffsPage
          * @description Activity cliffs in the order of the request. `total`: how many pairs there are, of which pages lead to the first
          *     100,000; `identical`: how many pairs with identical fingerprints differ as the request says, whatever similarity it
-         *     is limited to; `items`: those of this page's pairs, by id.
+         *     is limited to; `items`: those of this page's pairs, by id; `truncated`: similar pairs of the collection that its
+         *     top-k limit did not store, so that no cliff is among them; null if not counted.
          */
         CliffsPage: {
             /**
@@ -809,6 +813,8 @@ export interface components {
             total: number;
             /** Identical */
             identical: number;
+            /** Truncated */
+            truncated: number | null;
             /**
              * Next Cursor
              * @description Where the next page begins; null on the last.
@@ -907,6 +913,7 @@ export interface components {
             /** Generations */
             generations: string[];
             manifest: components["schemas"]["Manifest"];
+            rerun: components["schemas"]["Rerun"] | null;
             histograms: components["schemas"]["Histograms"];
             damaged: components["schemas"]["Damage"] | null;
         };
@@ -1071,20 +1078,6 @@ export interface components {
             file: string;
             /** Problem */
             problem: string;
-        };
-        /** DamagedGeneration */
-        DamagedGeneration: {
-            /** File */
-            file: string;
-            /** Problem */
-            problem: string;
-            /** Collection */
-            collection: string;
-            /**
-             * Generation
-             * @description Generation id.
-             */
-            generation: string;
         };
         /**
          * DifferingValue
@@ -1558,16 +1551,6 @@ export interface components {
             values: number;
         };
         /**
-         * Readiness
-         * @description `damaged`: generations known to be damaged that are not current.
-         */
-        Readiness: {
-            /** Status */
-            status: string;
-            /** Damaged */
-            damaged: components["schemas"]["DamagedGeneration"][];
-        };
-        /**
          * Rejection
          * @description A record that was not kept. `line` counts from 1; `input` is at most 4,096 characters of it.
          */
@@ -1646,6 +1629,17 @@ export interface components {
             generation: string;
             /** Reports */
             reports: components["schemas"]["ReportSummary"][];
+        };
+        /**
+         * Rerun
+         * @description A run whose result was a generation that was published before: when it ended, what it read, and its counts.
+         */
+        Rerun: {
+            /** Ran At */
+            ran_at: string;
+            /** Inputs */
+            inputs: components["schemas"]["Input"][];
+            counts: components["schemas"]["Counts"];
         };
         /**
          * SearchQuery
@@ -6546,6 +6540,8 @@ export interface operations {
                 generation?: string | null;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description Those of the latest run whose result was this generation again, instead of its own. */
+                rerun?: boolean;
                 limit?: number;
             };
             header?: never;
@@ -6927,7 +6923,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Readiness"];
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description A bug; the log has its id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
