@@ -50,8 +50,8 @@ def stored(tree: Path, cache: Path, count: int, *options: str) -> Path:
 
 
 @contextmanager
-def served(tree: Path, store: Path, *options: str) -> Iterator[tuple[Address, int]]:
-    """Address and process id of the server of this checkout, which is ready."""
+def served(tree: Path, store: Path | str, *options: str) -> Iterator[tuple[Address, int]]:
+    """Serve a store (a folder or the URL of a Neo4j server) by a checkout; yield address and process id once ready."""
     address = ("127.0.0.1", free_port())
     with tempfile.TemporaryDirectory() as cache:
         command = graphkin("serve", "--store", store, "--port", str(address[1]), *options)

@@ -40,7 +40,9 @@ _ARROW = "application/vnd.apache.arrow.stream"
 _STREAMS = ("Accept: application/jsonl", "Accept: application/x-ndjson", f"Accept: {_ARROW}")
 _CONDITIONS = ((), ("Accept-Encoding: gzip",), ("Accept-Encoding: zstd",), ('If-None-Match: "x"',), ("Accept: text/x",))
 _RANGES = ("bytes=0-99", "bytes=50-", "bytes=-50", "bytes=9999999-", "bytes=0-1,5-6", "items=0-1")
-_POLICIES = (
+_Fields = Mapping[str, object]
+
+_POLICIES: tuple[_Fields, ...] = (
     {"policy": "first_order"},
     {"policy": "first_order", "k": 5, "seed": 7},
     {"policy": "second_order", "k": 4, "seed": 7},
@@ -51,7 +53,7 @@ _POLICIES = (
 )
 _ASPIRIN, _PHENOL, _BENZENE = "CC(=O)Oc1ccccc1C(=O)O", "Oc1ccccc1", "c1ccccc1"
 _TRIANGLE = {"edges": [[0, 1], [1, 2], [2, 0]]}
-_EXPORTS = (
+_EXPORTS: tuple[_Fields, ...] = (
     *({"what": "items", "format": format} for format in ("csv", "parquet", "sdf", "arrow")),
     *({"what": "edges", "format": format} for format in ("csv", "parquet", "graphml", "arrow")),
     {"what": "edges", "format": "csv", "min_similarity": 0.5},
@@ -60,7 +62,7 @@ _EXPORTS = (
     {"what": "fingerprints", "format": "npy"},
     {"what": "fingerprints", "format": "fps"},
 )
-_QUERIES: tuple[Mapping[str, object], ...] = (
+_QUERIES: tuple[_Fields, ...] = (
     {},
     {"limit": 5},
     {"name": "1"},
@@ -128,8 +130,8 @@ def _stream_paths() -> Iterator[str]:
 
 
 def _posts(collection: str) -> Iterator[_Parts]:
-    structures: tuple[Mapping[str, object], ...] = ({"smiles": _PHENOL}, {"smiles": _ASPIRIN}, {"graph": _TRIANGLE})
-    limits: tuple[Mapping[str, object], ...] = ({}, {"limit": 3}, {"min_similarity": 0.4}, {"substructure": _BENZENE})
+    structures: tuple[_Fields, ...] = ({"smiles": _PHENOL}, {"smiles": _ASPIRIN}, {"graph": _TRIANGLE})
+    limits: tuple[_Fields, ...] = ({}, {"limit": 3}, {"min_similarity": 0.4}, {"substructure": _BENZENE})
     for structure, limit in product(structures, limits):
         yield "POST", "/search", (), {**structure, **limit}
     for policy, accept in product(_POLICIES, _STREAMS):
