@@ -14,7 +14,11 @@ Reply = TypeVar("Reply", bound=BaseModel)
 
 
 def read_reply(model: type[Reply], reply: httpx.Response) -> Reply:
-    """What was answered. Fields that a later server adds are passed over. Raises `InvalidReply` for anything else."""
+    """Parse a reply; fields that a later server adds are ignored.
+
+    Raises:
+        InvalidReply: the body is not a `model`.
+    """
     try:
         return model.model_validate_json(reply.content, extra="ignore")
     except ValidationError as error:

@@ -44,13 +44,13 @@ class Differences:
         self._shorten()
 
     def merge(self, state: Mapping[str, Any]) -> None:
-        """Add what another one has counted, as its `state`."""
+        """Add the counts and examples of another part, from its `state`."""
         self._counts.update(state["counts"])
         self._first += [(place, name, DifferingValue(**entry)) for place, name, entry in state["first"]]
         self._shorten()
 
     def state(self) -> dict[str, Any]:
-        """All that it has counted, as JSON has it."""
+        """Return the counts and examples as JSON values."""
         first = [[place, name, entry.model_dump()] for place, name, entry in self._first]
         return {"counts": dict(self._counts), "first": first}
 
@@ -62,6 +62,6 @@ class Differences:
 
 
 def joined(before: DifferingValues, after: DifferingValues) -> DifferingValues:
-    """Of records that come after others."""
+    """Return the differing values of earlier and later records together."""
     counts = Counter(before.counts) + Counter(after.counts)
     return DifferingValues(counts=dict(sorted(counts.items())), first=[*before.first, *after.first][:KEPT])

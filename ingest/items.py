@@ -49,7 +49,7 @@ class Written:
 
     @classmethod
     def stored(cls, name: str, manifest: Provenance) -> "Written":
-        """Of a property as a manifest says it."""
+        """Return how a stored generation's values of a property are written."""
         values = manifest.columns.get(name)
         if values is not None:
             odd = name in manifest.written or values.missing or values.censored or values.texts
@@ -119,7 +119,7 @@ class Properties:
 
     @property
     def qualifiers(self) -> dict[str, str]:
-        """What the signs of censored numbers are called, by property: as no other property is."""
+        """Return the name of the column of signs, by property with censored numbers; no other property has it."""
         taken, qualifiers = set(self.types), dict[str, str]()
         for name, how in self.given.items():
             if how.numeric and how.values is not None and how.values.censored:

@@ -10,7 +10,7 @@ from graphkin.store.base import Store
 
 
 def reported(manifest: Manifest, run: Provenance) -> Manifest:
-    """The manifest of a generation that this run published; else this run's own counts, inputs and times with the id.
+    """Return the published manifest, or, if this run published nothing, its own counts, inputs and times with the id.
 
     `manifest` is what `Draft.publish` returned for the provenance `run`.
     """
@@ -20,7 +20,13 @@ def reported(manifest: Manifest, run: Provenance) -> Manifest:
 def kept(
     store: Store, collection: str, manifest: Manifest, run: Provenance, rejections: Iterable[pa.RecordBatch]
 ) -> Manifest:
-    """As `reported`; what a run that changed nothing read and rejected is kept in the store."""
+    """Return the report of a run, and keep its inputs, counts and rejections in the store if it published nothing.
+
+    Args:
+        manifest: as `Draft.publish` returned it.
+        run: the provenance of this run.
+        rejections: this run's rejected records.
+    """
     report = reported(manifest, run)
     if report.unchanged:
         now = datetime.now(UTC).isoformat(timespec="seconds")

@@ -175,8 +175,10 @@ class Damaged(GraphkinError):
 
 @dataclass(frozen=True)
 class Damage:
-    """What is wrong with which file: one of a published generation, or, without a generation, of the store itself.
-    `remedy`: what to do about it, where that is not to restore or ingest again."""
+    """One damaged file of a published generation, or, without a generation, of the store itself.
+
+    remedy: the next step, if it is not to restore or to ingest again.
+    """
 
     file: str
     problem: str

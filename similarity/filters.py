@@ -28,8 +28,8 @@ _HOLDS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
 
 
 class _Condition(NamedTuple):
-    """Of one stored column: `kind` number, text or names; what is to hold of its values; what they are compared with;
-    and how they are read."""
+    """A condition on one stored column: `kind` is number, text or names; `name` is the comparison with `value`; `read`
+    converts the stored values first."""
 
     column: str
     kind: str

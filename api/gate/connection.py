@@ -239,8 +239,10 @@ class Connection(HttpToolsProtocol):
             self._due = self._heard + self._bounds.head_seconds
 
     def finish(self) -> None:
-        """Close the connection once the client has sent all, or has had its time: it may read the reply only then, and
-        a connection that is closed before that is reset."""
+        """Close the connection once the client has sent its whole request, or its deadline is over.
+
+        A connection that is closed earlier is reset, and the client may lose the reply.
+        """
         self._is_deaf = True
         if self._due == inf:
             self.transport.close()
@@ -279,7 +281,7 @@ class Connection(HttpToolsProtocol):
                 self.transport.close()
 
     def _make_room(self) -> None:
-        """Where there are too many connections, close the one that has been idle for the longest time."""
+        """Close the connection that has been idle for the longest time if there are too many."""
         most, per_address = self._bounds.connections, self._bounds.per_address
         everybody: Collection[Any] = self.connections
         if len(everybody) > most:

@@ -61,7 +61,7 @@ def repeat(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
 
 
 def _differences(parts: int, job: Job, part: int, parsed: pa.Table) -> Differences:
-    """Of later records, wherever they were parsed, from the first records of their items, parsed here."""
+    """Compare later records, parsed in any part, with the first records of their items, which this part parsed."""
     differences = Differences()
     for records in job.gather("repeat", parts, part):
         kept = source_columns(parsed["properties"].take(records["first_row"].combine_chunks()), job.kind.computed)
@@ -71,7 +71,7 @@ def _differences(parts: int, job: Job, part: int, parsed: pa.Table) -> Differenc
 
 
 def keep(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
-    """What stays of a part, how its properties are written, and values of later records that differ."""
+    """Write the items of one part, and return counts, how properties are written, and values of later records."""
     firsts = pa.concat_tables([_FIRSTS.empty_table(), *job.gather("distinct", groups, part)]).sort_by("row")
     parsed = job.read("parsed", part)
     kept = parsed.take(firsts["row"].combine_chunks()).drop_columns(["name"])
@@ -86,10 +86,10 @@ def keep(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
     }
 
 
-def properties_of(job: Job, said: list[dict[str, Any]]) -> Properties:
-    """Of all items, by what was said of each part."""
+def properties_of(job: Job, parts: list[dict[str, Any]]) -> Properties:
+    """Return how the properties of all items are written, from the results of `keep`."""
     whole = Properties(job.kind.computed)
-    for each in said:
+    for each in parts:
         written = {
             name: Written.from_values(ColumnValues(**values), shortest=shortest)
             for name, (values, shortest) in each["properties"].items()
@@ -98,10 +98,10 @@ def properties_of(job: Job, said: list[dict[str, Any]]) -> Properties:
     return whole
 
 
-def differing_of(said: list[dict[str, Any]]) -> DifferingValues:
-    """Of all items, by what was said of each part."""
+def differing_of(parts: list[dict[str, Any]]) -> DifferingValues:
+    """Return the differing values of all items, from the results of `keep`."""
     whole = Differences()
-    for each in said:
+    for each in parts:
         whole.merge(each["differences"])
     return whole.differing()
 

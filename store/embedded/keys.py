@@ -40,8 +40,9 @@ class _Row(NamedTuple):
 
 
 class EmbeddedKeys(Keys):
-    """Where there is no such file, and the catalogue knows of none, there is no key yet. Every call opens, uses and
-    closes it.
+    """Keys of the API in an SQLite file beside the catalog. Every call opens, uses and closes the file.
+
+    A store without the file has no keys, unless its catalog says that it is guarded.
 
     A database of version 1 has no seal over all rows; it is read, and its first change seals it.
     """

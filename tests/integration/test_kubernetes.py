@@ -34,7 +34,7 @@ POD_IP = "10.1.2.3"
 
 
 def expanded(value: str | None) -> str:
-    """As Kubernetes expands the variable that the downward API sets."""
+    """Expand the variable of the downward API as Kubernetes does."""
     return (value or "").replace("$(POD_IP)", POD_IP)
 
 

@@ -112,7 +112,7 @@ def isolated(numbers: np.ndarray) -> int:
 
 
 def half_isolated(table: pa.Table) -> pa.Table:
-    """As if every second anchor had no neighbor, all columns alike."""
+    """Alter all columns as if every second anchor had no neighbor."""
     odd = np.arange(len(table)) % 2 == 1
     for name, value in (("count", 0), ("isolated", True), ("positives", -1), ("visits", 0)):
         table = column(name, put(odd, value))(table)
@@ -177,7 +177,7 @@ POSITIVES: list[tuple[str, Callable[[pa.Table], pa.Table]]] = [
     ("another policy", of("policy", '{"name": "second_order", "k": 3}')),
     ("no provenance", lambda table: table.replace_schema_metadata(None)),
 ]
-"""Of the positives of an epoch, whether a server replies them or they lie in a file."""
+"""Lies about the positives of an epoch, for replies and files alike: name and alteration."""
 
 NEGATIVES: list[tuple[str, Callable[[pa.Table], pa.Table]]] = [
     ("negative id", column("ids", put((0, 0), -1))),

@@ -15,12 +15,12 @@ _NAME = "offline"
 
 @dataclass(frozen=True)
 class FolderManifest:
-    """What an offline folder holds.
+    """The contents of an offline folder.
 
-    generation  the generation that is learned from.       epochs   how many were fetched.
-    draws       what was drawn in each epoch.              columns  of the corpus.
+    generation  the generation that is learned from.       epochs   the number of epochs.
+    draws       the samples of each epoch.                 columns  of the corpus.
     files       the SHA-256 of every file by its name.     anchors  items with positives; None without positives.
-    beside      another collection of the same items, on which the draws depend; None without.
+    beside      another collection of the same items, on which the samples depend; None without.
     """
 
     generation: Generation
@@ -43,13 +43,13 @@ class FolderManifest:
         except ValueError as error:
             raise ValueError(f"it is no manifest of format {_FORMAT}") from error
         if not whole:
-            raise ValueError("its SHA-256 differs from what it says")
+            raise ValueError("it was altered: its SHA-256 does not match")
         if values.pop("format", None) != _FORMAT:
             raise ValueError(f"it is of another format than {_FORMAT}")
         try:
             return cls._from_values(values)
         except (LookupError, TypeError, ValueError, AttributeError, InvalidInput) as error:
-            raise ValueError(f"it does not say what an offline folder holds: {error}") from error
+            raise ValueError(f"it does not describe an offline folder: {error}") from error
 
     @classmethod
     def _from_values(cls, values: dict[str, Any]) -> Self:

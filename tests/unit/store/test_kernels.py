@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept, and what is done where they cannot be."""
+"""The folder of compiled kernels, and what happens where it cannot be used."""
 
 import logging
 import os

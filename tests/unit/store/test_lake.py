@@ -223,7 +223,7 @@ def test_a_file_is_created_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 
 
 def no_link(*_: object) -> None:
-    """As on a file system without hard links."""
+    """Fail as on a file system without hard links."""
     raise PermissionError("no links")
 
 

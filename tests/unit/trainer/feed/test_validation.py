@@ -21,7 +21,7 @@ from graphkin.trainer.feed.validation import (
 from graphkin.trainer.strategy import Draws, Policy
 
 POSITIVES = np.array([[1, 2], [0, 0], [1, 0], [-1, -1]], np.int32)
-"""Of four items, the last isolated."""
+"""Positives of four items, the last of them isolated."""
 PAIRS = np.array([[0, 1], [0, 3], [2, 3]], np.int32)
 
 
