@@ -32,7 +32,8 @@ def rejections(request: Request, read: JsonReading, query: Annotated[RejectionsQ
         rejected = [] if kept is None else kept.rejections.slice(read.position, query.limit).to_pylist()
         rest = kept is not None and end < kept.rejections.num_rows
         page = {"rejections": rejected, "next_cursor": read.cursor_at(end) if rest else None}
-        return reply_by_content(request, to_json({"generation": generation.id, **page}))
+        body = to_json({"generation": generation.id, **page})
+        return reply_by_content(request, body, headers={"Graphkin-Generation": generation.id})
     rest = end < read.generation.manifest.counts.rejected
     rows = (row for batch in read.generation.rejections(read.position) for row in batch.to_pylist())
     return read.json(

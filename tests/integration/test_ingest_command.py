@@ -4,12 +4,16 @@ import csv
 import gzip
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from graphkin.client import Graphkin
 
 MOLECULES = ["CCO", "CCN", "CCCO", "c1ccccc1", "c1ccccc1O", "CC(=O)O", "CC(=O)OC", "CCCCCC", "CCCCCN", "OCCO"]
 SMI = "".join(f"{smiles}\tm{number}\n" for number, smiles in enumerate(MOLECULES))
@@ -63,7 +67,10 @@ def test_an_id_already_published_becomes_current_again(
 
 
 def test_run_with_the_same_result_reports_its_own_counts_and_rejections(
-    ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
+    ingest: Callable[..., Any],
+    graphkin: Callable[..., Any],
+    serve: Callable[..., AbstractContextManager[str]],
+    tmp_path: Path,
 ) -> None:
     where = ("--store", tmp_path / "store", "--collection", "c")
     rows = [f"{smiles},m{number}\n" for number, smiles in enumerate(MOLECULES)]
@@ -93,6 +100,14 @@ def test_run_with_the_same_result_reports_its_own_counts_and_rejections(
     assert (Path(rejected["source"]).name, rejected["line"], rejected["input"]) == ("b.csv", 22, "notamolecule")
     text = graphkin("info", *where, "--rejections")
     assert "b.csv:22: " in text.out
+
+    with serve(tmp_path / "store") as url, Graphkin(url) as server:
+        detail = httpx.get(f"{url}/v1/collections/c").json()
+        assert (detail["rerun"], detail["manifest"]["counts"]["rejected"]) == (after["rerun"], 0)
+        page = httpx.get(f"{url}/v1/collections/c/rejections", params={"rerun": True, "generation": id})
+        assert (page.headers["Cache-Control"], page.json()["rejections"]) == ("no-cache", [rejected])
+        assert [*server.collection("c").rejections()] == []
+        assert [each.model_dump() for each in server.collection("c").rejections(rerun=True)] == [rejected]
 
     copy = tmp_path / "copy"
     assert graphkin("backup", "--store", tmp_path / "store", "--to", copy).code == 0
