@@ -100,7 +100,11 @@ class Listener(uvicorn.Server):
             return
         secure: dict[str, Any] = {}
         if self.config.ssl is not None:
-            secure = {"ssl": self.config.ssl, "ssl_handshake_timeout": self._bounds.head_seconds}
+            secure = {
+                "ssl": self.config.ssl,
+                "ssl_handshake_timeout": self._bounds.head_seconds,
+                "ssl_shutdown_timeout": self._bounds.stalled_seconds,  # the rest of a reply may be under way until then
+            }
         loop = asyncio.get_running_loop()
         for sock in sockets or ():
             server = await loop.create_server(self._connection, sock=sock, backlog=self.config.backlog, **secure)

@@ -5,7 +5,11 @@ through the application: it is a problem document, and it is counted and logged.
 """
 
 import asyncio
+import fcntl
+import termios
+from array import array
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from math import inf
 from typing import Any, Literal, NamedTuple
 
@@ -156,7 +160,8 @@ class Connection(HttpToolsProtocol):
     def _excess(self) -> GraphkinError | None:
         """Return the refusal of a line or a head that is over its limit."""
         in_request_line = not self._has_request_line and self._stage != _BODY
-        if self._line > (MAX_REQUEST_LINE if in_request_line else MAX_FIELD):
+        # A body's last line may be the length of a chunk, whose content then counts as the rest of that line.
+        if self._line > (MAX_FIELD if self._has_request_line and self._stage != _BODY else MAX_REQUEST_LINE):
             if not in_request_line:
                 return HeadersTooLarge("a header is too large", expected=f"at most {MAX_FIELD} bytes")
             return AddressTooLong(
@@ -206,6 +211,10 @@ class Connection(HttpToolsProtocol):
         if self._stage == _BODY:
             super().on_message_complete()
             self._stage, self._pending, self._due = _IDLE, 0, inf
+            if self.cycle.response_complete and not self._is_deaf:  # a refusal that came before the end of the body
+                self.timeout_keep_alive_task = self.loop.call_later(
+                    self.timeout_keep_alive, self.timeout_keep_alive_handler
+                )
 
     def _refuse(self, error: GraphkinError) -> None:
         """Answer with an error, after the replies to earlier requests, and close the connection."""
@@ -239,9 +248,9 @@ class Connection(HttpToolsProtocol):
             self._due = self._heard + self._bounds.head_seconds
 
     def finish(self) -> None:
-        """Close the connection once the client has sent its whole request, or its deadline is over.
+        """End the reply; the connection closes when the client closes it, or at the deadline of the request.
 
-        A connection that is closed earlier is reset, and the client may lose the reply.
+        A connection that is closed while the client still sends is reset, and the client may lose the reply.
         """
         self._is_deaf = True
         if self._due == inf:
@@ -251,8 +260,8 @@ class Connection(HttpToolsProtocol):
 
     def _look(self) -> None:
         """Close the connection where a deadline is over."""
-        now, unsent = self.loop.time(), self.transport.get_write_buffer_size()
-        if not self._unsent or unsent < self._unsent:
+        now, unsent = self.loop.time(), self._queued()
+        if not unsent or unsent != self._unsent:
             self._stalled = now
         self._unsent = unsent
         if now - self._stalled >= self._bounds.stalled_seconds:
@@ -265,6 +274,19 @@ class Connection(HttpToolsProtocol):
             self._due = inf
             self._expire()
         self._timer = self.loop.call_later(min(self._period, self._due - now), self._look)
+
+    def _queued(self) -> int:
+        """Return the bytes of replies that the client has not taken, here and in the kernel's queue.
+
+        The kernel asks for more only after a good part of its queue is sent, so that what is left here says nothing
+        about a slow client.
+        """
+        in_kernel = array("i", [0])
+        connected = self.transport.get_extra_info("socket")
+        if connected is not None:
+            with suppress(OSError):
+                fcntl.ioctl(connected.fileno(), termios.TIOCOUTQ, in_kernel)
+        return self.transport.get_write_buffer_size() + in_kernel[0]
 
     def _expire(self) -> None:
         if self._is_deaf:
@@ -305,9 +327,9 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether it is open and no request is being received or answered; a head may have begun."""
+        """Whether it is open and has no request to answer; a head, or the rest of a refused body, may be coming."""
         answered = self.cycle is None or self.cycle.response_complete
-        return answered and (self._stage != _BODY or self._is_deaf) and not self.transport.is_closing()
+        return answered and not self.transport.is_closing()
 
 
 class _Lingering(asyncio.Transport):

@@ -1,8 +1,11 @@
 """Bounds of a connection: how much a client may send before it has a key, how slowly, and on how many connections."""
 
+import fcntl
 import json
 import socket
+import termios
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -17,7 +20,7 @@ from graphkin.store import open_store
 from tests.until import until
 
 Serve = Callable[..., AbstractContextManager[httpx.Client]]
-SHORT = {"head_seconds": 0.5, "body_seconds": 0.5, "idle_seconds": 5, "stalled_seconds": 0.5}
+SHORT: dict[str, float] = {"head_seconds": 0.5, "body_seconds": 0.5, "idle_seconds": 5, "stalled_seconds": 0.5}
 URL = "/v1/collections/nci"
 HOST = b"Host: localhost\r\n"
 LIVE = b"GET /livez HTTP/1.1\r\n" + HOST
@@ -31,6 +34,13 @@ class Reply(NamedTuple):
 
 def connect(client: httpx.Client) -> socket.socket:
     return socket.create_connection((client.base_url.host, client.base_url.port or 80), timeout=60)
+
+
+def unsent(connection: socket.socket) -> int:
+    """The bytes that the server's machine has not acknowledged."""
+    queued = array("i", [0])
+    fcntl.ioctl(connection, termios.TIOCOUTQ, queued)
+    return queued[0]
 
 
 def replies(received: bytes) -> list[Reply]:
@@ -212,6 +222,21 @@ def test_a_client_that_takes_nothing_of_its_replies_is_cut_off(
     assert not caplog.records
 
 
+def test_a_client_that_reads_slowly_has_its_whole_reply(quick: httpx.Client) -> None:
+    """It takes a hundredth of the kernel's queue in the time in which one that takes nothing is cut off."""
+    wanted = f"GET {URL}/items?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    replies_before = closed(quick, "reply")
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect((quick.base_url.host, quick.base_url.port or 80))
+        connection.sendall(wanted * 100)
+        begin = time.monotonic()
+        while time.monotonic() - begin < 6 * SHORT["stalled_seconds"]:
+            assert connection.recv(4096)
+            time.sleep(0.02)  # the pace of this client
+    assert closed(quick, "reply") == replies_before
+
+
 def closed(client: httpx.Client, reason: str) -> float:
     """How many connections the server has closed for this reason."""
     begin = f'graphkin_connections_closed_total{{reason="{reason}"}} '
@@ -230,6 +255,42 @@ def test_a_key_is_checked_before_the_body_comes(guarded: httpx.Client) -> None:
             connection.sendall(body)
             received = replies(first + rest_of(connection))
         assert [reply.status for reply in received] == statuses
+
+
+def test_the_rest_of_a_refused_body_leaves_the_connection_idle(own_folder: Path, serve: Serve) -> None:
+    """A refusal may come before the end of the body; after it the connection is closed like any idle one."""
+    with open_store(own_folder) as store:
+        store.keys().add(made("all", ["admin"])[1])
+    with serve(own_folder, **{**SHORT, "idle_seconds": 0.2}) as client, connect(client) as connection:
+        connection.sendall(post("search", "Content-Length: 4") + b"ab")
+        first = connection.recv(65536)
+        connection.sendall(b"cd")
+        received = replies(first + rest_of(connection))
+    assert [reply.status for reply in received] == [401]
+
+
+def test_refused_bodies_that_trickle_make_room_for_others(own_folder: Path, serve: Serve) -> None:
+    with open_store(own_folder) as store:
+        store.keys().add(made("all", ["admin"])[1])
+    with serve(own_folder, connections=3) as client, ExitStack() as held:
+        for _ in range(3):
+            connection = held.enter_context(connect(client))
+            connection.sendall(post("search", "Content-Length: 4") + b"a")
+            assert replies(connection.recv(65536))[0].status == 401
+        assert exchange(client, LIVE + b"Connection: close\r\n\r\n")[0].status == 200
+
+
+def test_a_chunk_may_come_apart_from_its_length(client: httpx.Client) -> None:
+    body = b'{"smiles": "CCO"}'.ljust(32 * 1024)
+    sends = [post("search", "Transfer-Encoding: chunked", "Connection: close"), b"8000", b"\r\n" + body]
+    with connect(client) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for piece in sends:
+            connection.sendall(piece)
+            until(lambda: not unsent(connection))
+        connection.sendall(b"\r\n0\r\n\r\n")
+        (reply,) = replies(rest_of(connection))
+    assert reply.status == 200
 
 
 def test_a_refusal_comes_whole_to_a_client_that_still_sends(guarded: httpx.Client) -> None:
