@@ -77,6 +77,16 @@ class _SealedFiles(caching.IndexDataCacheFile):
     def _load_index(self) -> Any:
         return super()._load_index() if _is_whole(self._index_path) else {}
 
+    def save(self, key: Any, data: Any) -> None:
+        """Write the code with its key and the stamp of its source, because numba writes index and code apart."""
+        super().save(key, (self._source_stamp, key, data))
+
+    def load(self, key: Any) -> Any:
+        """Return the code, or None where the file holds that of another source or signature."""
+        entry = super().load(key)
+        is_own = isinstance(entry, tuple) and entry[:2] == (self._source_stamp, key)
+        return entry[2] if is_own else None
+
     def _load_data(self, name: str) -> Any:
         path = self._data_path(name)
         if not _is_whole(path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from numba.core import config
 
-from graphkin.store.kernels import kernel
+from graphkin.store.kernels import _SealedFiles, kernel
 
 
 def double(number: int) -> int:
@@ -83,3 +83,15 @@ def test_cache_that_cannot_be_written_ends_no_run(folder: Path, caplog: pytest.L
     own.touch()
     assert compiled(4) == 8
     assert "cannot be read or written" in caplog.text
+
+
+def test_code_of_another_source_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was killed between index and code leaves the new index over the old code."""
+    _SealedFiles(str(tmp_path), "double", "old source").save("signature", "old code")
+    files = _SealedFiles(str(tmp_path), "double", "new source")
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_save_data", lambda *_: None)
+        files.save("signature", "new code")
+    assert files.load("signature") is None
+    files.save("signature", "new code")
+    assert files.load("signature") == "new code"
