@@ -140,9 +140,14 @@ def sweep(place: Place, run: str = "") -> None:
     names = place.names()
     listed = {part.name for part in opened(place.read(MANIFEST)).all_parts()} if MANIFEST in names else set()
     for name in names:
-        if name.partition("/")[0] in {*FOLDERS, WORK} and run in name and name not in listed:
+        if _is_of_a_writer(name) and run in name and name not in listed:
             with suppress(FileNotFoundError):  # its writer has removed it meanwhile
                 place.remove(name)
+
+
+def _is_of_a_writer(name: str) -> bool:
+    """Return whether a file is a part, a piece of one, or a manifest that a killed writer has not published."""
+    return name.partition("/")[0] in {*FOLDERS, WORK} or name.startswith(f"{MANIFEST}.")
 
 
 def require_new(place: Place) -> list[str]:
@@ -155,7 +160,7 @@ def require_new(place: Place) -> list[str]:
             given=place.shown,
             expected="a new or empty folder",
         )
-    others = [name for name in names if name.partition("/")[0] not in {*FOLDERS, WORK, LOCK}]
+    others = [name for name in names if name != LOCK and not _is_of_a_writer(name)]
     if others:
         raise Conflict(
             "this folder holds other files",

@@ -236,6 +236,16 @@ def test_nothing_else_is_overwritten(opened: Callable[[], Store], molecules: Any
     assert letter.read_text() == "Dear lake"
 
 
+def test_manifest_of_a_killed_writer_does_not_block_the_next(
+    opened: Callable[[], Store], molecules: Any, tmp_path: Path
+) -> None:
+    leftover = tmp_path / "lake" / "manifest.json.0123.partial"
+    leftover.parent.mkdir()
+    leftover.write_text("{")
+    molecules.publish(opened(), "molecules")
+    assert not leftover.exists()
+
+
 def test_deleting_it_takes_all_its_files(lake: Path, opened: Callable[[], Store]) -> None:
     store = opened()
     store.delete("molecules", store.collection("molecules").current)
