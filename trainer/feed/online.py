@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from graphkin.client import PATIENCE, Collection, Graphkin
 from graphkin.client.synchronous.reading import path_of
-from graphkin.protocol.errors import Conflict, InvalidInput, InvalidReply
+from graphkin.protocol.errors import (
+    BadRequest,
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    InvalidReply,
+    NotAcceptable,
+    Unauthorized,
+)
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.cache import Arrays, Cache
 from graphkin.trainer.feed.epochs import EpochFolder
@@ -121,7 +129,7 @@ class OnlineSource(Source):
             refuse = self._refuse("export?what=items")
             try:
                 corpus = self._featurize(self._collection)
-            except Conflict:
+            except (BadRequest, Conflict, Forbidden, NotAcceptable, Unauthorized):  # the server refused the request
                 raise
             except InvalidInput as error:
                 raise InvalidReply(refuse(error.detail).detail, given=error.given, hint=error.hint) from error
