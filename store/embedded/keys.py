@@ -75,7 +75,7 @@ class EmbeddedKeys(Keys):
             self._write(database, key)
 
     def _replace(self, key: Key) -> None:
-        with self._change() as database:
+        with self._catalog.guarding(), self._change() as database:
             self._write(database, key)
 
     def _exists(self) -> bool:
