@@ -240,8 +240,9 @@ def test_removing_what_an_append_brought_leads_back(bench: Workbench, lines: lis
     bench.ingest("c", lines[:60])
     before = bench.store.manifest("c")
     bench.append("c", lines[60:80])
-    assert bench.remove("c", "smiles", *(line.split()[0] for line in lines[60:80])).manifest == before
-    assert bench.store.collection("c").current == before.generation
+    removed = bench.remove("c", "smiles", *(line.split()[0] for line in lines[60:80])).manifest
+    assert removed.generation == before.generation == bench.store.collection("c").current
+    assert bench.store.manifest("c") == before
 
 
 def test_readers_of_the_older_generation_go_on(bench: Workbench, lines: list[str]) -> None:
