@@ -1,12 +1,16 @@
 """The molecules that benchmarks run on: ZINC250k from ../shared where it lies, else what ships with RDKit."""
 
 import gzip
+import os
 from itertools import islice
 from pathlib import Path
 
 from rdkit import RDConfig
 
-_ZINC = Path(__file__).parents[2] / "shared" / "data" / "molecules" / "zinc250k.smiles.gz"
+SHARED = Path(os.environ.get("GRAPHKIN_SHARED") or Path(__file__).parents[2] / "shared" / "data")
+"""The data folder: `../shared/data`, unless the environment names another."""
+
+_ZINC = SHARED / "molecules" / "zinc250k.smiles.gz"
 _NCI = Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"
 
 

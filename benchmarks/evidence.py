@@ -38,14 +38,11 @@ from benchmarks.pretraining import over_all_atoms, pretrained
 from benchmarks.probe import Features, morgan, probe, standardised
 from benchmarks.results import DATA, dataset, untrained
 from benchmarks.scaffold import random_scaffold_split
-from graphkin.api.serve import Server
-from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
-from graphkin.similarity.molecules.recipe import resolve
+from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve
 from graphkin.store import open_store
 from graphkin.trainer.downstream.embed import embed
 from graphkin.trainer.feed.kinds import features
-from graphkin.trainer.feed.online import default_cache, online
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
@@ -92,7 +89,7 @@ TRAINED: Mapping[str, Arm] = {
 COLLECTIONS = frozenset({_EXACT, _WINDOW})
 """That anchors are taken from."""
 
-_GROUPS = (
+GROUPS = (
     ("untrained", "morgan", "exact", "shuffled", "augmented", "window", "size-matched"),
     ("rdm", "adam"),
     ("exact-ho",),
@@ -121,17 +118,24 @@ class Options:
 @contextmanager
 def served(options: Options, collections: Set[str]) -> Iterator[str]:
     """A server with these collections, which are ingested unless they have been."""
+    from graphkin.api.serve import Server
+    from graphkin.api.settings import Settings
+
     store = options.work / "store"
     with open_store(store, create=True) as opened:
         for name in sorted(collections - {each.name for each in opened.collections()}):
             label, file = smiles_file(options.work, _MOLECULES)
             print(f"ingesting {label} as {name}", flush=True)
-            threshold = _THRESHOLD if name in (_EXACT, _WINDOW) else float(name.removeprefix("zinc-"))
-            candidates = "window" if name == _WINDOW else "exact"
-            recipe = resolve(fingerprint={"name": "rdkit"}, threshold=threshold, candidates=candidates)
-            ingest(opened, name, [str(file)], recipe)
+            ingest(opened, name, [str(file)], recipe_of(name))
     with Server(Settings(store=store, port=0, cache_dir=options.work / "server-cache")).running() as url:
         yield url
+
+
+def recipe_of(collection: str) -> MoleculeRecipe:
+    """Return the recipe of one of the collections that positives come from."""
+    threshold = _THRESHOLD if collection in (_EXACT, _WINDOW) else float(collection.removeprefix("zinc-"))
+    candidates = "window" if collection == _WINDOW else "exact"
+    return resolve(fingerprint={"name": "rdkit"}, threshold=threshold, candidates=candidates)
 
 
 def config_of(arm: Arm, options: Options, seed: int) -> PretrainConfig:
@@ -149,9 +153,16 @@ def config_of(arm: Arm, options: Options, seed: int) -> PretrainConfig:
 
 def source_of(arm: Arm, config: PretrainConfig, options: Options, url: str) -> Source:
     """Its anchors are those that are linked both by the exact rule and by the window's."""
+    from graphkin.trainer.feed.online import default_cache, online
+
     local = default_cache(options.work / "cache")
-    beside = _WINDOW if config.contrast is not None and arm.collection == _EXACT else None
+    beside = beside_of(arm, config)
     return online(url, arm.collection, config.draws, partial(features, workers=1), local, beside=beside)
+
+
+def beside_of(arm: Arm, config: PretrainConfig) -> str | None:
+    """Return the collection whose links an anchor needs besides those of the arm's own."""
+    return _WINDOW if config.contrast is not None and arm.collection == _EXACT else None
 
 
 def train(options: Options, name: str, seed: int, url: str) -> Cell:
@@ -204,7 +215,7 @@ def scored(encoder: Encoder | None, name: str, splits: int) -> Cell:
 
 def wanted(arms: list[str], seeds: list[int]) -> list[list[Part]]:
     """Group after group. Morgan fingerprints have no seed and are measured once."""
-    parts = [[(arm, seed) for seed, arm in product(seeds, group) if arm in arms] for group in _GROUPS]
+    parts = [[(arm, seed) for seed, arm in product(seeds, group) if arm in arms] for group in GROUPS]
     return [[each for each in group if each[0] != "morgan" or each[1] == seeds[0]] for group in parts]
 
 

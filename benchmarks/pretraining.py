@@ -6,7 +6,7 @@ from pathlib import Path
 from benchmarks.cells import Cell, Stopwatch
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.pretraining.config import PretrainConfig
-from graphkin.trainer.pretraining.metrics_log import Record
+from graphkin.trainer.pretraining.metrics_log import Listener, Record, Report
 from graphkin.trainer.pretraining.pretrain import pretrain
 
 
@@ -16,10 +16,22 @@ def over_all_atoms(config: PretrainConfig) -> PretrainConfig:
     return replace(config, masking=replace(config.masking, loss="all"))
 
 
-def pretrained(config: PretrainConfig, source: Source, run: Path, checkpoint_steps: int) -> Cell:
+def pretrained(
+    config: PretrainConfig,
+    source: Source,
+    run: Path,
+    checkpoint_steps: int,
+    device: str = "cpu",
+    listener: Listener = lambda _: None,
+) -> Cell:
     """Train, or continue, `config.max_steps` in all; the times are theirs at the pace of those done now; none
-    where all were done before."""
+    where all were done before. `listener` gets the reports of `pretrain`."""
     records: list[Record] = []
+
+    def listen(report: Report) -> None:
+        records.extend(report.records)
+        listener(report)
+
     with source:
         source.corpus()  # featurised once for all runs
         stopwatch = Stopwatch()
@@ -27,8 +39,9 @@ def pretrained(config: PretrainConfig, source: Source, run: Path, checkpoint_ste
             config,
             source,
             run,
+            device=device,
             resume=True,
             checkpoint_steps=checkpoint_steps,
-            report=lambda told: records.extend(told.records),
+            report=listen,
         )
     return stopwatch.read((config.max_steps or 0) / len(records)) if records else {}

@@ -32,13 +32,11 @@ from joblib import Parallel, delayed
 
 from benchmarks.calibration import calibrate
 from benchmarks.cells import Cell, Stopwatch, finished
-from benchmarks.data import molecules, smiles_file
+from benchmarks.data import SHARED, molecules, smiles_file
 from benchmarks.pretraining import over_all_atoms, pretrained
 from benchmarks.probe import morgan, probe, standardised
 from benchmarks.report import FINETUNED, INTERPRETED, LATE, PRETRAINED, UNINTERPRETED, Results, report
 from benchmarks.scaffold import random_scaffold_split
-from graphkin.api.serve import Server
-from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
@@ -48,14 +46,13 @@ from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetun
 from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.kinds import features
-from graphkin.trainer.feed.online import OnlineSource, default_cache
 from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Strategy
 
-DATA = Path(__file__).parents[2] / "shared" / "data" / "moleculenet"
+DATA = SHARED / "moleculenet"
 _FILES = {
     "bace": "bace.csv.gz",
     "bbbp": "BBBP.csv",
@@ -102,6 +99,9 @@ class Options:
 @contextmanager
 def served(options: Options) -> Iterator[Place]:
     """A server with the molecules to pre-train on, which are ingested unless they have been."""
+    from graphkin.api.serve import Server
+    from graphkin.api.settings import Settings
+
     options.work.mkdir(parents=True, exist_ok=True)
     store, name = options.work / "store", f"zinc-{options.molecules}"
     with open_store(store, create=True) as opened:
@@ -114,6 +114,8 @@ def served(options: Options) -> Iterator[Place]:
 
 
 def trained(options: Options, arm: str, seed: int, place: Callable[[], Place]) -> Cell:
+    from graphkin.trainer.feed.online import OnlineSource, default_cache
+
     strategy = STRATEGY_OF[arm]
     config = PretrainConfig.of(strategy, batch_size=_BATCH, seed=seed, max_steps=options.steps, bf16=options.bf16)
     if arm == "rdm-all":
