@@ -110,6 +110,7 @@ format: $(VENV)/.dev ## sort imports and format the code
 
 docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## docs/cli.md from the commands' own help; client/synchronous/; the page's types from the OpenAPI
 	$(BIN)/python docs/regenerate.py
+	$(BIN)/python -m studies.gpu.readme
 	$(BIN)/python docs/synchronous.py
 	$(BIN)/python docs/openapi.py | $(NPM) run --silent types
 

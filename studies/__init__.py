@@ -1,0 +1,1 @@
+"""Studies: measurements that answer a question, with their plans and results."""

@@ -1,0 +1,1 @@
+"""Jobs for the minutes in which a GPU is at hand."""

@@ -1,0 +1,31 @@
+"""Morgan fingerprints of many molecules, on all cores, in a file."""
+
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.join import fingerprint
+from graphkin.similarity.molecules.recipe import MoleculeRecipe
+from studies.gpu.setting import Setting
+
+_CHUNK = 2000
+
+
+def fingerprint_file(setting: Setting, name: str) -> Path:
+    return setting.data / f"{name}.npy"
+
+
+def write_fingerprints(path: Path, smiles: Sequence[str], workers: int) -> None:
+    """Write the fingerprints of those that RDKit can read as (n, words) uint64, unless the file is there."""
+    if path.exists():
+        return
+    chunks = [list(smiles[begin : begin + _CHUNK]) for begin in range(0, len(smiles), _CHUNK)]
+    with ProcessPoolExecutor(workers, get_context("forkserver")) as pool:
+        packed = b"".join(pool.map(fingerprint, chunks))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(".partial.npy")
+    np.save(draft, np.frombuffer(packed, "<u8").reshape(-1, MoleculeRecipe().fingerprint.words))
+    draft.rename(path)

@@ -1,0 +1,74 @@
+"""The table of jobs, and `studies/gpu/README.md` with it.
+
+    python -m studies.gpu.readme
+
+`make docs` writes the page; `tests/unit/studies` compares it.
+"""
+
+from collections.abc import Sequence, Set
+from pathlib import Path
+from typing import NamedTuple
+
+from studies.gpu.jobs import JOBS, Job
+from studies.gpu.results import RESULTS, read_results
+from studies.gpu.setting import Piece, Setting
+
+PAGE = Path(__file__).with_name("README.md")
+
+MARK = "<!-- From here on made by `make docs`. -->\n"
+
+
+class State(NamedTuple):
+    """How far a job is: finished and all units, cards, and the day of the newest cell."""
+
+    job: Job
+    done: int
+    of: int
+    cards: Sequence[str]
+    date: str
+
+    @property
+    def missing(self) -> int:
+        return self.of - self.done
+
+
+def state(job: Job, results: Path = RESULTS) -> State:
+    """Return how far a job is, by the cells that are kept."""
+    setting = Setting(results, "cuda", 1, 0)
+    cells = read_results(job.name, results)
+    pieces = job.program().pieces(setting)
+    units = {piece.unit for piece in pieces}
+    incomplete = {piece.unit for piece in pieces if not _is_done(piece, cells.keys())}
+    cards = sorted({str(cell["card"]) for cell in cells.values()})
+    dates = sorted(str(cell["date"]) for cell in cells.values())
+    return State(job, len(units - incomplete), len(units), cards, dates[-1] if dates else "")
+
+
+def table(results: Path = RESULTS) -> str:
+    """Return the jobs as a Markdown table."""
+    rows = ["| job | it gives | minutes on a card, expected | done | card | date |", "|---|---|---|---|---|---|"]
+    for job in JOBS.values():
+        found = state(job, results)
+        done = f"{found.done} of {found.of}"
+        rows.append(
+            f"| `{job.name}` | {job.gives} | {job.minutes} | {done} | {', '.join(found.cards)} | {found.date} |"
+        )
+    return "".join(f"{row}\n" for row in rows)
+
+
+def page() -> str:
+    """Return the page: as written up to the mark, and after it the table."""
+    written, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
+    return f"{written}{MARK}\n{table()}"
+
+
+def _is_done(piece: Piece, done: Set[tuple[str, str]]) -> bool:
+    return all((piece.unit, part) in done for part in piece.parts)
+
+
+def main() -> None:
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""Runs the pieces of a job side by side, each in a process of its own, until the time is over."""
+
+import os
+import time
+import traceback
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from benchmarks.cells import Cell, finished
+from studies.gpu.jobs import JOBS, Job
+from studies.gpu.payload import commit
+from studies.gpu.results import RESULTS, cells_of, read_results
+from studies.gpu.returned import export, restore
+from studies.gpu.setting import Piece, Setting
+
+_GRACE = 5.0  # seconds between the deadline and the end of pieces that have not stopped
+_EXPORT_EVERY, _TINY_EXPORT_EVERY = 20.0, 0.5  # seconds
+_PREPARATION = Piece("preparation", ())
+
+
+class Runner:
+    """One run of one job. `output`: the folder that comes back, at most eight files of 16 MiB."""
+
+    def __init__(self, job: Job, setting: Setting, output: Path, results: Path = RESULTS) -> None:
+        self._job = job
+        self._setting = setting
+        self._output = output
+        self._results = results
+        self._context = get_context("forkserver")
+        self._context.set_forkserver_preload([*(each.module for each in JOBS.values()), "torch.utils.tensorboard"])
+        self._running: dict[Piece, BaseProcess] = {}
+        self._tried: set[Piece] = set()
+        self._failed: list[str] = []
+
+    def run(self) -> bool:
+        """Do what can be done in time. Return False if a piece failed."""
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        restore(self._job.name, self._setting, self._output, self._results)
+        self._start(_PREPARATION)
+        self._wait()
+        if not self._failed:
+            pieces = self._job.program().pieces(self._setting)
+            while not self._setting.is_over and (self._start_next(pieces) or self._running):
+                self._wait_for_one()
+            self._wait()
+        export(self._job.name, self._setting, self._output, self._results)
+        for name in self._failed:
+            print(f"failed: {name}", flush=True)
+        return not self._failed
+
+    def _start_next(self, pieces: Sequence[Piece]) -> bool:
+        """Start all pieces that can be started now; whether there was one."""
+        done = self._done()
+        begun = False
+        for piece in pieces:
+            missing = tuple(part for part in piece.parts if (piece.unit, part) not in done)
+            if (
+                not missing
+                or piece in self._tried
+                or (piece.after and piece.after not in done)
+                or not self._room(piece)
+            ):
+                continue
+            self._tried.add(piece)
+            self._start(piece._replace(parts=missing))
+            begun = True
+        return begun
+
+    def _done(self) -> set[tuple[str, str]]:
+        known = {} if self._setting.tiny else read_results(self._job.name, self._results)
+        return {*known, *cells_of(self._setting, self._job.name)}
+
+    def _room(self, piece: Piece) -> bool:
+        lanes = min(self._job.lanes, self._setting.workers)
+        busy = [each for each in self._running if each.core == piece.core]
+        if self._setting.device == "cpu":
+            return len(self._running) < (self._setting.workers if piece.core else lanes)
+        return len(busy) < (max(1, self._setting.workers - lanes) if piece.core else lanes)
+
+    def _start(self, piece: Piece) -> None:
+        process = self._context.Process(
+            target=_measure, args=(self._job.name, self._setting, piece, self._threads(piece))
+        )
+        process.start()
+        self._running[piece] = process
+
+    def _threads(self, piece: Piece) -> int:
+        return 1 if piece.core else max(1, self._setting.workers // self._job.lanes)
+
+    def _wait(self) -> None:
+        while self._running:
+            self._wait_for_one()
+
+    def _wait_for_one(self) -> None:
+        """Wait until a piece ends, the results are to be exported again, or the time is over."""
+        every = _TINY_EXPORT_EVERY if self._setting.tiny else _EXPORT_EVERY
+        until = self._setting.deadline + _GRACE - time.time()
+        wait([process.sentinel for process in self._running.values()], max(0.0, min(every, until)))
+        for piece, process in list(self._running.items()):
+            if process.is_alive() and until <= 0:
+                process.terminate()
+                process.join()
+            elif not process.is_alive():
+                process.join()
+                if process.exitcode:
+                    self._failed.append(f"{piece.unit} {' '.join(piece.parts)}".strip())
+            else:
+                continue
+            del self._running[piece]
+        export(self._job.name, self._setting, self._output, self._results)
+
+
+def _measure(job: str, setting: Setting, piece: Piece, threads: int) -> None:
+    """Do one piece, in a process of its own."""
+    from threadpoolctl import threadpool_limits
+
+    from studies.gpu.training import set_threads
+
+    try:
+        set_threads(threads)
+        program = JOBS[job].program()
+        with threadpool_limits(threads):
+            if piece == _PREPARATION:
+                program.prepare(setting)
+                return
+            begin = time.perf_counter()
+            for part, cell in program.measure(setting, piece):
+                seconds = time.perf_counter() - begin
+                stamped = {**_stamp(job, setting, seconds), **cell}
+                finished(setting.cell(job, piece.unit, part), lambda stamped=stamped: stamped)  # type: ignore[misc]
+                begin = time.perf_counter()
+    except Exception:
+        traceback.print_exc()
+        raise SystemExit(1) from None
+
+
+def _stamp(job: str, setting: Setting, seconds: float) -> Cell:
+    """Return where, when and by what a cell was measured."""
+    import torch
+
+    return {
+        "card": torch.cuda.get_device_name() if setting.device == "cuda" else "processor",
+        "date": datetime.now(UTC).date().isoformat(),
+        "command": f"python -m studies.gpu run {job}{' --tiny' if setting.tiny else ''}",
+        "commit": commit(),
+        "torch": torch.__version__,
+        "seconds": seconds,
+    }

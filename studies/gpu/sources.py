@@ -1,0 +1,78 @@
+"""Collections of the run's store as sources of training. What is computed from them is shared by all processes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphkin.ingest.options import IngestOptions
+from graphkin.ingest.pipeline import ingest
+from graphkin.similarity.molecules.recipe import MoleculeRecipe
+from graphkin.store import open_generation, open_store
+from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.feed.cache import Cache
+from graphkin.trainer.feed.positives import arranged
+from graphkin.trainer.feed.prefetch import Prefetch
+from graphkin.trainer.feed.source import Epoch, Source
+from graphkin.trainer.strategy import Draws
+from graphkin.training import StoredSource
+from studies.gpu.setting import Setting
+
+_CACHE_BYTES = 100 * 2**30
+
+
+def ingested(setting: Setting, file: Path, recipes: Mapping[str, MoleculeRecipe]) -> None:
+    """Ingest the file once per recipe, unless that has been done, and compute the features of its molecules."""
+    with open_store(_store(setting), create=True) as store:
+        present = {each.name for each in store.collections()}
+        for name, recipe in recipes.items():
+            if name not in present:
+                print(f"ingesting {file.name} as {name}", flush=True)
+                ingest(store, name, [str(file)], recipe, IngestOptions(workers=setting.workers))
+            with CachedSource(setting, name, Draws(None)) as source:
+                source.corpus()
+
+
+def opened(setting: Setting, collection: str, draws: Draws, beside: str | None = None) -> Source:
+    """Return a source of one collection; see `arranged`."""
+    other = None if beside is None else CachedSource(setting, beside, draws)
+    return arranged(CachedSource(setting, collection, draws), other)
+
+
+class CachedSource(StoredSource):
+    """A collection whose features, epochs and twins are computed by one process and kept for the others."""
+
+    def __init__(self, setting: Setting, collection: str, draws: Draws) -> None:
+        self._collection = open_generation(_store(setting), collection, None)
+        super().__init__(self._collection.__enter__(), draws, setting.workers)
+        self._cache = Cache(setting.work / "cache", _CACHE_BYTES)
+        self._epochs = Prefetch(self._load)
+
+    def corpus(self) -> Corpus:
+        """Collections of the same file have the same molecules, so they share one entry."""
+        key = {"corpus": [each.sha256 for each in self._opened.manifest.inputs], "size": self.generation.size}
+        return Corpus(self.generation.id, **self._cache.get(key, lambda: super(CachedSource, self).corpus().columns))
+
+    def prefetch(self, epoch: int) -> None:
+        self._epochs.begin(epoch)
+
+    def epoch(self, epoch: int) -> Epoch:
+        return self._epochs.get(epoch)
+
+    def twins(self) -> NDArray[np.int32]:
+        key = {"twins": self.generation.id}
+        return self._cache.get(key, lambda: {"pairs": super(CachedSource, self).twins()})["pairs"]
+
+    def close(self) -> None:
+        self._epochs.close()
+        self._collection.__exit__(None, None, None)
+
+    def _load(self, epoch: int) -> Epoch:
+        draws = self.draws.as_json()
+        key = {"generation": self.generation.id, "draws": draws, "epoch": epoch}
+        return Epoch(**self._cache.get(key, lambda: super(CachedSource, self).epoch(epoch)._asdict()))
+
+
+def _store(setting: Setting) -> Path:
+    return setting.work / "store"

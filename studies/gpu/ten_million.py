@@ -1,0 +1,89 @@
+"""The join of ten million generated molecules on the device, in strips that a later run need not repeat."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from benchmarks.cells import Cell, finished
+from benchmarks.gpu_join import Bits, Join
+from benchmarks.molecules import generate
+from studies.gpu.fingerprints import fingerprint_file, write_fingerprints
+from studies.gpu.setting import MOLECULES, Parts, Piece, Setting
+
+THRESHOLDS = ("0.6", "0.5")
+_COUNT = 10_000_000
+_BLOCK = 500_000  # molecules whose fingerprints are computed, and kept, at once
+_STRIPS = 64
+_ROOM = 2**27  # pairs of a join
+_UNIT = "ten-million"
+
+
+def pieces(setting: Setting) -> Sequence[Piece]:
+    strips = tuple(f"strip-{number:02}" for number in range(2 if setting.tiny else _STRIPS))
+    return [Piece(threshold, strips) for threshold in THRESHOLDS]
+
+
+def prepare(setting: Setting) -> None:
+    """Compute the fingerprints, block by block; their seconds are kept."""
+    for number, smiles in enumerate(_blocks(setting)):
+        path = fingerprint_file(setting, f"{_UNIT}-{number:02}")
+
+        def write(path: Path = path, smiles: list[str] = smiles) -> Cell:
+            begin = perf_counter()
+            write_fingerprints(path, smiles, setting.workers)
+            return {"molecules": len(smiles), "seconds": perf_counter() - begin, "workers": setting.workers}
+
+        finished(path.with_suffix(".json"), write)
+
+
+def measure(setting: Setting, piece: Piece) -> Parts:
+    words = _words(setting)
+    bits = Bits(words, setting.device, 2**16 if setting.tiny else _ROOM)
+    threshold = float(piece.unit)
+    strips = len(next(each for each in pieces(setting) if each.unit == piece.unit).parts)
+    _join(bits, threshold, 0, 1)  # compiles
+    for part in piece.parts:
+        if setting.is_over:
+            return
+        number = int(part.removeprefix("strip-"))
+        begin, end = (bits.rows * each // strips for each in (number, number + 1))
+        seconds, pairs, multiplied = _join(bits, threshold, begin, end)
+        yield (
+            part,
+            {
+                "molecules": bits.size,
+                "rows": [begin, end],
+                "seconds": seconds,
+                "pairs": pairs,
+                "multiplied": multiplied,
+                "peak_gib": torch.cuda.max_memory_allocated() / 2**30 if setting.device == "cuda" else None,
+            },
+        )
+
+
+def _join(bits: Bits, threshold: float, begin: int, end: int) -> Join:
+    """Join rows of tiles, in halves where there is no room for all their pairs."""
+    try:
+        return bits.join(threshold, begin, end)
+    except OverflowError:
+        if end - begin == 1:
+            raise
+        middle = (begin + end) // 2
+        one, other = _join(bits, threshold, begin, middle), _join(bits, threshold, middle, end)
+        return Join(one.seconds + other.seconds, one.pairs + other.pairs, one.multiplied + other.multiplied)
+
+
+def _blocks(setting: Setting) -> Iterator[list[str]]:
+    count, size = (MOLECULES, MOLECULES // 2) if setting.tiny else (_COUNT, _BLOCK)
+    smiles = generate(count)
+    while block := [*islice(smiles, size)]:
+        yield block
+
+
+def _words(setting: Setting) -> NDArray[np.uint64]:
+    return np.concatenate([np.load(path) for path in sorted(setting.data.glob(f"{_UNIT}-*.npy"))])

@@ -1,0 +1,34 @@
+"""Small stand-ins, with which every line of a job runs on a CPU within seconds."""
+
+import csv
+import gzip
+from dataclasses import replace
+
+from benchmarks.molecules import generate
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from studies.gpu.setting import MOLECULES, Setting
+
+_BATCH = 16
+_LABELLED = 200
+
+
+def shrunk(config: PretrainConfig, steps: int) -> PretrainConfig:
+    """Return the same run of a small encoder, in small batches, for a few steps."""
+    draws = replace(config.draws, batch_size=_BATCH, negatives=min(config.draws.negatives, 4))
+    model = Model(config.model.encoder, layers=2, width=16)
+    return replace(config, draws=draws, model=model, max_steps=steps)
+
+
+def write_data(setting: Setting) -> None:
+    """Write generated molecules in place of ZINC250k, and of BBBP, where every second one has the label."""
+    zinc = setting.data / "molecules" / "zinc250k.smiles.gz"
+    path = setting.data / "moleculenet" / "BBBP.csv"
+    for folder in (zinc.parent, path.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    with gzip.open(zinc, "wt") as compressed:
+        compressed.writelines(f"{smiles}\n" for smiles in generate(MOLECULES))
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["num", "name", "p_np", "smiles"])
+        for number, smiles in enumerate(generate(_LABELLED)):
+            writer.writerow([number, f"molecule {number}", number % 2, smiles])

@@ -1,0 +1,76 @@
+"""Pre-training runs that stop when the time is over, and continue in a later run."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from benchmarks.cells import Cell
+from benchmarks.pretraining import pretrained
+from graphkin.trainer.feed.source import Source
+from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.metrics_log import Report
+from graphkin.trainer.pretraining.objective import make_encoder
+from graphkin.trainer.pretraining.pretrained import load_encoder
+from studies.gpu.metrics import thinned
+from studies.gpu.setting import Setting
+
+CHECKPOINT_STEPS = 1000
+
+
+class OutOfTime(Exception):
+    """The time of the run is over; the newest checkpoint stays."""
+
+
+def train(setting: Setting, job: str, unit: str, config: PretrainConfig, source: Source) -> Cell | None:
+    """Begin or continue a run. Return its cell and keep its encoder, or None where the time is over before its end."""
+    parent, folder = os.getppid(), setting.run(job, unit)
+
+    def watch(_: Report) -> None:
+        if setting.is_over or os.getppid() != parent:
+            raise OutOfTime
+
+    try:
+        steps = 5 if setting.tiny else CHECKPOINT_STEPS
+        times = pretrained(config, source, folder, steps, device=setting.device, listener=watch)
+    except OutOfTime:
+        return None
+    save_encoder(setting.encoder(job, unit), load_encoder(folder).encoder)
+    records = map(json.loads, thinned(folder / "metrics.jsonl", config.max_steps or 0))
+    losses = [[record["step"], record["loss"]] for record in records]
+    return {
+        "seed": config.draws.seed,
+        "steps": config.max_steps,
+        "pretraining": times,
+        "model": config.as_json()["model"],
+        "loss": losses,
+    }
+
+
+def save_encoder(path: Path, encoder: Encoder) -> None:
+    """Write the encoder in float16; integers stay as they are."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    halves = {
+        name: value.half().contiguous() if value.is_floating_point() else value.contiguous()
+        for name, value in encoder.state_dict().items()
+    }
+    draft = path.with_suffix(".partial")
+    save_file(halves, draft)
+    draft.rename(path)
+
+
+def read_encoder(path: Path, model: Mapping[str, Any]) -> Encoder:
+    """Return the encoder, in float32 and evaluation mode."""
+    encoder = make_encoder(Model.from_json(model))
+    own = encoder.state_dict()
+    encoder.load_state_dict({name: value.to(own[name].dtype) for name, value in load_file(path).items()})
+    return encoder.eval()
+
+
+def set_threads(count: int) -> None:
+    torch.set_num_threads(count)

@@ -1,0 +1,223 @@
+"""Jobs for a GPU: what travels, what comes back, and what is left to do."""
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.objective import make_encoder
+from studies.gpu import payload, readme
+from studies.gpu.__main__ import gpu
+from studies.gpu.collect import collect
+from studies.gpu.jobs import JOBS
+from studies.gpu.metrics import thinned
+from studies.gpu.results import read_results, write_results
+from studies.gpu.returned import CELLS, PART, archive, export, restore
+from studies.gpu.setting import Setting
+from studies.gpu.training import read_encoder, save_encoder
+
+STAMP = {"card": "NVIDIA H100", "date": "2026-11-26", "command": "python -m studies.gpu run dose", "commit": "c"}
+SMALL = Model(layers=2, width=16)
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> Setting:
+    return Setting(tmp_path / "work", "cpu", 1, 0)
+
+
+def write_metrics(path: Path, steps: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps({"step": step, "loss": 1 / step}) + "\n" for step in range(1, steps + 1)))
+
+
+def write_run(setting: Setting, unit: str, steps: int, size: int) -> Mapping[str, torch.Tensor]:
+    """Write an unfinished run whose checkpoint has about `size` bytes."""
+    options = {"config": PretrainConfig.of("hgc-fo").as_json(), "generation": {"id": "g"}}
+    run = Run(setting.run("dose", unit), options, resume=True)
+    write_metrics(run.metrics, steps)
+    tensors = {"weight": torch.rand(size // 8, generator=torch.Generator().manual_seed(steps))}
+    run.save(Checkpoint(steps, 100, run.metrics.stat().st_size, tensors, tensors))
+    return tensors
+
+
+def write_cell(setting: Setting, unit: str, **values: object) -> None:
+    path = setting.cell("dose", unit, "train")
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({**STAMP, **values}))
+
+
+def test_page_is_what_the_list_says() -> None:
+    assert readme.PAGE.read_text(encoding="utf-8") == readme.page()
+    assert CliRunner().invoke(gpu, ["list"]).output in readme.page()
+
+
+def test_list_says_on_which_card_a_job_was_done_and_when(tmp_path: Path) -> None:
+    write_results("join", {("0.5", "join"): dict(STAMP), ("0.6", "join"): dict(STAMP)}, tmp_path)
+    found = readme.state(JOBS["join"], tmp_path)
+    assert (found.done, found.of, found.cards, found.date) == (2, 4, ["NVIDIA H100"], "2026-11-26")
+    assert "| 2 of 4 | NVIDIA H100 | 2026-11-26 |" in readme.table(tmp_path)
+
+
+def test_unknown_job_is_refused(tmp_path: Path) -> None:
+    result = CliRunner().invoke(gpu, ["run", "steps", "--output", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "'steps' is no job: give plan1, step, join, ten-million, dose" in result.output
+
+
+def test_metrics_are_thinned_by_step(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    write_metrics(path, 1500)
+    steps = [json.loads(line)["step"] for line in thinned(path, 1500)]
+    assert steps == [*range(8, 1500, 8), 1500]
+
+
+def test_metrics_that_were_thinned_before_thin_to_the_same(tmp_path: Path) -> None:
+    path, other = tmp_path / "metrics.jsonl", tmp_path / "other.jsonl"
+    write_metrics(path, 1500)
+    lines = path.read_text().splitlines()
+    other.write_text("\n".join([*thinned(path, 700), *lines[700:]]) + "\n")
+    assert thinned(other, 1500) == thinned(path, 1500)
+
+
+def test_unfinished_run_comes_back_in_parts_and_continues(setting: Setting, tmp_path: Path) -> None:
+    tensors = write_run(setting, "exact-0", 300, 22_000_000)
+    output = tmp_path / "output"
+    export("dose", setting, output, tmp_path)
+    parts = archive(output)
+    assert len(parts) == 2
+    assert all(part.stat().st_size <= PART for part in parts)
+    elsewhere = replace(setting, work=tmp_path / "elsewhere")
+    restore("dose", elsewhere, output, tmp_path)
+    options = {"config": PretrainConfig.of("hgc-fo").as_json(), "generation": {"id": "g"}}
+    run = Run(elsewhere.run("dose", "exact-0"), options, resume=True)
+    found = run.newest()
+    assert found is not None
+    assert found.steps == 300
+    assert torch.equal(found.model["weight"], tensors["weight"])
+    assert found.metrics_bytes == run.metrics.stat().st_size
+
+
+def test_furthest_runs_take_the_room_there_is(setting: Setting, tmp_path: Path) -> None:
+    for steps in (100, 300, 200, 50):
+        write_run(setting, f"run-{steps}", steps, 24_000_000)
+    output = tmp_path / "output"
+    export("dose", setting, output, tmp_path)
+    files = [*output.iterdir()]
+    assert len(files) <= 8
+    assert sum(file.stat().st_size for file in files) <= 64 * 2**20
+    elsewhere = replace(setting, work=tmp_path / "elsewhere")
+    restore("dose", elsewhere, output, tmp_path)
+    assert {path.name for path in elsewhere.run("dose", "").iterdir()} == {"run-300", "run-200"}
+
+
+def test_newer_archive_replaces_the_older(setting: Setting, tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    for steps in (100, 200):
+        write_run(setting, "exact-0", steps, 1000)
+        export("dose", setting, output, tmp_path)
+        export("dose", setting, output, tmp_path)
+    assert [path.name for path in output.glob("checkpoints-*")] == ["checkpoints-000002.0-of-1"]
+
+
+def test_archive_of_which_a_part_is_missing_is_passed_over(tmp_path: Path) -> None:
+    for name in ("checkpoints-000001.0-of-1", "checkpoints-000002.0-of-2"):
+        (tmp_path / name).touch()
+    assert [path.name for path in archive(tmp_path)] == ["checkpoints-000001.0-of-1"]
+
+
+def test_encoders_come_back_four_to_a_file_in_float16(setting: Setting, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    encoders = {f"arm-{number}": make_encoder(SMALL) for number in range(5)}
+    for unit, encoder in encoders.items():
+        save_encoder(setting.encoder("dose", unit), encoder)
+    output = tmp_path / "output"
+    export("dose", setting, output, tmp_path)
+    names = sorted(path.name for path in output.glob("*.safetensors"))
+    assert names == ["arm-0__arm-1__arm-2__arm-3.safetensors", "arm-4.safetensors"]
+    elsewhere = replace(setting, work=tmp_path / "elsewhere")
+    restore("dose", elsewhere, output, tmp_path)
+    for unit, encoder in encoders.items():
+        found = read_encoder(
+            elsewhere.encoder("dose", unit), PretrainConfig.of("hgc-fo", model=SMALL).as_json()["model"]
+        )
+        for name, value in encoder.state_dict().items():
+            assert torch.equal(found.state_dict()[name], value.half().to(value.dtype))
+
+
+def test_collect_merges_two_runs(setting: Setting, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    write_cell(setting, "exact-0", loss=[[1, 0.5]])
+    write_run(setting, "window-0", 100, 1000)
+    export("dose", setting, tmp_path / "first", results)
+    assert collect(tmp_path / "first", results) == "dose"
+    other = replace(setting, work=tmp_path / "other")
+    restore("dose", other, tmp_path / "second", results)
+    assert other.run("dose", "window-0").is_dir()
+    write_cell(other, "window-0", loss=[[1, 0.25]])
+    save_encoder(other.encoder("dose", "window-0"), make_encoder(SMALL))
+    export("dose", other, tmp_path / "second", results)
+    collect(tmp_path / "second", results)
+    assert {unit: cell["loss"] for (unit, _), cell in read_results("dose", results).items()} == {
+        "exact-0": [[1, 0.5]],
+        "window-0": [[1, 0.25]],
+    }
+    assert archive(results / "dose") == []
+    assert readme.state(JOBS["dose"], results).done == 2
+
+
+@pytest.mark.parametrize(("command", "problem"), [("run dose --tiny", "a tiny run"), (None, "no results of one job")])
+def test_collect_refuses_what_measures_nothing(tmp_path: Path, command: str | None, problem: str) -> None:
+    if command is not None:
+        cell = {"job": "dose", "unit": "exact-0", "part": "train", "command": command}
+        (tmp_path / CELLS).write_text(json.dumps(cell) + "\n")
+    with pytest.raises(SystemExit, match=problem):
+        collect(tmp_path, tmp_path / "results")
+
+
+def test_pack_says_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "molecules").mkdir()
+    with pytest.raises(SystemExit, match="no folder moleculenet, moleculeace"):
+        payload.pack(tmp_path / "payload", tmp_path)
+
+
+def test_payload_travels_and_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = tmp_path / "shared"
+    for name in ("molecules", "moleculenet", "moleculeace"):
+        (shared / name).mkdir(parents=True)
+    (shared / "moleculenet" / "BBBP.csv").write_text("smiles\nCC\n")
+    with gzip.open(shared / "molecules" / "zinc250k.smiles.gz", "wt") as file:
+        file.write("CCO\nCCN\n")
+    for part, smiles in (("train", "CCC\nCC"), ("test", "C")):
+        with gzip.open(shared / "molecules" / f"moses_{part}.csv.gz", "wt") as file:
+            file.write(f"SMILES\n{smiles}\n")
+    monkeypatch.setattr(payload, "_pack_wheels", lambda path: path.touch())
+    assert 0 < payload.pack(tmp_path / "payload", shared) < 10_000
+    for name in ("PYTHONPATH", "GRAPHKIN_SHARED"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    setting = Setting(tmp_path / "work" / "full", "cpu", 1, 0)
+    payload.unpack(setting, tmp_path / "payload")
+    assert (setting.data / "two-million.smi").read_text().split() == ["C", "CC", "CCC", "CCO", "CCN"]
+    assert (setting.data / "zinc.smi").read_text().split() == ["CCO", "CCN"]
+    assert (setting.data / "moleculenet" / "BBBP.csv").read_text() == "smiles\nCC\n"
+    with gzip.open(setting.data / "molecules" / "zinc250k.smiles.gz", "rt") as file:
+        assert file.read().split() == ["CCO", "CCN"]
+
+
+def test_payload_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(payload, "LIMIT", 10)
+    (tmp_path / "wheels.tar.xz").write_bytes(bytes(11))
+    with pytest.raises(SystemExit, match="the payload has"):
+        payload._require_fitting(tmp_path)
+
+
+def test_full_run_needs_a_payload(setting: Setting, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"run `python -m studies\.gpu pack`"):
+        payload.unpack(setting, tmp_path / "payload")
