@@ -142,9 +142,10 @@ def test_far_actives_are_neither_of_the_scaffold_nor_alike(nci_smiles: list[str]
 
 
 def test_held_out_anchors_are_the_last_and_were_not_trained_on() -> None:
-    size = 200
-    sizes = np.full(size, 6)
-    edges = np.concatenate([np.array(nx.random_labeled_tree(6, seed=item).edges) for item in range(size)])
+    """Equal trees are ties, which a processor breaks by rounding: only the hits beyond rounding are certain."""
+    size, nodes = 200, 30
+    sizes = np.full(size, nodes)
+    edges = np.concatenate([np.array(nx.random_labeled_tree(nodes, seed=item).edges) for item in range(size)])
     corpus = Corpus.from_edges("trees", sizes, sizes - 1, edges)
     config = PretrainConfig.of("hgc-fo", kind="graph", batch_size=8, seed=2)
     items = np.arange(size)
@@ -155,13 +156,17 @@ def test_held_out_anchors_are_the_last_and_were_not_trained_on() -> None:
     assert found["anchors"] == 96  # 25 batches of 8, of which 13 hold one of the first 100
     order = np.arange(size)
     np.random.default_rng((2, 0)).shuffle(order)
-    hits = []
+    margins = []
     with torch.no_grad():
         for step in range(13, 25):
             batch = order[step * 8 : step * 8 + 8]
             z = torch.nn.functional.normalize(encoder.eval().graphs(Assembler(corpus).batch(batch)), dim=1)
-            hits += [int((z @ z[row]).argmax()) == row for row in range(8)]
-    assert found["retrieval"] == pytest.approx(np.mean(hits), abs=0.02)  # equal trees are ties
+            cosines = (z @ z.T).numpy()
+            others = np.where(np.eye(8, dtype=bool), -1, cosines).max(axis=1)
+            margins += [*(np.diag(cosines) - others)]
+    certain, possible = (np.mean(np.array(margins) > rounding) for rounding in (1e-6, -1e-6))
+    assert certain > 0.8
+    assert certain <= found["retrieval"] <= possible
 
 
 def test_a_run_that_went_on_where_it_was_killed_has_no_time() -> None:
