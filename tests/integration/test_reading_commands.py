@@ -234,7 +234,9 @@ def test_delete_then_gone(ingest: Callable[..., Any], graphkin: Callable[..., An
     second = json.loads(ingest("CCO\nCCN\nCCC\n", "--json").out)["generation"]
     where = ("--store", tmp_path / "store", "--collection", "c")
     assert graphkin("delete", *where, "--generation", "").code == 2
-    assert graphkin("delete", *where, "--generation", second[:10]).out == f"deleted c {second}\n"
+    assert graphkin("delete", *where, "--generation", second[:10]).code == 2
+    deleted = graphkin("delete", *where, "--generation", second[:10], "--yes").out
+    assert deleted == f"deleted c {second}\nthis was the current generation: now it is {first}\n"
     assert json.loads(graphkin("info", *where, "--json").out)["manifest"]["generation"] == first
     gone = graphkin("neighbors", *where, "--generation", second, "--id", 0)
     assert gone.code == 3
