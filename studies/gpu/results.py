@@ -16,7 +16,7 @@ from studies.gpu.setting import Setting
 RESULTS = Path(__file__).parents[1] / "results"
 
 Cells = Mapping[tuple[str, str], Cell]
-"""By unit and part."""
+"""Measured cells, by unit and part."""
 
 
 def cells_of(setting: Setting, job: str) -> Cells:
