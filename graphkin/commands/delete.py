@@ -22,12 +22,19 @@ def delete(store_location: str, collection: str, generation: str, yes: bool) -> 
     Where ID is only the beginning of an id the command asks first on a terminal; elsewhere it needs the whole id, or
     --yes.
     """
+    from graphkin.protocol.errors import Deleted, NotFound
     from graphkin.store import open_store
 
     with open_store(store_location) as store:
         listed = next((each for each in store.collections() if each.name == collection), None)
         id = _confirmed(store, listed, generation, yes) if listed is not None else generation
-        store.delete(collection, id)  # which says what was deleted before
+        try:
+            store.delete(collection, id)
+        except Deleted:
+            raise
+        except NotFound as error:
+            expected = f"one of {', '.join(store.collection(collection).generations)}"
+            raise NotFound(error.detail, given=generation, expected=expected) from None
         left = next((each.current for each in store.collections() if each.name == collection), None)
     click.echo(f"deleted {collection} {id}")
     if left is None:
@@ -37,7 +44,10 @@ def delete(store_location: str, collection: str, generation: str, yes: bool) -> 
 
 
 def _confirmed(store: "Store", listed: "Collection", beginning: str, yes: bool) -> str:
-    """The whole id. Raises `InvalidInput` for an ambiguous beginning, and where it cannot ask about one; `Abort`."""
+    """Return the whole id, confirmed by the user where only its beginning was typed.
+
+    Raises `InvalidInput` for an ambiguous beginning and where there is no terminal, and `Exit` if the answer is no.
+    """
     from graphkin.protocol.errors import InvalidInput
     from graphkin.protocol.generations import begun_with
 
@@ -55,5 +65,7 @@ def _confirmed(store: "Store", listed: "Collection", beginning: str, yes: bool) 
             given=f"{listed.name} {id} ({facts}; {which})",
             expected="the whole id, or --yes",
         )
-    click.confirm(f"Delete {listed.name} {id} ({facts}; {which})?", abort=True, err=True)
+    if not click.confirm(f"Delete {listed.name} {id} ({facts}; {which})?", err=True):
+        click.echo("nothing was deleted", err=True)
+        raise click.exceptions.Exit(130)
     return id

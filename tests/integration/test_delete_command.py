@@ -56,6 +56,7 @@ def test_beginning_of_an_id_is_confirmed_on_a_terminal(
     store = tmp_path / "store"
     code, output = _on_terminal(store, ids[1][:10], b"n\n")
     assert code == 130
+    assert output.endswith("nothing was deleted")
     assert f"Delete c {ids[1]}" in output
     assert "its current generation" in output
     assert _left(graphkin, tmp_path) == ids
@@ -80,3 +81,15 @@ def test_without_a_terminal_the_whole_id_or_yes_is_needed(
     gone = delete("--generation", ids[1][:10], "--yes")
     assert gone.code == 0
     assert "this was the only generation: c is gone" in gone.out
+
+
+def test_unknown_collection_or_generation_lists_those_that_exist(
+    ids: list[str], delete: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
+) -> None:
+    unknown = delete("--generation", "0" * 64)
+    assert unknown.code == 3
+    assert f"expected: one of {', '.join(ids)}" in unknown.err
+    where = ("--store", tmp_path / "store", "--collection", "d", "--generation", ids[0])
+    elsewhere = graphkin("delete", *where)
+    assert (elsewhere.code, "no collection 'd'" in elsewhere.err) == (3, True)
+    assert "expected: one of c" in elsewhere.err
