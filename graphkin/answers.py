@@ -25,7 +25,7 @@ from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.having import Having
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.kinds import kind_of, recipe_of
-from graphkin.similarity.query import read_structure, the_one
+from graphkin.similarity.query import point_to_name, read_structure, the_one
 from graphkin.similarity.selection import Near, Selections
 from graphkin.store.base import Generation, require_stored_threshold
 from graphkin.store.columns import shown
@@ -213,7 +213,11 @@ def item_of(generation: Generation, id: int | None, smiles: str | None, name: st
     if id is not None:
         return id
     if smiles is not None:
-        canonical = read_structure(recipe_of(generation), smiles=smiles).text
+        try:
+            canonical = read_structure(recipe_of(generation), smiles=smiles).text
+        except InvalidInput as error:
+            point_to_name(generation, error)
+            raise
         return the_one(generation.find("smiles", canonical), generation.collection, smiles=smiles)
     sought = name or ""
     found = generation.named(sought)

@@ -46,16 +46,17 @@ def read_asked(recipe: Recipe, asked: StructureFields) -> Query:
 
 
 def point_to_name(generation: Generation, error: InvalidInput) -> None:
-    """Say in the hint of an error about an unreadable structure that an item has this text as its name, if one has."""
+    """Add to an error about an unreadable structure the item that has this text as its name, if there is one."""
     name = error.given
     if not isinstance(name, str) or not name.strip():
         return
     ids = generation.named(name.strip(), limit=1)
     if ids:
         (structure,) = generation.structures(np.array(ids, np.int32))
+        command = f"graphkin neighbors --collection {generation.collection} --name {name.strip()!r}"
         error.hint = (
-            f"this is the name of item {ids[0]}: ask for neighbors(name={name.strip()!r}) or --name, or search for its "
-            f"structure, {structure[:200]}"
+            f"this is the name of item {ids[0]}, whose structure is {structure[:200]}; `{command}` and "
+            f"neighbors(name={name.strip()!r}) find it by its name"
         )
 
 

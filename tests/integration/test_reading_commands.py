@@ -70,6 +70,9 @@ def test_a_name_is_found_in_any_case_or_another_is_suggested(graphkin: Callable[
     outcome = graphkin("neighbors", *where, "--name", "1-propanl")
     assert (outcome.code, "did you mean '1-Propanol'?" in outcome.err) == (3, True)
     assert "did you mean" not in graphkin("neighbors", *where, "--name", "xyz").err
+    for command in (("neighbors", "--smiles"), ("search",)):
+        hint = graphkin(command[0], *where, *command[1:], "Propane").err
+        assert "this is the name of item 2, whose structure is CCC; `graphkin neighbors --collection c --name" in hint
 
 
 @pytest.mark.parametrize(

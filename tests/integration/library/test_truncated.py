@@ -131,7 +131,7 @@ def test_search_for_a_name_points_to_it(collection: Collection, frame: pd.DataFr
     with pytest.raises(InvalidInput, match="not a molecule") as refused:
         collection.search(name)
     hint = (
-        f"this is the name of item 5: ask for neighbors(name={name!r}) or --name, or search for its structure, {smiles}"
+        f"this is the name of item 5, whose structure is {smiles}; `graphkin neighbors --collection c --name {name!r}`"
     )
     assert hint in str(refused.value)
     with pytest.raises(InvalidInput) as unknown:
