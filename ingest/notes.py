@@ -51,11 +51,16 @@ def notes_of_differing(differing: DifferingValues) -> list[str]:
 
 
 def notes_of_changes(before: Provenance, after: Provenance) -> list[str]:
-    """Sentences about columns that are of another type than in the generation before."""
+    """Sentences about columns whose type or column of signs differs from the generation before."""
     sentences = []
     for name, type in after.properties.items():
         if before.properties.get(name, type) == type:
             continue
         change = "holds numbers now; it was text before" if type == "number" else "is text now; it held numbers before"
         sentences.append(f"column {name} {change}")
+    for name, qualifier in before.qualifiers.items():
+        renamed = after.qualifiers.get(name, qualifier)
+        if renamed != qualifier:
+            moved = f"the signs of column {name} are in {renamed} now; they were in {qualifier} before"
+            sentences.append(f"{moved}, which is a column of the source now")
     return sentences

@@ -120,6 +120,34 @@ def test_an_append_that_makes_text_of_a_column_says_so(
     assert _manifest(graphkin, where)["qualifiers"] == {"activity": "activity_qualifier"}
 
 
+def test_append_of_a_column_named_like_the_signs_says_where_the_signs_are(
+    graphkin: Callable[..., Any], where: tuple[object, ...], tmp_path: Path
+) -> None:
+    more = tmp_path / "more.csv"
+    more.write_text("smiles,id,activity,activity_qualifier\nCCCN,n1,3,high\n")
+    outcome = graphkin("append", more, *where, "--workers", 1)
+    assert outcome.code == 0, outcome.err
+    assert (
+        "the signs of column activity are in activity_qualifier_2 now; they were in activity_qualifier" in outcome.err
+    )
+    assert _manifest(graphkin, where)["qualifiers"] == {"activity": "activity_qualifier_2"}
+
+
+def test_run_with_the_same_result_lists_its_own_differing_values(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
+) -> None:
+    where = ("--store", tmp_path / "store", "--collection", "c")
+    assert ingest("smiles,id,activity\nCCO,a,1.0\n", "--workers", 1, name="first.csv").code == 0
+    assert "no values of repeated items differ" in graphkin("info", *where, "--differing").err
+    again = ingest("smiles,id,activity\nCCO,a,1.0\nOCC,a,5.0\n", "--workers", 1, name="second.csv")
+    assert again.out.startswith("unchanged: generation ")
+    listing = graphkin("info", *where, "--differing")
+    assert listing.out.splitlines()[1] == "CCO\tactivity\tkept 1.0\tnot kept 5.0"
+    listed = json.loads(graphkin("info", *where, "--differing", "--json").out)
+    assert (listed["counts"], listed["rerun"]["differing"]["counts"]) == ({}, {"activity": 1})
+    assert "which are kept: 1 of activity" in graphkin("info", *where).out
+
+
 def test_values_of_repeated_items_are_told_and_listed(
     ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
 ) -> None:
