@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 
 import pyarrow as pa
 
@@ -16,14 +15,14 @@ from graphkin.ingest.notes import notes, notes_of_changes, notes_of_differing, t
 from graphkin.ingest.older import OlderLists
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
-from graphkin.ingest.provenance import provenance_of
+from graphkin.ingest.provenance import counted, provenance_of, provenance_of_repeats
 from graphkin.ingest.reading import chunks, opened, parsed, parser
 from graphkin.ingest.reruns import kept
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_growth, compile_kernels
 from graphkin.ingest.workspace import Workspace
 from graphkin.ingest.writing import write_edges, write_items
-from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.manifest import Counts, Manifest
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.recipe import Recipe
@@ -34,12 +33,18 @@ from graphkin.store.records import Int32
 
 @dataclass(frozen=True)
 class Appended:
-    """The generation that is current now, how many items came, and how many older ones got more names. Where nothing
-    came it is the one that was current before."""
+    """The result of an append.
+
+    manifest: of the current generation, as `reported` gives it.
+    items: how many items are new.
+    named: how many older items got more names.
+    counts: the records of the appended files alone; `kept` are those of the new items.
+    """
 
     manifest: Manifest
     items: int
     named: int
+    counts: Counts
 
 
 def append(
@@ -81,10 +86,14 @@ def append(
         table = parsed(kind, sources, recipe, options, draft, pool, clock, _older(base, kind, digests))
         with clock.stage("items"):
             newer, items = table.finish(partial(kind.descriptors, recipe=recipe))
+            counts = counted(table.read, table.rejected, len(newer))
+            rejections = [*base.rejections(), *table.rejections]
             if not len(newer) and not table.added_names.num_rows:
                 workspace.remove()
                 tell(clock.progress, notes_of_differing(table.differing))
-                return Appended(base.manifest, 0, 0)
+                provenance = provenance_of_repeats(base.manifest, sources, table, clock)
+                manifest = kept(store, collection, base.manifest, provenance, rejections)
+                return Appended(manifest, 0, 0, counts)
             write_items(items, newer.words, draft)
             draft.append_names(table.added_names)
             descriptors = older.followed_by(newer)
@@ -103,13 +112,11 @@ def append(
         provenance = provenance_of(
             recipe, sources, table, descriptors, tally, changes.dropped, clock, base=base.manifest
         )
-        base_rejections = [*base.rejections()]
         manifest = draft.publish(provenance)
         workspace.remove()
         tell(clock.progress, [*notes_of_changes(base.manifest, provenance), *notes(provenance)])
-        rejections = chain(base_rejections, table.rejections)
         manifest = kept(store, collection, manifest, provenance, rejections)
-        return Appended(manifest, len(newer), table.added_names.num_rows)
+        return Appended(manifest, len(newer), table.added_names.num_rows, counts)
 
 
 def _older(base: Generation, kind: Kind[Recipe], digests: bytes) -> Older:

@@ -46,6 +46,19 @@ def provenance_of(
     )
 
 
+def provenance_of_repeats(base: Manifest, sources: Sequence[Source], table: ItemTable, clock: Clock) -> Provenance:
+    """Return the provenance of one ingest of the files of `base` and of these sources, which only repeat its items."""
+    inputs = [*base.inputs, *(each for source in sources for each in source.inputs())]
+    read, rejected = base.counts.read + table.read, base.counts.rejected + table.rejected
+    repeats = {
+        "inputs": inputs,
+        "counts": counted(read, rejected, base.counts.kept, base.removed),
+        "differing": joined(base.differing, table.differing),
+        "times": clock.times,
+    }
+    return base.provenance.model_copy(update=repeats)
+
+
 def provenance_without(
     base: Manifest, recipe: Recipe, removal: Removal, items: RestItems, tally: Tally, dropped: Int32, clock: Clock
 ) -> Provenance:

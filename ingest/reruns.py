@@ -30,6 +30,6 @@ def kept(
     report = reported(manifest, run)
     if report.unchanged:
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        rerun = Rerun(ran_at=now, inputs=run.inputs, counts=run.counts)
+        rerun = Rerun(ran_at=now, inputs=run.inputs, counts=run.counts, differing=run.differing)
         store.keep_rerun(collection, manifest.generation, rerun, [*rejections])
     return report

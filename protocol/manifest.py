@@ -63,11 +63,13 @@ class DifferingValues(Frozen):
 
 
 class Rerun(Frozen):
-    """A run whose result was a generation that was published before: when it ended, what it read, and its counts."""
+    """A run whose result is a generation that an earlier run published: when it ended, its inputs, its counts, and the
+    values of repeated items that it did not keep."""
 
     ran_at: str  # ISO 8601, UTC
     inputs: list[Input]
     counts: Counts
+    differing: DifferingValues = Field(default=DifferingValues())
 
 
 class Histogram(Frozen):

@@ -39,7 +39,8 @@ def append(
 
     The recipe is the collection's. Only what is new is compared, and the new generation shares the files of the one
     before, so both the time and the room are about those of what is added. Items that are there already get the names
-    that are new; files that bring neither items nor names leave the collection as it is, and are not counted.
+    that are new. Files that bring neither items nor names leave the collection as it is: its manifest does not count
+    them, and `graphkin info` shows them as the latest run that changed nothing.
     Collections by the window rule, and of nodes, do not grow. In Neo4j generations share nothing: the new one is
     written there as a whole, beside the one before.
     """
@@ -68,11 +69,14 @@ def append(
             **({"workers": workers} if workers else {}),
         )
         appended = run(store, collection, running["files"], how, terminal_progress())
+    counts = appended.counts
     if running["as_json"]:
         numbers = {"items": appended.items, "named": appended.named}
-        click.echo(published_json(appended.manifest, appended=numbers))
-    elif appended.items or appended.named:
-        click.echo(f"{appended.items:,} new items, {appended.named:,} older ones with more names")
-        click.echo(published(collection, appended.manifest))
-    else:
-        click.echo(f"nothing new: {collection} stays at generation {appended.manifest.generation}")
+        records = counts.model_dump(include={"read", "duplicates", "rejected"})
+        click.echo(published_json(appended.manifest, appended={**numbers, **records}))
+        return
+    click.echo(
+        f"{appended.items:,} new items, {appended.named:,} older ones with more names ({counts.read:,} records, "
+        f"{counts.duplicates:,} duplicates, {counts.rejected:,} rejected)"
+    )
+    click.echo(published(collection, appended.manifest))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from graphkin.protocol.errors import Damage
-    from graphkin.protocol.manifest import Counts, Manifest
+    from graphkin.protocol.manifest import Counts, DifferingValues, Manifest
     from graphkin.similarity.kind import Search
     from graphkin.store.base import Collection, Generation, Store
     from graphkin.store.reruns import KeptRerun
@@ -57,7 +57,8 @@ def info(
             with store.open(collection, store.full_id(collection, generation)) as opened:
                 _show_rejections(opened, store.rerun(collection, opened.id), as_json)
         elif differing:
-            _show_differing(store.manifest(collection, store.full_id(collection, generation)), as_json)
+            manifest = store.manifest(collection, store.full_id(collection, generation))
+            _show_differing(manifest, store.rerun(collection, manifest.generation), as_json)
         else:
             id = store.full_id(collection, generation)
             manifest, damage = store.manifest(collection, id), store.damage(collection, id)
@@ -108,7 +109,7 @@ def _show_generation(
         told = {"manifest": manifest.model_dump(mode="json"), "rerun": rerun, "damaged": _told(damage)}
         _print_json({"name": found.name, "generations": list(found.generations), **told})
         return
-    from graphkin.ingest.notes import notes
+    from graphkin.ingest.notes import notes, notes_of_differing
 
     click.echo(f"{found.name} ({found.kind}), generation {manifest.generation}, published {manifest.published_at}")
     _show_damage(_told(damage))
@@ -125,18 +126,29 @@ def _show_generation(
     if kept is not None:
         names = ", ".join(source.name for source in kept.rerun.inputs)
         click.echo(f"  unchanged by the run of {kept.rerun.ran_at} ({names}): {_counted(kept.rerun.counts)}")
+        for note in notes_of_differing(kept.rerun.differing):
+            click.echo(f"    {note}")
     for id in found.generations:
         click.echo(f"  generation {id}{' (current)' if id == found.current else ''}")
 
 
-def _show_differing(manifest: "Manifest", as_json: bool) -> None:
-    found = manifest.differing
+def _show_differing(manifest: "Manifest", kept: "KeptRerun | None", as_json: bool) -> None:
     if as_json:
-        _print_json({"generation": manifest.generation, **found.model_dump()})
+        rerun = kept and kept.rerun.model_dump(mode="json")
+        _print_json({"generation": manifest.generation, **manifest.differing.model_dump(), "rerun": rerun})
         return
-    for name, count in found.counts.items():
+    _show_values(manifest.differing)
+    if kept is not None:
+        click.echo(f"Of the run of {kept.rerun.ran_at}, which gave the same generation:", err=True)
+        _show_values(kept.rerun.differing)
+
+
+def _show_values(differing: "DifferingValues") -> None:
+    if not differing.counts:
+        click.echo("no values of repeated items differ from the first record's", err=True)
+    for name, count in differing.counts.items():
         click.echo(f"{name}: {count:,} values of repeated items differ from the first record's")
-    for each in found.first:
+    for each in differing.first:
         kept = "no value" if each.kept is None else each.kept
         click.echo(f"{each.structure or '-'}\t{each.property}\tkept {kept}\tnot kept {each.value}")
 
@@ -160,10 +172,14 @@ def _show_rejections(opened: "Generation", kept: "KeptRerun | None", as_json: bo
         _show_records(kept.rejections.to_pylist())
 
 
-def _show_records(rows: "Iterable[dict[str, Any]]") -> None:
-    for row in rows:
+def _show_records(rejections: "Iterable[dict[str, Any]]") -> None:
+    has_rejections = False
+    for row in rejections:
+        has_rejections = True
         first_line = row["input"].partition("\n")[0]
         click.echo(f"{row['source']}:{row['line']}: {row['reason']}\t{first_line[:200]}")
+    if not has_rejections:
+        click.echo("no rejected records", err=True)
 
 
 @click.command()

@@ -30,7 +30,7 @@ def grown(ingest: Callable[..., Any], graphkin: Callable[..., Any], place: tuple
 def test_append_is_an_ingest_of_all_files(
     grown: Any, graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path
 ) -> None:
-    assert grown["appended"] == {"items": 2, "named": 1}
+    assert grown["appended"] == {"items": 2, "named": 1, "read": 4, "duplicates": 1, "rejected": 1}
     assert grown["counts"] == {"read": 9, "kept": 7, "duplicates": 1, "rejected": 1}
     (tmp_path / "old.smi").write_text(OLD)
     files = (tmp_path / "old.smi", tmp_path / "new.smi")
@@ -46,12 +46,24 @@ def test_append_is_an_ingest_of_all_files(
     assert rejection["line"] == 3
 
 
-def test_append_of_nothing_new_says_so(
+def test_append_of_repeats_reports_its_own_records_and_keeps_its_rejections(
     grown: Any, graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path
 ) -> None:
-    outcome = graphkin("append", tmp_path / "new.smi", *place, "--max-rejected", 0.5)
+    repeats = tmp_path / "repeats.smi"
+    repeats.write_text("CCO ethanol\nCCN amine\nnot one\n")
+    outcome = graphkin("append", repeats, *place, "--max-rejected", 0.5)
     assert outcome.code == 0
-    assert outcome.out == f"nothing new: c stays at generation {grown['generation']}\n"
+    first, second = outcome.out.splitlines()[:2]
+    assert first == "0 new items, 0 older ones with more names (3 records, 2 duplicates, 1 rejected)"
+    assert second == f"unchanged: generation {grown['generation']} of c already published"
+    rerun = json.loads(graphkin("info", *place, "--json").out)["rerun"]
+    assert rerun["counts"] == {"read": 12, "kept": 7, "duplicates": 3, "rejected": 2}
+    assert [Path(each["name"]).name for each in rerun["inputs"]][-1] == "repeats.smi"
+    rejections = json.loads(graphkin("info", *place, "--rejections", "--json").out)["rerun"]["rejections"]
+    assert [(Path(each["source"]).name, each["line"]) for each in rejections] == [("new.smi", 3), ("repeats.smi", 3)]
+    reported = json.loads(graphkin("append", repeats, *place, "--max-rejected", 0.5, "--json").out)
+    assert (reported["unchanged"], reported["generation"]) == (True, grown["generation"])
+    assert reported["appended"] == {"items": 0, "named": 0, "read": 3, "duplicates": 2, "rejected": 1}
 
 
 def test_many_fragments_are_told_by_who_makes_them_and_by_the_doctor(

@@ -1632,7 +1632,8 @@ export interface components {
         };
         /**
          * Rerun
-         * @description A run whose result was a generation that was published before: when it ended, what it read, and its counts.
+         * @description A run whose result is a generation that an earlier run published: when it ended, its inputs, its counts, and the
+         *     values of repeated items that it did not keep.
          */
         Rerun: {
             /** Ran At */
@@ -1640,6 +1641,13 @@ export interface components {
             /** Inputs */
             inputs: components["schemas"]["Input"][];
             counts: components["schemas"]["Counts"];
+            /**
+             * @default {
+             *       "counts": {},
+             *       "first": []
+             *     }
+             */
+            differing?: components["schemas"]["DifferingValues"];
         };
         /**
          * SearchQuery
