@@ -120,7 +120,7 @@ def test_it_grows(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "at_once.py").write_text(INGEST.replace('"words", ["words.csv"]', '"once", ["words.csv", "more.csv"]'))
     said, _, compacted = graphkin(tmp_path, "append more.csv", "verify", "compact")
     run(tmp_path, sys.executable, "at_once.py")
-    assert said.startswith("2 new items, 1 older ones with more names\n")
+    assert said.startswith("2 new items, 1 older ones with more names (")
     assert "2 fragments are one" in compacted
     with open_store(tmp_path / "store") as store:
         assert store.collection("words").current == store.collection("once").current
