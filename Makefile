@@ -108,7 +108,7 @@ format: $(VENV)/.dev ## sort imports and format the code
 	$(BIN)/ruff check --fix --select I .
 	$(BIN)/ruff format .
 
-docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## docs/cli.md from the commands' own help; client/synchronous/; the page's types from the OpenAPI
+docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## docs/cli.md from the commands' own help; graphkin/client/synchronous/; the page's types from the OpenAPI
 	$(BIN)/python docs/regenerate.py
 	$(BIN)/python -m studies.gpu.readme
 	$(BIN)/python docs/synchronous.py

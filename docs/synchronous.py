@@ -1,4 +1,4 @@
-"""Writes client/synchronous/ from client/asynchronous/. Run by `make docs`; `--check` says what is out of date."""
+"""Write graphkin/client/synchronous/ from asynchronous/ beside it. Run by `make docs`; `--check` names stale files."""
 
 import subprocess
 import sys
@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 import unasync
 
 ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "client" / "asynchronous"
-TARGET = ROOT / "client" / "synchronous"
+SOURCE = ROOT / "graphkin" / "client" / "asynchronous"
+TARGET = ROOT / "graphkin" / "client" / "synchronous"
 
 NAMES = {
     "AsyncClient": "Client",
@@ -27,8 +27,8 @@ NAMES = {
 }
 """Beside those that unasync knows."""
 
-PACKAGE = '"""The client as plain functions, made from `client/asynchronous/` by `make docs`."""\n'
-HEAD = "# Made from client/asynchronous/{name} by `make docs`: edit that.\n\n"
+PACKAGE = '"""The client as plain functions, made from `graphkin/client/asynchronous/` by `make docs`."""\n'
+HEAD = "# Made from graphkin/client/asynchronous/{name} by `make docs`: edit that.\n\n"
 
 
 def synchronous(path: Path) -> str:
@@ -55,7 +55,7 @@ def main() -> None:
     made = {TARGET / path.name: synchronous(path) for path in sorted(SOURCE.glob("*.py"))}
     if "--check" in sys.argv:
         there = {path: path.read_text(encoding="utf-8") for path in TARGET.glob("*.py")}
-        sys.exit(None if made == there else "client/synchronous/ is not what client/asynchronous/ makes")
+        sys.exit(None if made == there else "graphkin/client/synchronous/ is not what asynchronous/ makes")
     for path, text in made.items():
         path.write_text(text, encoding="utf-8")
 

@@ -30,8 +30,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, folder)
-    rooms = [each.name for each in (ROOT / "graphkin").iterdir() if each.is_symlink()]
-    for name in ("graphkin", *rooms):
+    linked = [each.name for each in (ROOT / "graphkin").iterdir() if each.is_symlink()]
+    for name in ("graphkin", *linked):
         shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=left_out)
     return folder
 

@@ -1,4 +1,4 @@
-# Made from client/asynchronous/connection.py by `make docs`: edit that.
+# Made from graphkin/client/asynchronous/connection.py by `make docs`: edit that.
 
 """Requests to one server: tried again while it is away or busy, errors as exceptions, versions compared."""
 

@@ -1,4 +1,4 @@
-# Made from client/asynchronous/reading.py by `make docs`: edit that.
+# Made from graphkin/client/asynchronous/reading.py by `make docs`: edit that.
 
 """What is read of one generation: every request names it, and a reply of another is refused."""
 

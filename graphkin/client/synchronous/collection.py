@@ -1,4 +1,4 @@
-# Made from client/asynchronous/collection.py by `make docs`: edit that.
+# Made from graphkin/client/asynchronous/collection.py by `make docs`: edit that.
 
 """One generation of a collection: items, searches, the hierarchy, positives and negatives, exports."""
 

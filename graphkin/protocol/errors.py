@@ -28,7 +28,7 @@
     ├── Closed                        used, or waited for, when it was closed  exit 1
     └── those of `trainer.errors`
 
-The HTTP column is the table in `protocol/problems.py`.
+The HTTP column is the table in `graphkin/protocol/problems.py`.
 """
 
 from dataclasses import dataclass

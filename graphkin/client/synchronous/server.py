@@ -1,4 +1,4 @@
-# Made from client/asynchronous/server.py by `make docs`: edit that.
+# Made from graphkin/client/asynchronous/server.py by `make docs`: edit that.
 
 """A server, and what it says of itself."""
 

@@ -1,1 +1,0 @@
-"""The client as plain functions, made from `client/asynchronous/` by `make docs`."""
