@@ -11,11 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self, TypeVar
 
-from graphkin.forkserver import CONTEXT
 from graphkin.ingest import forking
 from graphkin.ingest.processes import Workers, end_with_parent
 from graphkin.ingest.runners.base import Runner, Task
 from graphkin.protocol.errors import StoreError
+from graphkin.runtime.forkserver import CONTEXT
 from graphkin.similarity.kind import Advance
 
 T = TypeVar("T")

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from graphkin.cli.training import StoredSource
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
@@ -16,7 +17,6 @@ from graphkin.trainer.feed.positives import arranged
 from graphkin.trainer.feed.prefetch import Prefetch
 from graphkin.trainer.feed.source import Epoch, Source
 from graphkin.trainer.strategy import Draws
-from graphkin.training import StoredSource
 from studies.gpu.setting import Setting
 
 _CACHE_BYTES = 100 * 2**30

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rdkit import Chem, rdBase
 
-from graphkin.forkserver import CONTEXT
 from graphkin.protocol.errors import GraphkinError, InvalidInput
+from graphkin.runtime.forkserver import CONTEXT
 from graphkin.trainer.features.corpus import DIRECTIONS, DUMMY, Corpus
 
 _BLOCK = 4096  # molecules handed to a process at a time

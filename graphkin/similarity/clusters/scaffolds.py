@@ -8,7 +8,7 @@ import pyarrow as pa
 from rdkit import Chem
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
-from graphkin.forkserver import CONTEXT
+from graphkin.runtime.forkserver import CONTEXT
 from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.threads import in_order

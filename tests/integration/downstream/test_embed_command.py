@@ -190,7 +190,7 @@ def test_many_blocks_stay_in_step(
     embed: Any, tmp_path: Path, nci_smiles: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """2,100 records, every hundredth of them none, in three blocks."""
-    monkeypatch.setattr("graphkin.commands.embed._BATCHES", 1)
+    monkeypatch.setattr("graphkin.cli.commands.embed._BATCHES", 1)
     lines = [smiles if row % 100 else "nothing" for row, smiles in enumerate(nci_smiles[:2100])]
     assert embed("\n".join(lines), "out.npy").code == 0
     assert embed("\n".join(lines), "out.parquet").code == 0

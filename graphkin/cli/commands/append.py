@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 
 
 @click.command()
@@ -47,9 +47,9 @@ def append(
     from graphkin.ingest import forking
 
     forking.begin(forking.MOLECULES)  # which imports meanwhile
+    from graphkin.cli.output import published, published_json
     from graphkin.ingest.append import append as run
     from graphkin.ingest.options import IngestOptions
-    from graphkin.output import published, published_json
     from graphkin.progress import terminal_progress
     from graphkin.recipes import read_options
     from graphkin.similarity.kinds import kind_named

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -325,8 +325,8 @@ def _search_file(
 ) -> None:
     from graphkin.answers import require_search
     from graphkin.batch import FileSearch, write
+    from graphkin.cli.output import whole_file
     from graphkin.ingest.readers import ReadOptions, open_source
-    from graphkin.output import whole_file
     from graphkin.protocol.errors import require
     from graphkin.protocol.values import MAX_HITS
     from graphkin.similarity.kinds import kind_of

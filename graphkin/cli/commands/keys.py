@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 from graphkin.protocol.values import Access
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 
 if TYPE_CHECKING:
     from graphkin.store.base import Store

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 from graphkin.protocol.values import MAX_SEED
 
 if TYPE_CHECKING:
@@ -102,10 +102,10 @@ def _here(opened: "Generation", order: "Order") -> "Epochs":
 
 
 def _by_spark(master: str | None, lake: str, order: "Order") -> "Epochs":
+    from graphkin.cli.runners import runner
     from graphkin.export.epochs import write_epochs
     from graphkin.ingest.stages.epochs import draw
     from graphkin.progress import terminal_progress
-    from graphkin.runners import runner
 
     def drawn(missing: list[int]) -> "Iterable[EpochPart]":
         with (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from graphkin import options
+from graphkin.cli import options
 
 if TYPE_CHECKING:
     from graphkin.store.base import Generation

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from graphkin import options
-from graphkin.options import Command
+from graphkin.cli import options
+from graphkin.cli.options import Command
 
 
 def _range(command: Command) -> Command:
@@ -50,8 +50,8 @@ def edges(
     stop: int | None,
 ) -> None:
     """Write the edges to a file, in a range those with their lower id in it."""
+    from graphkin.cli.output import note_truncation, whole_file
     from graphkin.export import export_edges
-    from graphkin.output import note_truncation, whole_file
     from graphkin.store import open_generation
     from graphkin.store.base import require_stored_threshold
 
@@ -84,8 +84,8 @@ def links(
     stop: int | None,
 ) -> None:
     """Write the links of the big graph whose nodes the items are, in a range those with their lower id in it."""
+    from graphkin.cli.output import whole_file
     from graphkin.export import export_links
-    from graphkin.output import whole_file
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
@@ -119,8 +119,8 @@ def items(
     stop: int | None,
 ) -> None:
     """Write the items to a file."""
+    from graphkin.cli.output import whole_file
     from graphkin.export import export_items
-    from graphkin.output import whole_file
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
@@ -149,8 +149,8 @@ def fingerprints(
     id. npy is an array of bytes, a row for each item. In both, byte 0 comes first, and of each byte the least
     significant bit.
     """
+    from graphkin.cli.output import whole_file
     from graphkin.export import export_fingerprints
-    from graphkin.output import whole_file
     from graphkin.similarity.kinds import kind_of, recipe_of
     from graphkin.store import open_generation
 
@@ -192,7 +192,7 @@ def neo4j_admin(
     Prints the command that does it. It works only where the database was never started; into a running one, use
     `graphkin load`.
     """
-    from graphkin.output import whole_folder
+    from graphkin.cli.output import whole_folder
     from graphkin.progress import terminal_progress
     from graphkin.store import is_shared, open_generation
     from graphkin.store.neo4j.bulk import in_turn, write_import
@@ -208,8 +208,8 @@ def neo4j_admin(
         folder = stack.enter_context(whole_folder(output))
         each = in_turn(opened, stage)
         if engine != "local":
+            from graphkin.cli.runners import runner
             from graphkin.ingest.stages.bulk import by_tasks
-            from graphkin.runners import runner
 
             started = stack.enter_context(runner(engine, workers, master, by_tasks.__module__))
             each = by_tasks(started, store_location, opened, stage)

@@ -4,7 +4,7 @@ import json
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 
 
 @click.command()
@@ -16,7 +16,7 @@ def doctor(store_location: str | None, url: str | None, as_json: bool) -> int:
 
     Nothing is changed. Exit code 1 where something is wrong.
     """
-    from graphkin import checkup
+    from graphkin.cli import checkup
 
     found = [*checkup.machine()]
     if store_location is not None:

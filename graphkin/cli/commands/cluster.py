@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 from graphkin.protocol.values import ClusterMethod
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def cluster(
     of the hierarchy.
     """
     from graphkin.answers import clusters_of
+    from graphkin.cli.output import whole_file
     from graphkin.export.cells import csv_lines
-    from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
     from graphkin.store import open_generation
 

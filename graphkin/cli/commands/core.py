@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 from graphkin.protocol.values import ClusterMethod
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def core(
     one.
     """
     from graphkin.answers import clusters_of
+    from graphkin.cli.output import whole_file
     from graphkin.export.cells import csv_lines
-    from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
     from graphkin.store import open_generation
 

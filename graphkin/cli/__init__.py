@@ -75,7 +75,7 @@ class _Rooms(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
         if name not in _COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"graphkin.commands.{_COMMANDS[name]}"), name)
+        command: click.Command = getattr(import_module(f"graphkin.cli.commands.{_COMMANDS[name]}"), name)
         return command
 
 

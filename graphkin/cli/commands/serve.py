@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from graphkin import options
+from graphkin.cli import options
 
 if TYPE_CHECKING:
     from graphkin.reports.report import Report
@@ -234,7 +234,7 @@ def _command(context: click.Context) -> str:
 
 def _keep(contents: Mapping[str, bytes], folder: Path) -> None:
     """Each file whole or not at all. Raises `InvalidInput` where they cannot be written."""
-    from graphkin.output import whole_file
+    from graphkin.cli.output import whole_file
     from graphkin.protocol.errors import InvalidInput
 
     try:

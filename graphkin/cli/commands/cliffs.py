@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 from graphkin.protocol.values import By
 
 
@@ -56,9 +56,9 @@ def cliffs(
     identical fingerprints are counted; `--min-similarity 1 --include-identical` writes them alone.
     """
     from graphkin.answers import among_of, cliffs_table, refusing
+    from graphkin.cli.output import note_truncation, whole_file
     from graphkin.export import read_items
     from graphkin.export.cells import csv_lines
-    from graphkin.output import note_truncation, whole_file
     from graphkin.progress import terminal_progress
     from graphkin.protocol.requests import CliffRanking
     from graphkin.similarity.cliffs import cliffs as find

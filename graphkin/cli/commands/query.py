@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 
 if TYPE_CHECKING:
     from graphkin.export import ItemFormat
@@ -57,8 +57,8 @@ def query(
     all of them are described, which takes a while; that is kept on this machine.
     """
     from graphkin.answers import comparison_of, filter_of, having_of, near_of
+    from graphkin.cli.output import whole_file
     from graphkin.export import export_items
-    from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
     from graphkin.protocol.errors import require
     from graphkin.protocol.filters import Sort

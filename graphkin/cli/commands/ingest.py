@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 
 if TYPE_CHECKING:
     from graphkin.ingest.options import IngestOptions
@@ -337,8 +337,8 @@ def _ingest(
     engine: str,
     master: str | None,
 ) -> None:
+    from graphkin.cli.output import published, published_json
     from graphkin.ingest.options import IngestOptions
-    from graphkin.output import published, published_json
     from graphkin.progress import terminal_progress
 
     options_ = IngestOptions(
@@ -381,10 +381,10 @@ def _by_tasks(
     options: "IngestOptions",
     progress: "Progress",
 ) -> "Manifest":
+    from graphkin.cli.runners import runner
     from graphkin.ingest.progress import compiling
     from graphkin.ingest.stages.pipeline import ingest as run
     from graphkin.ingest.warmup import compile_kernels
-    from graphkin.runners import runner
     from graphkin.similarity.kinds import kind_of_recipe
 
     assert lake is not None, "what tasks write"

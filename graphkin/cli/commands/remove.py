@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 from graphkin.protocol.values import ListedBy
 
 
@@ -45,9 +45,9 @@ def remove(
     """
     import os
 
+    from graphkin.cli.output import published, published_json
     from graphkin.ingest.rejections import saved
     from graphkin.ingest.remove import remove as run
-    from graphkin.output import published, published_json
     from graphkin.progress import terminal_progress
     from graphkin.store import open_store
 

@@ -2,7 +2,7 @@
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 
 
 @click.command()

@@ -5,7 +5,7 @@ from typing import get_args
 
 import click
 
-from graphkin import options
+from graphkin.cli import options
 from graphkin.protocol.values import Picking
 
 
@@ -42,8 +42,8 @@ def pick(
     import pyarrow as pa
 
     from graphkin.answers import among_of
+    from graphkin.cli.output import whole_file
     from graphkin.export.cells import csv_lines
-    from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
     from graphkin.similarity.kinds import kind_of
     from graphkin.similarity.picking import Picked, Picker

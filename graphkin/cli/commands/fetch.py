@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graphkin import configuration, options
+from graphkin.cli import configuration, options
 from graphkin.trainer.strategy import ENCODERS, POSITIVES, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def fetch(
     They come from a server (--api) or from a store on this machine (--store), which gives the same folder without a
     server. What --config and --set say counts as far as it is about what is drawn; give both commands the same.
     """
-    from graphkin.output import whole_folder
+    from graphkin.cli.output import whole_folder
     from graphkin.progress import terminal_progress
     from graphkin.trainer.feed.offline import write_offline
 
@@ -108,9 +108,9 @@ def _served(
 def _stored(
     location: str, collection: str, generation: str | None, beside: str | None, trained: dict[str, Any]
 ) -> "Iterator[Source]":
+    from graphkin.cli.training import StoredSource
     from graphkin.store import open_generation
     from graphkin.trainer.feed.positives import arranged
-    from graphkin.training import StoredSource
 
     workers = os.cpu_count() or 1
     with ExitStack() as stack:

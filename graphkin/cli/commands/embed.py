@@ -136,8 +136,8 @@ def embed(
     Of graphs only the edges are seen, as in training: any encoder of molecules or graphs takes them. They are read as
     `graphkin ingest graphs` reads them; in place of smiles the .parquet file has structure, which is JSON.
     """
+    from graphkin.cli.output import whole_file
     from graphkin.ingest.readers import ReadOptions, open_source
-    from graphkin.output import whole_file
     from graphkin.progress import terminal_progress
     from graphkin.protocol.errors import Conflict, InvalidInput
     from graphkin.similarity.graphs.kind import GraphKind

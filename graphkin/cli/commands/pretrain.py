@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graphkin import configuration, options
+from graphkin.cli import configuration, options
 from graphkin.protocol.values import MAX_SEED
 from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, POSITIVES, PRESETS, STRATEGIES
 
