@@ -9,6 +9,8 @@ from typing import Any
 
 from graphkin.api.work.pool import Pool
 from graphkin.protocol.errors import ServerFault, StoreBusy, StoreError
+from graphkin.similarity.graphs.kind import GraphKind
+from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.warmup import compile_kernels
 
 _log = logging.getLogger(__name__)
@@ -38,6 +40,8 @@ class Warmup:
     def _compile(self) -> None:
         try:
             compile_kernels()
+            # A process that reads a graph is stopped after 2 s, before it could compile and cache what describes one.
+            GraphKind().specimen(resolve_graphs())
         except Exception as error:
             _log.exception("a kernel cannot be compiled or run")
             self._failure = error
