@@ -3,10 +3,11 @@
 import gzip
 import socket
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPMessage, HTTPResponse
+from threading import Timer
 
 import pyarrow as pa
 
@@ -28,16 +29,31 @@ class Reply:
         return self.headers.get_content_type() if "content-type" in self.headers else ""
 
 
-def exchange(address: tuple[str, int], request: bytes, method: str = "GET") -> Reply:
-    """The reply to one request, over a connection of its own. Raises `OSError` or `HTTPException` if it is cut."""
+def exchange(address: tuple[str, int], request: bytes, method: str = "GET", longest: float = 60) -> Reply:
+    """Return the reply to one request, sent over a connection of its own.
+
+    Raises `OSError` or `HTTPException` if the connection is cut, as it is after `longest` seconds.
+    """
     begin = time.perf_counter()
-    with socket.create_connection(address, PATIENCE) as connection:
+    with socket.create_connection(address, PATIENCE) as connection, _cut_after(longest, connection):
         with suppress(BrokenPipeError, ConnectionResetError):  # it may answer and hang up before it has heard all
             connection.sendall(request)
         with HTTPResponse(connection, method=method) as response:
             response.begin()
             body = _plain(response.read(), response.headers.get("content-encoding"))
             return Reply(response.status, response.headers, body, time.perf_counter() - begin)
+
+
+@contextmanager
+def _cut_after(seconds: float, connection: socket.socket) -> Iterator[None]:
+    """Close a connection that is still in use after so many seconds: a timeout of the socket begins with each piece."""
+    timer = Timer(seconds, connection.shutdown, [socket.SHUT_RDWR])
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 def _plain(body: bytes, coding: str | None) -> bytes:

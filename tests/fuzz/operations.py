@@ -1,5 +1,6 @@
 """Every parameter and every field that the OpenAPI names, with values that it should not have."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -33,6 +34,24 @@ _JSON = (
 def document() -> dict[str, Any]:
     """The OpenAPI of the application."""
     return create_app(Settings(store="unused")).openapi()
+
+
+def operations() -> list[tuple[str, str]]:
+    """Return the method and the path template of every operation."""
+    return [(method.upper(), path) for path, methods in document()["paths"].items() for method in methods]
+
+
+@cache
+def _patterns() -> list[tuple[str, str, str]]:
+    return [(method, re.sub(r"\{\w+\}", "[^/]*", path), path) for method, path in operations()]
+
+
+def operation_of(method: str, path: str) -> tuple[str, str] | None:
+    """Return the operation that a request for a path reaches, if there is one."""
+    for verb, pattern, template in _patterns():
+        if verb == method and re.fullmatch(pattern, path):
+            return verb, template
+    return None
 
 
 def parameters() -> Iterator[Made]:

@@ -6,7 +6,6 @@ import socket
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from functools import cache
 from http.client import HTTPException
 from typing import Any
 from xml.etree.ElementTree import fromstring
@@ -17,7 +16,7 @@ from graphkin.api.work.structures import MEMORY
 from tests.fuzz.conftest import Server
 from tests.fuzz.corpus import content, lines
 from tests.fuzz.exchange import Reply, converse, exchange
-from tests.fuzz.operations import document
+from tests.fuzz.operations import document, operation_of
 from tests.fuzz.process import PRIVATE
 from tests.fuzz.requests import Request, requests
 
@@ -125,17 +124,11 @@ def _lags(server: Server) -> tuple[float, float]:
 
 def _documented(case: Request) -> set[int]:
     """The statuses that this request may be answered with."""
-    path = case.target.partition("?")[0]
-    method = "get" if case.method == "HEAD" else case.method.lower()
-    for pattern, operations in _templates().items():
-        if re.fullmatch(pattern, path) and method in operations:
-            return UNDOCUMENTED | {int(status) for status in operations[method]["responses"]} - {500}
-    return UNDOCUMENTED
-
-
-@cache
-def _templates() -> dict[str, Any]:
-    return {re.sub(r"\{\w+\}", "[^/]*", path): operations for path, operations in document()["paths"].items()}
+    operation = operation_of("GET" if case.method == "HEAD" else case.method, case.target.partition("?")[0])
+    if operation is None:
+        return UNDOCUMENTED
+    method, path = operation
+    return UNDOCUMENTED | {int(status) for status in document()["paths"][path][method.lower()]["responses"]} - {500}
 
 
 def _require_form(case: Request, reply: Reply) -> None:
