@@ -13,7 +13,7 @@ import http.client
 import json
 import statistics
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -25,38 +25,85 @@ from benchmarks.http import Ask, block, positives_asks
 
 _BASE = f"/v1/collections/{COLLECTION}"
 _ITEMS = 0.95  # of the lines of a file are items, at least: some are repeated
-_NEIGHBOURS, _SEARCHES, _ANCHORS = 300, 60, 32 * 1024  # of a block
+_NEIGHBORS, _SEARCHES, _DEPICTIONS, _QUERIES, _ANCHORS = 300, 60, 25, 15, 32 * 1024  # of a block
+_EXPORTED = 4_000  # items
+_LABEL = "[SiH3][SiH2]"  # before a chain it makes a molecule that is not stored: no stored one has two silicon atoms
+_JSON = {"Content-Type": "application/json"}
+
+Blocks = Callable[[int], list[Ask]]
+"""The requests of a block, by its number from 0. No two blocks of a start have a request in common where the server
+would keep what it made for the first."""
 
 
-def queries(lines: Sequence[str]) -> dict[str, list[Ask]]:
-    """label -> what a block asks."""
+def queries(lines: Sequence[str]) -> dict[str, Blocks]:
+    """Return the blocks of each query, by its label.
+
+    Args:
+        lines: the molecules that are stored; each begins with a SMILES.
+    """
     random = np.random.default_rng(0)
-    held = [line.split()[0] for line in lines]
-    items, smiles = int(_ITEMS * len(held)), held[:_SEARCHES]
-    sent = {"Content-Type": "application/json"}
-    asks: dict[str, list[Ask]] = {
-        "neighbours of one item, 50 at most": [
-            ("GET", f"{_BASE}/items/{id}/neighbors?limit=50", None, {}) for id in random.integers(0, items, _NEIGHBOURS)
+    stored = [line.split()[0] for line in lines]
+    items = int(_ITEMS * len(stored))
+    shuffled = random.permutation(items)
+    neighbors: list[Ask] = [
+        ("GET", f"{_BASE}/items/{id}/neighbors?limit=50", None, {}) for id in random.integers(0, items, _NEIGHBORS)
+    ]
+    searches = [_search(smiles) for smiles in stored[:_SEARCHES]]
+    chains = [_LABEL + smiles for smiles in stored if smiles.startswith("CC")]
+    blocks: dict[str, Blocks] = {
+        "neighbors of one item, 50 at most": _same(neighbors),
+        "search, top 10 of the whole collection": _same(searches),
+        "search for unstored structures, top 10": lambda block: [
+            _search(chains[number % len(chains)]) for number in _numbers(block, _SEARCHES)
         ],
-        "search, top 10 of the whole collection": [
-            ("POST", f"{_BASE}/search", json.dumps({"smiles": each, "limit": 10}), sent) for each in smiles
+        "items/query, a filter and a sort, 20 of all": lambda block: [
+            _query(number) for number in _numbers(block, _QUERIES)
         ],
+        "depictions, each drawn for the first time": lambda block: [
+            ("GET", f"{_BASE}/items/{shuffled[number % items]}/depiction.svg", None, {})
+            for number in _numbers(block, _DEPICTIONS)
+        ],
+        f"export of {_EXPORTED:,} items, CSV": _same([_export("csv")]),
+        f"export of {_EXPORTED:,} items, Arrow": _same([_export("arrow")]),
     }
     for size in (256, 1024, 4096):
         batches = positives_asks(_BASE, size, _ANCHORS // size, items, random)
-        asks[f"positive sets, Arrow, batches of {size}"] = batches
-    return asks
+        blocks[f"positive sets, Arrow, batches of {size}"] = _same(batches)
+    return blocks
 
 
-def ratio(other: http.client.HTTPConnection, ours: http.client.HTTPConnection, asks: list[Ask], blocks: int) -> float:
+def _same(asks: list[Ask]) -> Blocks:
+    """Requests for which the server keeps nothing, the same in every block."""
+    return lambda _: asks
+
+
+def _numbers(block: int, size: int) -> range:
+    return range(block * size, (block + 1) * size)
+
+
+def _search(smiles: str) -> Ask:
+    return "POST", f"{_BASE}/search", json.dumps({"smiles": smiles, "limit": 10}), _JSON
+
+
+def _query(number: int) -> Ask:
+    heavy = {"property": "molwt", "min": 250 + number / 1000}
+    body = {"filters": [heavy], "sort": {"by": "molwt", "descending": True}, "limit": 20}
+    return "POST", f"{_BASE}/items/query", json.dumps(body), _JSON
+
+
+def _export(format: str) -> Ask:
+    return "GET", f"{_BASE}/export?what=items&format={format}&stop={_EXPORTED}", None, {}
+
+
+def ratio(other: http.client.HTTPConnection, ours: http.client.HTTPConnection, asks: Blocks, blocks: int) -> float:
     """The median, over pairs of blocks, of the other's seconds by ours."""
-    block(other, asks), block(ours, asks)  # warms up
+    block(other, asks(0)), block(ours, asks(0))  # warms up
     ratios = []
-    for number in range(blocks):
+    for number in range(1, blocks + 1):
         if number % 2:
-            mine, theirs = block(ours, asks), block(other, asks)
+            theirs, mine = block(other, asks(number)), block(ours, asks(number))
         else:
-            theirs, mine = block(other, asks), block(ours, asks)
+            mine, theirs = block(ours, asks(number)), block(other, asks(number))
         ratios.append(theirs / mine)
     return statistics.median(ratios)
 
