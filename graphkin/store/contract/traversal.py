@@ -39,7 +39,16 @@ class ReadHierarchy(Places):
 
     @pytest.mark.parametrize(
         ("offset", "limit", "ids"),
-        [(0, 2, [3, 1]), (2, 2, [2, 4]), (3, None, [4]), (4, 2, []), (99, 2, []), (0, 0, []), (1, 99, [1, 2, 4])],
+        [
+            (0, 2, [3, 1]),
+            (2, 2, [2, 4]),
+            (3, None, [4]),
+            (4, 2, []),
+            (99, 2, []),
+            (2**32 - 1, 2, []),
+            (0, 0, []),
+            (1, 99, [1, 2, 4]),
+        ],
     )
     def test_neighbors_page_by_page(
         self, published: Generation, offset: int, limit: int | None, ids: list[int]

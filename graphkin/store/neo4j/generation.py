@@ -133,6 +133,7 @@ class Neo4jGeneration(Projectable):
         self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None
     ) -> Neighbors:
         self._require(id)
+        offset = min(offset, self.size)  # Cypher reads no list from places beyond 2^31
         stop = self.size if limit is None else offset + limit
         threshold = _threshold(rounded(min_similarity))
         (row,) = self._connection.read(
