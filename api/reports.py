@@ -1,4 +1,4 @@
-"""What `graphkin report` wrote of generations: its files, where the settings say that they lie."""
+"""What `python -m studies.report` wrote of generations: its files, where the settings say that they lie."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +48,8 @@ class Reports:
             "no such report of this generation",
             given=name,
             expected=", ".join(each.report for each in self.of(generation)) or "none: there are no reports of it",
-            hint="`graphkin report` makes reports, and `graphkin serve --reports DIR` shows those in a folder",
+            hint="`python -m studies.report`, in a clone of the repository, makes reports, and "
+            "`graphkin serve --reports DIR` shows those in a folder",
         )
 
     def _all(self) -> list[tuple[Path, Report]]:

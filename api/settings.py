@@ -38,7 +38,7 @@ class Settings(BaseSettings):
     connections    how many may be open in each process; the longest idle one goes first.
     connections_per_address
                    how many from one client address; any number by default, because clients of a proxy share one.
-    reports        folder of reports to show, as `graphkin report` wrote them; none by default.
+    reports        folder of reports to show, as `python -m studies.report` wrote them; none by default.
 
     Raises `InvalidInput` naming what is wrong.
     """

@@ -1,4 +1,4 @@
-"""GET reports and GET reports/{report}.svg: the analyses of a generation that `graphkin report` has made."""
+"""GET reports and GET reports/{report}.svg: the analyses of a generation that `python -m studies.report` has made."""
 
 from typing import Annotated
 

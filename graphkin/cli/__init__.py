@@ -27,7 +27,6 @@ _COMMANDS = {
     "cliffs": "cliffs",
     "recall": "check",
     "verify": "check",
-    "report": "report",
     "delete": "delete",
     "prune": "prune",
     "backup": "backup",
@@ -45,7 +44,7 @@ _COMMANDS = {
 
 _EXTRAS = {
     **dict.fromkeys(("httpx", "pydantic", "sklearn", "tenacity", "tomli_w", "torch", "torch_geometric"), "trainer"),
-    **dict.fromkeys(("matplotlib", "scipy"), "report"),
+    **dict.fromkeys(("matplotlib", "scipy"), "studies"),
     "fsspec": "lake",
     "pyspark": "spark",
 }
@@ -91,12 +90,12 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
-def run(arguments: list[str]) -> int:
+def run(arguments: list[str], command: click.Command = graphkin, name: str = "graphkin") -> int:
     """Run the command line and say on standard error what went wrong; returns the exit code, as in the epilog."""
     from graphkin.protocol.errors import GraphkinError
 
     try:
-        code = graphkin.main(arguments, prog_name="graphkin", standalone_mode=False)
+        code = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except GraphkinError as error:
         click.echo(f"error: {error}", err=True)

@@ -40,18 +40,29 @@ Graphkin = Callable[..., Outcome]
 
 
 @pytest.fixture
-def graphkin(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Graphkin:
-    """`graphkin("info", "--store", ...)`, in an empty working folder; `stdin` is the bytes on standard input."""
+def command_line(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[[Callable[[list[str]], int]], Graphkin]:
+    """Call a function that takes a command line and returns its exit code, in an empty working folder."""
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments: object, stdin: bytes = b"") -> Outcome:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        capfd.readouterr()
-        code = run([str(argument) for argument in arguments])
-        captured = capfd.readouterr()
-        return Outcome(code, captured.out, captured.err)
+    def of(main: Callable[[list[str]], int]) -> Graphkin:
+        def call(*arguments: object, stdin: bytes = b"") -> Outcome:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+            capfd.readouterr()
+            code = main([str(argument) for argument in arguments])
+            captured = capfd.readouterr()
+            return Outcome(code, captured.out, captured.err)
 
-    return call
+        return call
+
+    return of
+
+
+@pytest.fixture
+def graphkin(command_line: Callable[[Callable[[list[str]], int]], Graphkin]) -> Graphkin:
+    """`graphkin("info", "--store", ...)`; `stdin` is the bytes on standard input."""
+    return command_line(run)
 
 
 @pytest.fixture

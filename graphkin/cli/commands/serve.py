@@ -18,7 +18,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
     "--reports",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
-    help="Show what `graphkin report` wrote there, or in a folder in it.",
+    help="Show what `python -m studies.report` wrote there, or in a folder in it.",
 )
 @click.option(
     "--cors-origin",

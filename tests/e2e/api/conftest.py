@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from graphkin.cli import run
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
 from graphkin.protocol.manifest import Counts, Histogram, Provenance
@@ -24,6 +23,7 @@ from graphkin.store.base import Store
 from graphkin.store.columns import ITEM_SCHEMA
 from graphkin.store.records import Edges
 from graphkin.store.transfer import copy_generation
+from studies.report import main as make_report
 from tests.karate import publish_karate
 
 MOLECULES = 400
@@ -161,7 +161,7 @@ def reports_folder(store_folder: Path, tmp_path_factory: pytest.TempPathFactory)
     folder = tmp_path_factory.mktemp("reports")
     for collection in ("nci", "social"):
         of = ["--store", str(store_folder), "--collection", collection, "--targets", "10"]
-        assert run(["report", "hops", *of, "--output", str(folder / collection)]) == 0
+        assert make_report(["hops", *of, "--output", str(folder / collection)]) == 0
     (folder / "list.json").write_text("[]")
     (folder / "broken.json").write_text('{"report": ')
     return folder

@@ -1,4 +1,4 @@
-"""Reports that `graphkin report` made, shown by a server that is told where they lie."""
+"""Reports that `python -m studies.report` made, shown by a server that is told where they lie."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from graphkin.cli import run
+from studies.report import main as make_report
 
 URL = "/v1/collections/nci/reports"
 
@@ -45,7 +45,7 @@ def test_what_is_made_meanwhile_is_found(
 ) -> None:
     def make(seed: int) -> None:
         of = ["--store", str(store_folder), "--collection", "nci", "--targets", "10", "--seed", str(seed)]
-        assert run(["report", "hops", *of, "--output", str(tmp_path)]) == 0
+        assert make_report(["hops", *of, "--output", str(tmp_path)]) == 0
 
     with serve(store_folder, reports=tmp_path) as client:
         assert client.get(URL).json()["reports"] == []

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from graphkin.cli import run
 from graphkin.protocol.keys import made
 from graphkin.store import open_store
+from studies.report import main as make_report
 from tests.signon import proxied
 
 Look = Callable[..., None]
@@ -18,7 +18,7 @@ def test_page_asks_for_a_key_and_keeps_it_for_the_tab(
 ) -> None:
     secret, key = made("a", ["read"], ["nci"])
     proxys, of_proxy = made("proxy", ["read"], ["chembl"], for_proxy=True)
-    assert run(["report", "hops", "--store", str(own_folder), "--collection", "nci", "--targets", "5",
+    assert make_report(["hops", "--store", str(own_folder), "--collection", "nci", "--targets", "5",
                 "--output", str(tmp_path / "reports")]) == 0  # fmt: skip
     with open_store(own_folder) as store:
         store.keys().add(key)

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 from playwright.sync_api import Page, expect
 
-from graphkin.cli import run
+from studies.report import main as make_report
 
 Look = Callable[[Page, str], None]
 
@@ -78,8 +78,8 @@ def test_its_reports_are_shown(
     look: Look,
     tmp_path: Path,
 ) -> None:
-    made = ["report", "hops", "--store", str(store_folder), "--collection", "nci", "--targets", "10"]
-    assert run([*made, "--output", str(tmp_path)]) == 0
+    made = ["hops", "--store", str(store_folder), "--collection", "nci", "--targets", "10"]
+    assert make_report([*made, "--output", str(tmp_path)]) == 0
     with serve(store_folder, reports=tmp_path) as api:
         page.goto(f"{api.base_url}/?collection=nci&part=collection")
         report = page.get_by_role("figure").filter(has_text="Similarity against exact hops")

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 from rdkit import Chem
 
-from graphkin.cli import run
 from graphkin.client import Collection, Graphkin
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
+from studies.report import main as make_report
 
 DRAWS: list[dict[str, Any]] = [
     {"policy": "first_order", "seed": 7},
@@ -182,7 +182,7 @@ def test_an_item_is_drawn_and_what_it_shares_highlighted(nci: Collection, plain:
 
 def test_reports_that_the_server_shows(connect: Any, serve: Any, store_folder: Path, tmp_path: Path) -> None:
     of = ["--store", str(store_folder), "--collection", "nci", "--targets", "10"]
-    assert run(["report", "hops", *of, "--output", str(tmp_path)]) == 0
+    assert make_report(["hops", *of, "--output", str(tmp_path)]) == 0
     with serve(store_folder, reports=tmp_path) as url, connect(url) as server:
         nci = server.collection("nci")
         (report,) = nci.reports()

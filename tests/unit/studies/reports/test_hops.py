@@ -9,9 +9,9 @@ import pytest
 from rdkit import Chem
 
 from graphkin.protocol.errors import Conflict
-from graphkin.reports import hops
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store.base import Generation
+from studies.reports import hops
 
 COUNT, THRESHOLD = 45, 0.25
 

@@ -3,10 +3,10 @@
 import json
 from dataclasses import asdict
 
-from graphkin.reports.chart import draw
-from graphkin.reports.origin import Origin
-from graphkin.reports.page import page
-from graphkin.reports.report import Report
+from studies.reports.chart import draw
+from studies.reports.origin import Origin
+from studies.reports.page import page
+from studies.reports.report import Report
 
 
 def files(name: str, report: Report, origin: Origin) -> dict[str, bytes]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from graphkin.reports.copies import Damage, Way, sample_type
-from graphkin.reports.report import Chart, Level, Line, Report, Spread, Table
 from graphkin.store.base import Generation
+from studies.reports.copies import Damage, Way, sample_type
+from studies.reports.report import Chart, Level, Line, Report, Spread, Table
 
 Figures = Mapping[str, Spread]
 

@@ -3,8 +3,8 @@
 import pytest
 from rdkit import Chem, rdBase
 
-from graphkin.reports.decoding import molecules
 from graphkin.trainer.features.featurize import featurize
+from studies.reports.decoding import molecules
 
 KEPT = ["CCO", "Cc1ccccc1C#N", "c1ccsc1", "C1CC1.CC=O", "*CC", "Fc1ccc2ncccc2c1", "CC(=O)Oc1ccccc1C(=O)O"]
 SPOILT = ["C[N+](=O)[O-]", "c1cc[nH]c1", "C[N+](C)(C)C"]

@@ -6,8 +6,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import truncnorm
 
-from graphkin.reports.densities import BINS, Histogram, TruncatedNormal
-from graphkin.reports.risk import Similarities, rising_posterior
+from studies.reports.densities import BINS, Histogram, TruncatedNormal
+from studies.reports.risk import Similarities, rising_posterior
 
 SETTINGS = [(0.5, 0.15, 0.3, 0.15, 100, 900), (0.6, 0.1, 0.2, 0.2, 50, 5000), (0.7, 0.3, 0.4, 0.1, 10, 20)]
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from graphkin.reports.report import Chart, Level, Line, Report, Spread, Table
 from graphkin.similarity.hops import Hop, by_hop
 from graphkin.similarity.kind import Search
 from graphkin.similarity.kinds import kind_of
 from graphkin.store.base import Generation, require_edges
+from studies.reports.report import Chart, Level, Line, Report, Spread, Table
 
 _NOTE = (
     "Hops are exact: the fewest edges between two items. A target is compared with at most 50 random items of each "

@@ -6,11 +6,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from graphkin.reports.document import files
-from graphkin.reports.origin import Origin
-from graphkin.reports.report import Chart, Level, Line, Report, Spread, Table
+from studies.reports.document import files
+from studies.reports.origin import Origin
+from studies.reports.report import Chart, Level, Line, Report, Spread, Table
 
-ORIGIN = Origin("c", "0f" * 32, "molecule", 1234, 7, {"threshold": 0.4}, "graphkin report x --store a$b$c", "0.2.0")
+ORIGIN = Origin(
+    "c", "0f" * 32, "molecule", 1234, 7, {"threshold": 0.4}, "python -m studies.report x --store a$b$c", "0.2.0"
+)
 SPREADS = [Spread.of([0.25, 0.75]), Spread.of([0.5, 0.5])]
 
 

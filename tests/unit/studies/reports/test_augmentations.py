@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from graphkin.reports import augmentations
-from graphkin.reports.copies import Damage, MoleculeSample
-from graphkin.reports.report import Spread
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 from graphkin.store.contract.hierarchies import Hierarchy
+from studies.reports import augmentations
+from studies.reports.copies import Damage, MoleculeSample
+from studies.reports.report import Spread
 
 COUNT, THRESHOLD = 12, 0.2
 

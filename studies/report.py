@@ -1,6 +1,7 @@
-"""`graphkin report`: the paper's analyses of a collection, each as figures, picture and page."""
+"""`python -m studies.report`: the paper's analyses of a collection, each as figures, picture and page."""
 
 import shlex
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -8,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from graphkin.cli import options
+from graphkin.cli import options, run
 
 if TYPE_CHECKING:
-    from graphkin.reports.report import Report
     from graphkin.store.base import Generation
     from graphkin.trainer.pretraining.masking import LossOver, Score
+    from studies.reports.report import Report
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -37,7 +38,7 @@ def _sampled(command: Command) -> Command:
     return _targets(_runs(_seed(command)))
 
 
-@click.group()
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 def report() -> None:
     """Make one of the paper's analyses of a collection: figures, picture and page.
 
@@ -54,7 +55,7 @@ def hops(max_hops: int, targets: int, runs: int, seed: int, **where: Any) -> Non
     """Similarity against exact hops, beside random pairs (the paper's figure 4)."""
 
     def make(generation: "Generation") -> "Report":
-        from graphkin.reports import hops
+        from studies.reports import hops
 
         return hops.report(generation, targets, runs, seed, max_hops)
 
@@ -76,7 +77,7 @@ def orders(samples: tuple[int, ...], targets: int, runs: int, seed: int, **where
     """Positives of the first order against those of the second (table 19)."""
 
     def make(generation: "Generation") -> "Report":
-        from graphkin.reports import orders
+        from studies.reports import orders
 
         return orders.report(generation, targets, samples, runs, seed)
 
@@ -99,7 +100,7 @@ def recall(thresholds: tuple[float, ...], targets: int, runs: int, seed: int, **
     """What the published window rule finds of all similar pairs."""
 
     def make(generation: "Generation") -> "Report":
-        from graphkin.reports import recall
+        from studies.reports import recall
 
         return recall.report(generation, targets, thresholds, runs, seed)
 
@@ -120,7 +121,7 @@ def theory(same: str | None, targets: int, seed: int, **where: Any) -> None:
     """Posterior, risk and gap at every threshold, by the collection's own densities (B.3, B.5)."""
 
     def make(generation: "Generation") -> "Report":
-        from graphkin.reports import theory
+        from studies.reports import theory
 
         return theory.report(generation, targets, same, seed)
 
@@ -135,7 +136,7 @@ def augmentations(targets: int, runs: int, seed: int, **where: Any) -> None:
     """Damaged copies: legality and similarity (figures 1, 5 and 6, tables 13 to 15)."""
 
     def make(generation: "Generation") -> "Report":
-        from graphkin.reports import augmentations
+        from studies.reports import augmentations
 
         return augmentations.report(generation, targets, runs, seed)
 
@@ -191,7 +192,7 @@ def masks(
 
     def make(generation: "Generation") -> "Report":
         from graphkin.progress import terminal_progress
-        from graphkin.reports import masks
+        from studies.reports import masks
 
         kinds = masks.kinds_of_masks(times, losses, scores)
         training = masks.Training(ends, batch_size, bf16, device, work)
@@ -204,10 +205,10 @@ def _write(
     make: "Callable[[Generation], Report]", store_location: str, collection: str, generation: str | None, output: Path
 ) -> None:
     """Make the report that the command in hand is named after, write its files and print its tables."""
-    from graphkin.reports.document import files  # first, because without matplotlib nothing need be measured
-    from graphkin.reports.origin import Origin
-    from graphkin.reports.page import table
     from graphkin.store import open_generation
+    from studies.reports.document import files  # first, because without matplotlib nothing need be measured
+    from studies.reports.origin import Origin
+    from studies.reports.page import table
 
     context = click.get_current_context()
     name = str(context.info_name)
@@ -244,3 +245,12 @@ def _keep(contents: Mapping[str, bytes], folder: Path) -> None:
     for name, content in contents.items():
         with whole_file(folder / name) as file:
             file.write(content)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command line; returns the exit code, as `graphkin.cli.run` does."""
+    return run(arguments, report, "python -m studies.report")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

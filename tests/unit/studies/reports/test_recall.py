@@ -8,10 +8,10 @@ import pytest
 from rdkit import Chem
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.reports import recall
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.recall import measure
 from graphkin.store.base import Generation
+from studies.reports import recall
 
 COUNT = 250
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphkin.reports.clusters import clustered_mean
+from studies.reports.clusters import clustered_mean
 
 
 def test_clustered_errors() -> None:

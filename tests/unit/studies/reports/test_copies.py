@@ -13,7 +13,6 @@ from grakel import Graph, VertexHistogram, WeisfeilerLehman
 from rdkit import Chem, DataStructs, rdBase
 
 from graphkin.protocol.errors import Conflict
-from graphkin.reports.copies import Damage, GraphSample, MoleculeSample, Way, sample_type
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
@@ -22,6 +21,7 @@ from graphkin.store.contract.hierarchies import Hierarchy
 from graphkin.trainer.features.altered import Altered
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.features.graphs import featurize_graphs
+from studies.reports.copies import Damage, GraphSample, MoleculeSample, Way, sample_type
 
 KEY = (3, 1)
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from graphkin.reports.origin import Origin
-from graphkin.reports.report import Report, Spread, Table
+from studies.reports.origin import Origin
+from studies.reports.report import Report, Spread, Table
 
 
 def page(name: str, report: Report, origin: Origin) -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphkin.reports.densities import Density, TruncatedNormal
 from graphkin.store.records import Float64
+from studies.reports.densities import Density, TruncatedNormal
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 

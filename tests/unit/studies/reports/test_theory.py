@@ -10,10 +10,10 @@ from rdkit.Chem import rdMolDescriptors
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from graphkin.protocol.errors import Conflict
-from graphkin.reports import theory
-from graphkin.reports.densities import BINS
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store.base import Generation
+from studies.reports import theory
+from studies.reports.densities import BINS
 
 COUNT = 200
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from graphkin.protocol.errors import Conflict
-from graphkin.reports.classes import classes
-from graphkin.reports.densities import BINS, CENTRES, Histogram, TruncatedNormal, counts_of
-from graphkin.reports.report import Chart, Line, Report, Table
-from graphkin.reports.risk import Similarities, rising_posterior
 from graphkin.similarity.kinds import kind_of
 from graphkin.store.base import Generation
 from graphkin.store.records import Int64
+from studies.reports.classes import classes
+from studies.reports.densities import BINS, CENTRES, Histogram, TruncatedNormal, counts_of
+from studies.reports.report import Chart, Line, Report, Table
+from studies.reports.risk import Similarities, rising_posterior
 
 _SHOWN = BINS // 20  # every so many of the thresholds stands in the table
 _CURVES = {

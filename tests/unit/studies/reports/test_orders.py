@@ -11,12 +11,12 @@ import pytest
 from rdkit import Chem
 
 from graphkin.protocol.errors import Conflict
-from graphkin.reports import orders
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 from graphkin.store.contract.hierarchies import Hierarchy
+from studies.reports import orders
 
 COUNT, THRESHOLD, RUNS = 60, 0.3, 60
 

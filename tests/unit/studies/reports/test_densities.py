@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import truncnorm
 
-from graphkin.reports.densities import BINS, Histogram, TruncatedNormal, counts_of
+from studies.reports.densities import BINS, Histogram, TruncatedNormal, counts_of
 
 
 def drawn(mean: float, deviation: float) -> np.ndarray:

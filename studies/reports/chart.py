@@ -11,8 +11,8 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from graphkin.reports.origin import Origin
-from graphkin.reports.report import Chart, Line, Report
+from studies.reports.origin import Origin
+from studies.reports.report import Chart, Line, Report
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from rdkit import Chem, rdBase
 
 from graphkin.protocol.errors import Conflict
-from graphkin.reports.decoding import molecules
 from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.recipe import WEISFEILER_LEHMAN, GraphRecipe
 from graphkin.similarity.graphs.structure import Structure
@@ -28,6 +27,7 @@ from graphkin.trainer.features.corpus import DUMMY, Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.features.graphs import featurize_graphs
 from graphkin.trainer.strategy import Operation
+from studies.reports.decoding import molecules
 
 Way = Literal[Operation, "mask"]
 Key = tuple[int, ...]

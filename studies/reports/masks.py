@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from graphkin.protocol.errors import Conflict
-from graphkin.reports.clusters import Estimate, clustered_mean
-from graphkin.reports.report import Chart, Level, Line, Report, Row, Table, spread_of
 from graphkin.store.base import Generation
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.masking import LossOver, Masking, Score
-from graphkin.trainer.pretraining.spread import Distances, joined, measure
+from studies.reports.clusters import Estimate, clustered_mean
+from studies.reports.report import Chart, Level, Line, Report, Row, Table, spread_of
+from studies.reports.spread import Distances, joined, measure
 
 Stage = Callable[[str, int, str], AbstractContextManager[Callable[[int], object]]]
 

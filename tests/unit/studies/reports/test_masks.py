@@ -9,14 +9,14 @@ import pytest
 from rdkit import Chem
 
 from graphkin.protocol.errors import Conflict
-from graphkin.reports import masks
-from graphkin.reports.masks import Measured, Training, kinds_of_masks
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 from graphkin.store.contract.hierarchies import Hierarchy
 from graphkin.trainer.pretraining.masking import Masking
-from graphkin.trainer.pretraining.spread import Distances
+from studies.reports import masks
+from studies.reports.masks import Measured, Training, kinds_of_masks
+from studies.reports.spread import Distances
 
 
 def apart(*far: tuple[int, Sequence[float], Sequence[float]]) -> Distances:

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from graphkin.reports.clusters import clustered_mean
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.masking import Masking
 from graphkin.trainer.pretraining.pretrain import Trainer
-from graphkin.trainer.pretraining.spread import (
+from studies.reports.clusters import clustered_mean
+from studies.reports.spread import (
     Distances,
     Kept,
     distances,

@@ -1,24 +1,32 @@
-"""`graphkin report` at the command line."""
+"""`python -m studies.report` at the command line."""
 
 import json
 import shlex
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-Without = Callable[..., subprocess.CompletedProcess[str]]
+from studies.report import main
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def call(graphkin: Any, store_folder: Path) -> Any:
+def report(command_line: Callable[..., Any]) -> Any:
+    return command_line(main)
+
+
+@pytest.fixture
+def call(report: Any, store_folder: Path) -> Any:
     """`call("hops", ...)`: of the collection of 400 molecules, or of another, into folder out."""
 
     def call(name: str, *options: object, collection: str = "nci", output: object = "out") -> Any:
         place = ("--store", store_folder, "--collection", collection, "--output", output)
-        return graphkin("report", name, *place, *options)
+        return report(name, *place, *options)
 
     return call
 
@@ -34,7 +42,7 @@ def call(graphkin: Any, store_folder: Path) -> Any:
         ("masks", ["--molecules", "40", "--steps", "1", "--steps", "2", "--batch-size", "16", "--runs", "1"]),
     ],
 )
-def test_files_and_tables(call: Any, graphkin: Any, tmp_path: Path, name: str, options: list[str]) -> None:
+def test_files_and_tables(call: Any, report: Any, tmp_path: Path, name: str, options: list[str]) -> None:
     """The command that a report names makes the same files again."""
     ended = call(name, *options)
     assert ended.code == 0, ended.err
@@ -42,13 +50,13 @@ def test_files_and_tables(call: Any, graphkin: Any, tmp_path: Path, name: str, o
     assert sorted(written) == [f"{name}.json", f"{name}.md", f"{name}.svg"]
     told = json.loads(written[f"{name}.json"])
     command = shlex.split(told["command"])
-    assert command[:3] == ["graphkin", "report", name]
+    assert command[:4] == ["python", "-m", "studies.report", name]
     assert all(option in command for option in options)
     assert f"out/{name}.svg" in ended.out
     assert ended.out.split("\n\nout/")[0] in written[f"{name}.md"].decode()
     assert told["generation"].encode() in written[f"{name}.svg"]
 
-    again = graphkin(*command[1:], "--output", tmp_path / "other" / "again")
+    again = report(*command[3:], "--output", tmp_path / "other" / "again")
     assert again.code == 0, again.err
     assert {file.name: file.read_bytes() for file in (tmp_path / "other" / "again").iterdir()} == written
 
@@ -72,7 +80,11 @@ def test_what_cannot_be_measured_or_written_is_refused(call: Any, tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-def test_without_the_extra_it_says_what_to_install(graphkin_without: Without, store_folder: Path) -> None:
-    ended = graphkin_without("matplotlib", "report", "hops", "--store", str(store_folder), "--collection", "nci")
-    hint = "pip install 'graphkin[report]', or '.[report]' in a clone"
+def test_without_the_extra_it_says_what_to_install(store_folder: Path) -> None:
+    script = (
+        "import sys; sys.modules['matplotlib'] = None; from studies.report import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", script, "hops", "--store", str(store_folder), "--collection", "nci"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    hint = "pip install 'graphkin[studies]', or '.[studies]' in a clone"
     assert (ended.returncode, hint in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from graphkin.reports.report import Chart, Line, Report, Table, spread_of
 from graphkin.similarity.recall import Recall, measure_at
 from graphkin.store.base import Generation
+from studies.reports.report import Chart, Line, Report, Table, spread_of
 
 _FIGURES: Mapping[str, Callable[[Recall], float | None]] = {
     "recall": lambda one: one.recall,

@@ -8,12 +8,12 @@ import numpy as np
 
 from graphkin.protocol.policy import Policy
 from graphkin.protocol.values import PolicyName
-from graphkin.reports.report import Chart, Level, Line, Report, Spread, Table, spread_of
 from graphkin.similarity.kind import Search
 from graphkin.similarity.kinds import kind_of
 from graphkin.store import csr
 from graphkin.store.base import Generation, require_edges
 from graphkin.store.records import Float64, Graph, Int32
+from studies.reports.report import Chart, Level, Line, Report, Spread, Table, spread_of
 
 _MEASURES = {
     "among": "similarity among positives",
