@@ -76,16 +76,16 @@ chaos: $(VENV)/.dev ## a hundred faults while a server is used, and what was los
 	$(BIN)/python -m benchmarks.chaos --rounds 100 --seed 1 $(CHAOS)
 
 results: $(VENV)/.dev ## what pre-training is worth downstream: hours, and it goes on where it was stopped
-	$(BIN)/python -m benchmarks.results $(RESULTS)
+	$(BIN)/python -m studies.downstream.results $(RESULTS)
 
 graph-results: $(VENV)/.dev ## the same of social graphs: hours, and it goes on where it was stopped
-	$(BIN)/python -m benchmarks.graph_results $(RESULTS)
+	$(BIN)/python -m studies.downstream.graph_results $(RESULTS)
 
 node-results: $(VENV)/.dev ## the same of nodes of big graphs: hours, and it goes on where it was stopped
-	$(BIN)/python -m benchmarks.node_results $(RESULTS)
+	$(BIN)/python -m studies.downstream.node_results $(RESULTS)
 
 evidence: $(VENV)/.dev ## whether the source of positives matters: docs/evidence-plan.md; hours, and it goes on where it was stopped
-	$(BIN)/python -m benchmarks.evidence $(EVIDENCE)
+	$(BIN)/python -m studies.downstream.evidence $(EVIDENCE)
 
 pins: $(VENV)/.dev ## deploy/requirements: what the images install, by the hashes of constraints.txt's versions
 	for extra in neo4j trainer; do $(COMPILE) pyproject.toml --extra $$extra -o deploy/requirements/$$extra.txt || exit 1; done

@@ -9,14 +9,14 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.cells import Cell
-from benchmarks.evidence import GROUPS, TRAINED, Arm, Options, beside_of, config_of, recipe_of, scored
-from benchmarks.evidence_report import SETS
-from benchmarks.heldout import retrieved
-from benchmarks.results import untrained
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.config import PretrainConfig
+from studies.cells import Cell
+from studies.downstream.evidence import GROUPS, TRAINED, Arm, Options, beside_of, config_of, recipe_of, scored
+from studies.downstream.evidence_report import SETS
+from studies.downstream.heldout import retrieved
+from studies.downstream.results import untrained
 from studies.gpu.molecules import molecules_file
 from studies.gpu.results import Cells, read_results
 from studies.gpu.setting import Parts, Piece, Setting
@@ -84,7 +84,7 @@ def measure(setting: Setting, piece: Piece) -> Parts:
 
 
 def assembled(cells: Cells) -> Iterator[tuple[Path, Cell]]:
-    """Yield the files of the plan's cells whose parts are all there, in the form of `benchmarks.evidence`."""
+    """Yield the files of the plan's cells whose parts are all there, in the form of `studies.downstream.evidence`."""
     for unit in [Unit(arm, seed) for group in GROUPS for seed, arm in product(_SEEDS, group)]:
         parts = {part: cell for (name, part), cell in cells.items() if name == unit.name}
         learned = unit.arm in TRAINED

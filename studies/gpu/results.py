@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from benchmarks.cells import Cell
+from studies.cells import Cell
 from studies.gpu.setting import Setting
 
 RESULTS = Path(__file__).parents[1] / "results"

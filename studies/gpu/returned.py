@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 
 from safetensors.torch import load_file, save_file
 
-from benchmarks.cells import Cell
 from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint, read_run
+from studies.cells import Cell
 from studies.gpu.metrics import thinned
 from studies.gpu.results import RESULTS, cells_of, encoder_file, encoder_files
 from studies.gpu.setting import Setting

@@ -10,7 +10,7 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from benchmarks.cells import Cell, finished
+from studies.cells import Cell, finished
 from studies.gpu.jobs import JOBS, Job
 from studies.gpu.payload import commit
 from studies.gpu.results import RESULTS, cells_of, read_results

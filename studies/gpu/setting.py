@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.cells import Cell
+from studies.cells import Cell
 
 MOLECULES = 300
 """The number of molecules of a tiny run."""

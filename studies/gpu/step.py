@@ -16,13 +16,13 @@ import numpy as np
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from benchmarks.cells import Cell
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.metrics_log import Report
 from graphkin.trainer.pretraining.pretrain import pretrain
 from graphkin.trainer.strategy import LEARNED_BY, Strategy
+from studies.cells import Cell
 from studies.gpu.molecules import molecules_file
 from studies.gpu.results import cells_of
 from studies.gpu.setting import Parts, Piece, Setting

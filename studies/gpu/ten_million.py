@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.cells import Cell, finished
 from benchmarks.gpu_join import Bits, Join
 from benchmarks.molecules import generate
+from studies.cells import Cell, finished
 from studies.gpu.fingerprints import fingerprint_file, write_fingerprints
 from studies.gpu.setting import MOLECULES, Parts, Piece, Setting
 

@@ -9,14 +9,14 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
-from benchmarks.cells import Cell
-from benchmarks.pretraining import pretrained
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.metrics_log import Report
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
+from studies.cells import Cell
+from studies.downstream.pretraining import pretrained
 from studies.gpu.metrics import thinned
 from studies.gpu.setting import Setting
 

@@ -7,11 +7,11 @@ import pytest
 from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
-from benchmarks.scaffold import random_scaffold_split
 from graphkin.trainer.downstream.dataset import MOLECULENET, Dataset, read_csv
 from graphkin.trainer.downstream.roc import scorable
 from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.downstream.split import Split
+from studies.downstream.scaffold import random_scaffold_split
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "moleculenet"
 FILES = {

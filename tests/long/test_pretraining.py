@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.metrics import retrieval
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource, default_cache
 from graphkin.trainer.model.batch import Assembler, Batch
@@ -28,6 +27,7 @@ from graphkin.trainer.pretraining.masking import choose, uniform
 from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.pretraining.pretrain import pretrain
 from graphkin.trainer.strategy import Strategy
+from studies.downstream.metrics import retrieval
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "molecules" / "zinc250k.smiles.gz"
 COMMAND = Path(sys.executable).with_name("graphkin")

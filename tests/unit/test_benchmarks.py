@@ -1,13 +1,14 @@
-"""Benchmarks run for minutes to hours, outside of CI; that they still know the code they measure shows here."""
+"""Import every benchmark, study and rig: they run for minutes to hours, outside of CI."""
 
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+ROOT = Path(__file__).parents[2]
+FILES = [file for folder in ("benchmarks", "studies", "tests/rigs") for file in (ROOT / folder).rglob("*.py")]
 
 
-@pytest.mark.parametrize("name", sorted(file.stem for file in FOLDER.glob("*.py")))
-def test_every_benchmark_can_be_imported(name: str) -> None:
-    assert import_module(f"benchmarks.{name}".removesuffix(".__init__")).__file__
+@pytest.mark.parametrize("name", sorted(".".join(file.relative_to(ROOT).with_suffix("").parts) for file in FILES))
+def test_every_module_can_be_imported(name: str) -> None:
+    assert import_module(name.removesuffix(".__init__")).__file__

@@ -10,19 +10,19 @@ from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 from rdkit.DataStructs import TanimotoSimilarity
 from scipy.stats import t
 
-from benchmarks.comparison import over_splits
-from benchmarks.evidence_report import ARMS, CONTRASTS, SETS, Cells, pooled, report
-from benchmarks.far import far
-from benchmarks.few import LABELLED, few
-from benchmarks.heldout import retrieved
 from benchmarks.memory import MemorySource
-from benchmarks.probe import probe
 from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
+from studies.downstream.comparison import over_splits
+from studies.downstream.evidence_report import ARMS, CONTRASTS, SETS, Cells, pooled, report
+from studies.downstream.far import far
+from studies.downstream.few import LABELLED, few
+from studies.downstream.heldout import retrieved
+from studies.downstream.probe import probe
 
 
 def cells(effect: float = 0.02, seeds: int = 3) -> Cells:

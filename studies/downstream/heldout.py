@@ -3,13 +3,13 @@
 import numpy as np
 import torch
 
-from benchmarks.cells import Cell
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.hgc import unit
 from graphkin.trainer.pretraining.plan import Plan
+from studies.cells import Cell
 
 _BATCHES = 64
 

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.cells import Cell, Stopwatch
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.metrics_log import Listener, Record, Report
 from graphkin.trainer.pretraining.pretrain import pretrain
+from studies.cells import Cell, Stopwatch
 
 
 def over_all_atoms(config: PretrainConfig) -> PretrainConfig:

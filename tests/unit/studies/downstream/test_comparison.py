@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from benchmarks.comparison import over_seeds, over_splits, told_apart
+from studies.downstream.comparison import over_seeds, over_splits, told_apart
 
 
 def test_one_seed_against_a_hand_computation() -> None:

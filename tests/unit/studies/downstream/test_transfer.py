@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from benchmarks.cells import Cell
-from benchmarks.comparison import over_splits
-from benchmarks.graph_report import FINETUNED, SETS
-from benchmarks.transfer_report import ARMS, report
+from studies.cells import Cell
+from studies.downstream.comparison import over_splits
+from studies.downstream.graph_report import FINETUNED, SETS
+from studies.downstream.transfer_report import ARMS, report
 
 
 def cells(seeds: int) -> dict[tuple[str, int], Cell]:

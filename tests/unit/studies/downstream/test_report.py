@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from benchmarks.comparison import over_splits
-from benchmarks.report import FINETUNED, INTERPRETED, PRETRAINED, UNINTERPRETED, Results, report
+from studies.downstream.comparison import over_splits
+from studies.downstream.report import FINETUNED, INTERPRETED, PRETRAINED, UNINTERPRETED, Results, report
 
 GAIN = {"random": 0.0, "rdm": 0.0, "rdm-all": 0.0, "adam": 0.0, "hgc-fo": 0.1, "morgan": -0.1}
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cells import finished
+from studies.cells import finished
 
 
 def test_made_once(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What pre-training is worth downstream (method.md E1, G10): a frozen probe over scaffold re-splits, and fine-tuning.
 
-    python -m benchmarks.results [--seeds 0 1 2] [--steps 3000] [--splits 10] [--epochs 40] [--bf16] [--work results]
+    python -m studies.downstream.results [--seeds 0 1 2] [--steps 3000] [--splits 10] [--epochs 40] [--bf16]
+                                         [--work results]
 
 Pre-training: GIN of 5 layers and width 300 on all of ZINC250k (similarity ≥ 0.5 by Morgan fingerprints, from a store
 over HTTP), by uniform masking with the loss over masked atoms (rdm) and, as AdaM's is, over all (rdm-all), by AdaM
@@ -30,13 +31,7 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 
-from benchmarks.calibration import calibrate
-from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import SHARED, molecules, smiles_file
-from benchmarks.pretraining import over_all_atoms, pretrained
-from benchmarks.probe import morgan, probe, standardised
-from benchmarks.report import FINETUNED, INTERPRETED, LATE, PRETRAINED, UNINTERPRETED, Results, report
-from benchmarks.scaffold import random_scaffold_split
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
@@ -51,6 +46,12 @@ from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Strategy
+from studies.cells import Cell, Stopwatch, finished
+from studies.downstream.calibration import calibrate
+from studies.downstream.pretraining import over_all_atoms, pretrained
+from studies.downstream.probe import morgan, probe, standardised
+from studies.downstream.report import FINETUNED, INTERPRETED, LATE, PRETRAINED, UNINTERPRETED, Results, report
+from studies.downstream.scaffold import random_scaffold_split
 
 DATA = SHARED / "moleculenet"
 _FILES = {

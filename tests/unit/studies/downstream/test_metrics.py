@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from benchmarks.metrics import retrieval
+from studies.downstream.metrics import retrieval
 
 
 def test_retrieval_needs_the_positive_strictly_first() -> None:

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from benchmarks.calibration import calibrate
 from graphkin.trainer.downstream import embed
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.model.batch import Assembler, Batch
 from graphkin.trainer.model.encoders import Encoder
+from studies.downstream.calibration import calibrate
 
 
 @pytest.fixture(scope="module")

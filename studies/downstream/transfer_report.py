@@ -1,13 +1,13 @@
-"""From the finished parts of `benchmarks.transfer` to Markdown."""
+"""From the finished parts of `studies.downstream.transfer` to Markdown."""
 
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from benchmarks.cells import Cell
-from benchmarks.comparison import over_splits
-from benchmarks.graph_report import FINETUNED, SETS, TEST_SHARE
-from benchmarks.report import counted
+from studies.cells import Cell
+from studies.downstream.comparison import over_splits
+from studies.downstream.graph_report import FINETUNED, SETS, TEST_SHARE
+from studies.downstream.report import counted
 
 ARMS: Mapping[str, str] = {
     "untrained": "initial weights",

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from benchmarks.scaffold import random_scaffold_split
 from graphkin.trainer.downstream.scaffold import scaffolds
+from studies.downstream.scaffold import random_scaffold_split
 
 names = st.lists(st.sampled_from("abcdefghijkl"), min_size=1, max_size=60)
 

@@ -8,11 +8,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from benchmarks.comparison import over_splits
-from benchmarks.graph_report import ARMS, FINETUNED, PRETRAINED, SETS, GraphResults, report
-from benchmarks.graph_results import look_alikes
 from graphkin.trainer.downstream.split import stratified_split
 from graphkin.trainer.downstream.tu import read_tu
+from studies.downstream.comparison import over_splits
+from studies.downstream.graph_report import ARMS, FINETUNED, PRETRAINED, SETS, GraphResults, report
+from studies.downstream.graph_results import look_alikes
 
 GAIN = {"random": 0.0, "hgc-fo": 0.0, "hgc-ho": 0.1}
 OWN = (0, 1, 2, 3)

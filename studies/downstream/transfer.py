@@ -1,17 +1,17 @@
 """From molecules to social graphs (method.md E4; the paper's T5): does pre-training on molecules serve graphs?
 
-    python -m benchmarks.transfer [--seeds 0 1 2] [--arms ...] [--epochs 20] [--finetuned 3] [--work evidence]
-                                  [--cells docs/evidence]
+    python -m studies.downstream.transfer [--seeds 0 1 2] [--arms ...] [--epochs 20] [--finetuned 3] [--work evidence]
+                                          [--cells docs/evidence]
 
-Encoders are those of `benchmarks.evidence`, pre-trained on ZINC250k; every node of a graph is given as a masked atom,
-every edge as a single bond. Controls: the initial weights, with batch normalisation calibrated on molecules, as the
-others' is, and, for the frozen probe, calibrated on 512 of the graphs. Context_Pred is also pre-trained with labels
+Encoders are those of `studies.downstream.evidence`, pre-trained on ZINC250k; every node of a graph is given as a masked
+atom, every edge as a single bond. Controls: the initial weights, with batch normalisation calibrated on molecules, as
+the others' is, and, for the frozen probe, calibrated on 512 of the graphs. Context_Pred is also pre-trained with labels
 afterwards, as S_Context_Pred is: five epochs on the 617 tasks of ToxCast, where the paper had ChEMBL's.
 
 Frozen: logistic regression on standardised embeddings of IMDB-BINARY, IMDB-MULTI and REDDIT-BINARY, 10 stratified
 folds, accuracy. Fine-tuned: IMDB-BINARY and IMDB-MULTI at the published settings but for --epochs, on the first
 --finetuned folds. Every (arm, seed) is a JSON file in --cells; a run that is missing in --work is trained first, as
-`benchmarks.evidence` does. Needs ../shared.
+`studies.downstream.evidence` does. Needs ../shared.
 """
 
 import argparse
@@ -25,14 +25,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.calibration import calibrate
-from benchmarks.cells import Cell, Stopwatch, finished
-from benchmarks.evidence import COLLECTIONS, TRAINED, Options, Part, served, single_threaded, train
-from benchmarks.graph_report import FINETUNED, SETS
-from benchmarks.graph_results import CALIBRATION, dataset
-from benchmarks.probe import probe_classes, standardised
-from benchmarks.results import DATA, untrained
-from benchmarks.transfer_report import ARMS, report
 from graphkin.cli import run as graphkin
 from graphkin.trainer.downstream.embed import embed
 from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetune
@@ -42,6 +34,14 @@ from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.config import Model
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
+from studies.cells import Cell, Stopwatch, finished
+from studies.downstream.calibration import calibrate
+from studies.downstream.evidence import COLLECTIONS, TRAINED, Options, Part, served, single_threaded, train
+from studies.downstream.graph_report import FINETUNED, SETS
+from studies.downstream.graph_results import CALIBRATION, dataset
+from studies.downstream.probe import probe_classes, standardised
+from studies.downstream.results import DATA, untrained
+from studies.downstream.transfer_report import ARMS, report
 
 _SUPERVISED = "s-context-pred"
 _LABELLED_EPOCHS = 5

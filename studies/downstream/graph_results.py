@@ -1,6 +1,6 @@
 """What pre-training is worth on social graphs (method.md E2): 10-fold stratified cross-validation.
 
-    python -m benchmarks.graph_results [--steps 200] [--own 10] [--epochs 20] [--seeds 0] [--bf16]
+    python -m studies.downstream.graph_results [--steps 200] [--own 10] [--epochs 20] [--seeds 0] [--bf16]
         [--work graph-results]
 
 Pre-training: GIN of 5 layers and width 300, batch 32, by HGC with first-order and with high-order positives, on
@@ -45,11 +45,6 @@ import networkx as nx
 import numpy as np
 import torch
 
-from benchmarks.calibration import calibrate
-from benchmarks.cells import Cell, Stopwatch, finished
-from benchmarks.graph_report import ARMS, FINETUNED, PRETRAINED, SETS, GraphResults, report
-from benchmarks.pretraining import pretrained
-from benchmarks.probe import probe_classes, standardised
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.cli import run as graphkin
@@ -65,8 +60,13 @@ from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Strategy
+from studies.cells import Cell, Stopwatch, finished
+from studies.downstream.calibration import calibrate
+from studies.downstream.graph_report import ARMS, FINETUNED, PRETRAINED, SETS, GraphResults, report
+from studies.downstream.pretraining import pretrained
+from studies.downstream.probe import probe_classes, standardised
 
-_DATA = Path(__file__).parents[2] / "shared" / "data" / "tu"
+_DATA = Path(__file__).parents[3] / "shared" / "data" / "tu"
 CALIBRATION = 512  # graphs
 _CHECKPOINT = 20  # steps
 

@@ -1,4 +1,4 @@
-"""From the finished parts of `benchmarks.node_results` to Markdown."""
+"""From the finished parts of `studies.downstream.node_results` to Markdown."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cells import Cell, minutes
-from benchmarks.comparison import Difference, over_splits, told_apart
-from benchmarks.report import counted
 from graphkin.trainer.downstream.published import published
 from graphkin.trainer.downstream.split import FOLDS
 from graphkin.trainer.strategy import LEARNED_BY, Strategy
+from studies.cells import Cell, minutes
+from studies.downstream.comparison import Difference, over_splits, told_apart
+from studies.downstream.report import counted
 
 PRETRAINED: tuple[Strategy, ...] = ("gcc", "hgc-fo", "hgc-ho")
 ENCODERS = {"random": "scratch", "gcc": "GCC", "hgc-fo": "HGC(FO)", "hgc-ho": "HGC(HO)"}
@@ -28,7 +28,7 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class NodeResults:
-    """Finished parts, as `benchmarks.node_results` makes them, each with wall and processor seconds.
+    """Finished parts, as `studies.downstream.node_results` makes them, each with wall and processor seconds.
 
     data         nodes, classes, edges of the graph to be classified.
     ingest       nodes, links and edges of the collection to learn from; of its time only the wall is known.

@@ -1,7 +1,7 @@
 """Does the source of positives matter? The experiment of docs/evidence-plan.md (method.md E, G10).
 
-    python -m benchmarks.evidence [--seeds 0 1 2] [--steps 3000] [--splits 10] [--processes 2] [--work evidence]
-                                  [--cells docs/evidence] [--arms exact window ...]
+    python -m studies.downstream.evidence [--seeds 0 1 2] [--steps 3000] [--splits 10] [--processes 2] [--work evidence]
+                                          [--cells docs/evidence] [--arms exact window ...]
 
 GIN of 5 layers and width 300, batch 64, on ZINC250k, by HGC's first-order loss with three positives an anchor. Arms
 differ in where these come from and in nothing else; `--positives` of `graphkin pretrain` is what is compared. Controls:
@@ -28,16 +28,7 @@ import torch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from benchmarks.cells import Cell, Stopwatch, finished
 from benchmarks.data import smiles_file
-from benchmarks.evidence_report import ARMS, SETS, report
-from benchmarks.far import far
-from benchmarks.few import few
-from benchmarks.heldout import retrieved
-from benchmarks.pretraining import over_all_atoms, pretrained
-from benchmarks.probe import Features, morgan, probe, standardised
-from benchmarks.results import DATA, dataset, untrained
-from benchmarks.scaffold import random_scaffold_split
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve
 from graphkin.store import open_store
@@ -49,6 +40,15 @@ from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Encoder as EncoderKind
 from graphkin.trainer.strategy import Positives, Strategy
+from studies.cells import Cell, Stopwatch, finished
+from studies.downstream.evidence_report import ARMS, SETS, report
+from studies.downstream.far import far
+from studies.downstream.few import few
+from studies.downstream.heldout import retrieved
+from studies.downstream.pretraining import over_all_atoms, pretrained
+from studies.downstream.probe import Features, morgan, probe, standardised
+from studies.downstream.results import DATA, dataset, untrained
+from studies.downstream.scaffold import random_scaffold_split
 
 _MOLECULES = 249_456
 _BATCH = 64

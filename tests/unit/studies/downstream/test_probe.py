@@ -11,9 +11,9 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.probe import CLASS_GRID, GRID, morgan, probe, probe_classes, standardised
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.split import Split
+from studies.downstream.probe import CLASS_GRID, GRID, morgan, probe, probe_classes, standardised
 
 SPLIT = Split(np.arange(120), np.arange(120, 160), np.arange(160, 200))
 

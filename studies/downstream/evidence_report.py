@@ -1,4 +1,4 @@
-"""From the finished parts of `benchmarks.evidence` to Markdown."""
+"""From the finished parts of `studies.downstream.evidence` to Markdown."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -9,8 +9,8 @@ from scipy.stats import t
 from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 
-from benchmarks.cells import Cell
-from benchmarks.comparison import Difference, over_seeds, over_splits
+from studies.cells import Cell
+from studies.downstream.comparison import Difference, over_seeds, over_splits
 
 ARMS: Mapping[str, str] = {
     "untrained": "initial weights",

@@ -1,6 +1,6 @@
 """What pre-training is worth on nodes of a graph never seen (method.md E3, T3): 10-fold stratified cross-validation.
 
-    python -m benchmarks.node_results [--steps 10000] [--epochs 100] [--seeds 0 1 2] [--work node-results]
+    python -m studies.downstream.node_results [--steps 10000] [--epochs 100] [--seeds 0 1 2] [--work node-results]
         [--graphs facebook github twitch_de twitch_fr]
 
 Pre-training: GIN of 5 layers and width 64 with momentum contrast, at its published settings but for the steps, on the
@@ -32,10 +32,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.calibration import calibrate
-from benchmarks.cells import Cell, Stopwatch, finished
-from benchmarks.node_report import ENCODERS, PRETRAINED, NodeResults, report
-from benchmarks.pretraining import pretrained
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.cli import run as graphkin
@@ -52,10 +48,14 @@ from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Strategy
+from studies.cells import Cell, Stopwatch, finished
+from studies.downstream.calibration import calibrate
+from studies.downstream.node_report import ENCODERS, PRETRAINED, NodeResults, report
+from studies.downstream.pretraining import pretrained
 
 GRAPHS = ("facebook", "github", "twitch_de", "twitch_fr")
 
-_DATA = Path(__file__).parents[2] / "shared" / "data" / "nodes"
+_DATA = Path(__file__).parents[3] / "shared" / "data" / "nodes"
 _AIRPORTS = _DATA / "usa-airports.edgelist"
 _COLLECTION = "nodes"
 _CALIBRATION = 512  # subgraphs

@@ -1,4 +1,4 @@
-"""From the finished parts of `benchmarks.graph_results` to Markdown."""
+"""From the finished parts of `studies.downstream.graph_results` to Markdown."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cells import Cell, minutes
-from benchmarks.comparison import Difference, over_splits, told_apart
-from benchmarks.report import counted
 from graphkin.trainer.downstream.published import published
 from graphkin.trainer.downstream.split import FOLDS
 from graphkin.trainer.strategy import Strategy
+from studies.cells import Cell, minutes
+from studies.downstream.comparison import Difference, over_splits, told_apart
+from studies.downstream.report import counted
 
 PRETRAINED: tuple[Strategy, ...] = ("hgc-fo", "hgc-ho")
 ARMS = {"random": "scratch", "hgc-fo": "HGC(FO)", "hgc-ho": "HGC(HO)"}
@@ -27,7 +27,7 @@ Fold = int | None
 
 @dataclass(frozen=True)
 class GraphResults:
-    """Finished parts, as `benchmarks.graph_results` makes them, each with wall and processor seconds.
+    """Finished parts, as `studies.downstream.graph_results` makes them, each with wall and processor seconds.
 
     without is the fold that pre-training did not see, None where it saw all. Of the ingest only the wall is known.
 

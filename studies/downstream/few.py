@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from benchmarks.probe import Features, ProbeScore, probe
 from graphkin.trainer.downstream.split import Split
+from studies.downstream.probe import Features, ProbeScore, probe
 
 LABELLED = 100
 """Molecules trained on."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from benchmarks.comparison import over_splits
-from benchmarks.node_report import ARMS, ENCODERS, NULLS, PRETRAINED, NodeResults, report
+from studies.downstream.comparison import over_splits
+from studies.downstream.node_report import ARMS, ENCODERS, NULLS, PRETRAINED, NodeResults, report
 
 FOLDS = range(10)
 

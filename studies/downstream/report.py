@@ -1,4 +1,4 @@
-"""From the finished parts of `benchmarks.results` to Markdown."""
+"""From the finished parts of `studies.downstream.results` to Markdown."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cells import Cell, minutes
-from benchmarks.comparison import Difference, over_seeds, over_splits, told_apart
+from studies.cells import Cell, minutes
+from studies.downstream.comparison import Difference, over_seeds, over_splits, told_apart
 
 PRETRAINED = ("rdm", "rdm-all", "adam", "hgc-fo")
 INTERPRETED = ("bace", "bbbp", "sider", "tox21")
@@ -32,7 +32,7 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Results:
-    """Finished parts, as `benchmarks.results` makes them, and the options they were made with.
+    """Finished parts, as `studies.downstream.results` makes them, and the options they were made with.
 
     pretraining  by (arm, seed): seconds, processor_seconds.
     probes       by (data set, arm, seed): seconds, and scores, for each re-split auc, omitted, train and test (sizes).

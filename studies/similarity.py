@@ -1,6 +1,6 @@
 """How similar first-order neighbours are, and how many graphs have none, by initial labels (method.md A4).
 
-    python -m benchmarks.similarity [--presets default paper]
+    python -m studies.similarity [--presets default paper]
 
 IMDB-BINARY, IMDB-MULTI and REDDIT-BINARY in one collection, ingested once for each preset and label mode. Of every
 source: the mean similarity of a neighbour drawn uniformly from those of a random item that has any, the share of items
