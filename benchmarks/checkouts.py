@@ -11,6 +11,7 @@ starts, of the median ratio of its pairs of blocks, with the lowest and the high
 import argparse
 import http.client
 import json
+import os
 import statistics
 import tempfile
 from collections.abc import Callable, Sequence
@@ -118,6 +119,7 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=8)
     parser.add_argument("--blocks", type=int, default=40)
     options = parser.parse_args()
+    os.environ["GRAPHKIN_IDLE_SECONDS"] = "120"  # one server's connection rests while the other replies
     label, lines = molecules(options.molecules)
     asks = queries(lines)
     results: dict[str, list[tuple[float, float]]] = {label: [] for label in asks}
