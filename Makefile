@@ -70,10 +70,10 @@ bench: $(VENV)/.dev ## every figure of the README
 	$(BIN)/python -m benchmarks.assembly
 
 soak: $(VENV)/.dev ## two hours of trainers, chemists and a writer, and what the server held: SOAK="--minutes 2" for less
-	$(BIN)/python -m benchmarks.soak $(SOAK)
+	$(BIN)/python -m tests.rigs.soak $(SOAK)
 
 chaos: $(VENV)/.dev ## a hundred faults while a server is used, and what was lost or wrong: CHAOS="--rounds 8" for fewer
-	$(BIN)/python -m benchmarks.chaos --rounds 100 --seed 1 $(CHAOS)
+	$(BIN)/python -m tests.rigs.chaos --rounds 100 --seed 1 $(CHAOS)
 
 results: $(VENV)/.dev ## what pre-training is worth downstream: hours, and it goes on where it was stopped
 	$(BIN)/python -m studies.downstream.results $(RESULTS)

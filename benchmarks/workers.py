@@ -23,10 +23,10 @@ import uvloop
 
 from benchmarks.command import COLLECTION, OWN, Address, ready, served, stored
 from benchmarks.data import molecules
-from benchmarks.load import mixed
 from benchmarks.machine import processor_seconds
-from benchmarks.mix import Ask, Mix
-from benchmarks.users import Users
+from tests.rigs.load import mixed
+from tests.rigs.mix import Ask, Mix
+from tests.rigs.users import Users
 
 
 def main() -> None:

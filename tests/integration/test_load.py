@@ -31,7 +31,7 @@ def test_the_family_of_a_process() -> None:
 def test_against_the_real_server(tmp_path: Path) -> None:
     options = ["--clients", "10", "--seconds", "3", "--quiet", "0", "--molecules", "3000"]
     place = ["--cache", str(tmp_path), "--json", str(tmp_path / "numbers.json")]
-    command = [sys.executable, "-m", "benchmarks.load", *options, *place]
+    command = [sys.executable, "-m", "tests.rigs.load", *options, *place]
     printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert "failed:" not in printed
     numbers = json.loads((tmp_path / "numbers.json").read_text())
@@ -53,7 +53,7 @@ def table(printed: str) -> dict[str, list[str]]:
 @pytest.mark.long
 def test_a_server_that_is_left_running() -> None:
     """Nothing fails, nothing is lost, and all that it should tell is told."""
-    command = [sys.executable, "-m", "benchmarks.soak", "--minutes", "2", "--molecules", "3000", "--cycle", "4"]
+    command = [sys.executable, "-m", "tests.rigs.soak", "--minutes", "2", "--molecules", "3000", "--cycle", "4"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     _, told, failed = run.stdout.partition("\nFailed: ")
     assert told, run.stdout + run.stderr
@@ -65,7 +65,7 @@ def test_a_server_that_is_left_running() -> None:
 
 
 def chaos(folder: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "benchmarks.chaos", "--seed", "3", "--json", str(folder / "rounds.json"), *options]
+    command = [sys.executable, "-m", "tests.rigs.chaos", "--seed", "3", "--json", str(folder / "rounds.json"), *options]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -1,4 +1,4 @@
-"""What `benchmarks.soak` measured, as Markdown."""
+"""What `tests.rigs.soak` measured, as Markdown."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.load_report import columns, row
 from benchmarks.machine import Memory
-from benchmarks.users import Record
+from tests.rigs.load_report import columns, row
+from tests.rigs.users import Record
 
 _CLASSES = ("instant", "search", "drawing", "trainer")
 _SHOWN = 12  # states of the server

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Literal, NamedTuple
 
-from benchmarks.exchange import Connection, Exchange
-from benchmarks.mix import Ask
+from tests.rigs.exchange import Connection, Exchange
+from tests.rigs.mix import Ask
 
 HASTY = 0.05
 """The share of users who close the connection when a reply takes longer than 0.2 to 1 s."""

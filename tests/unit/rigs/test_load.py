@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks.mix import Ask
-from benchmarks.users import Record, Users
+from tests.rigs.mix import Ask
+from tests.rigs.users import Record, Users
 
 OK = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
 BUSY = b"HTTP/1.1 503 Busy\r\nretry-after: 0\r\nContent-Length: 4\r\n\r\nbusy"

@@ -1,4 +1,4 @@
-"""What `benchmarks.chaos` did and found, as Markdown."""
+"""What `tests.rigs.chaos` did and found, as Markdown."""
 
 from collections import Counter
 from collections.abc import Iterator

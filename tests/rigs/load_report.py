@@ -1,4 +1,4 @@
-"""What `benchmarks.load` measured, as Markdown."""
+"""What `tests.rigs.load` measured, as Markdown."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.machine import Memory
-from benchmarks.mix import SHARES
-from benchmarks.users import Outcome, Record
+from tests.rigs.mix import SHARES
+from tests.rigs.users import Outcome, Record
 
 _CLASSES = ("alone", "beside heavy", *SHARES)
 _COUNTED: tuple[Outcome, ...] = ("refused", "abandoned", "unfinished", "failed")

@@ -1,4 +1,4 @@
-"""What the users of `benchmarks.load` ask for.
+"""What the users of `tests.rigs.load` ask for.
 
     instant  70 %  an item; its neighbours; an item by its SMILES or a name; the collections; livez
     search   15 %  a search; a structure; a neighbourhood of two hops; a path; components at one of 50 thresholds
@@ -67,10 +67,10 @@ class Mix:
             return self.get("item by SMILES", "/items", smiles=random.choice(self.smiles))
         return self.get("item by name", "/items", name=f"ZINC{random.randrange(10**8):08}")
 
-    def collections(self, random: Random) -> Ask:  # noqa: ARG002
+    def collections(self, random: Random) -> Ask:
         return Ask("collections", self._request("GET", "/v1/collections"))
 
-    def live(self, random: Random) -> Ask:  # noqa: ARG002
+    def live(self, random: Random) -> Ask:
         return Ask("livez", self._request("GET", "/livez"))
 
     # search

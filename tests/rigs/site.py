@@ -15,10 +15,10 @@ from time import perf_counter
 import psutil
 
 from benchmarks.command import free_port, graphkin
-from benchmarks.exchange import Connection
 from benchmarks.machine import family
+from tests.rigs.exchange import Connection
 
-_TREE = Path(__file__).parents[1]
+_TREE = Path(__file__).parents[2]
 _SIZE = 2 << 30  # bytes of a disk in memory, at most
 _PAUSE = 0.05  # seconds between two looks
 

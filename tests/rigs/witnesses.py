@@ -8,9 +8,9 @@ from hashlib import sha256
 from random import Random
 from typing import Literal, NamedTuple
 
-from benchmarks.exchange import Connection, Exchange
-from benchmarks.mix import Ask, Mix
-from benchmarks.truth import Ledger
+from tests.rigs.exchange import Connection, Exchange
+from tests.rigs.mix import Ask, Mix
+from tests.rigs.truth import Ledger
 
 _KNOWN = 0.6  # of their requests
 _PAUSE = 0.05  # seconds between two requests of one of them, on average

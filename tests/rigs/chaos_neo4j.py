@@ -1,4 +1,4 @@
-"""A Neo4j server that is killed while an ingest writes to it and the API reads from it, as `benchmarks.chaos` does."""
+"""A Neo4j server that is killed while an ingest writes to it and the API reads from it, as `tests.rigs.chaos` does."""
 
 import asyncio
 import os
@@ -8,13 +8,13 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
-from benchmarks.faults import OTHER, STILL, Place
-from benchmarks.site import Site
-from benchmarks.truth import Ledger
 from graphkin.store import open_store
 from graphkin.store.neo4j.connection import PASSWORD, USER
 from graphkin.store.transfer import copy_generation
 from tests.conftest import Neo4jServer
+from tests.rigs.faults import OTHER, STILL, Place
+from tests.rigs.site import Site
+from tests.rigs.truth import Ledger
 
 _SIZE = 200  # molecules of an ingest
 

@@ -1,4 +1,4 @@
-"""What `benchmarks.chaos` sees: an oracle that overlooks something would find nothing."""
+"""What `tests.rigs.chaos` sees: an oracle that overlooks something would find nothing."""
 
 import shutil
 from collections.abc import Iterator
@@ -9,14 +9,14 @@ from sys import executable
 
 import pytest
 
-from benchmarks.chaos_report import Chaos, Round, report
 from benchmarks.clock import Clock
-from benchmarks.truth import THRESHOLD, Ledger, Truth
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store
+from tests.rigs.chaos_report import Chaos, Round, report
+from tests.rigs.truth import THRESHOLD, Ledger, Truth
 
 
 @pytest.fixture(scope="module")

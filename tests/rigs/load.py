@@ -1,11 +1,11 @@
 """Many users at once: what they wait for, and what the server takes of the machine.
 
-    python -m benchmarks.load [--clients 200] [--seconds 60] [--molecules 85271] [--json FILE]
-    python -m benchmarks.load --tree FOLDER                       the server of another checkout
-    python -m benchmarks.load --url URL --collection NAME [--pid PID]     a server that runs already
+    python -m tests.rigs.load [--clients 200] [--seconds 60] [--molecules 85271] [--json FILE]
+    python -m tests.rigs.load --tree FOLDER                       the server of another checkout
+    python -m tests.rigs.load --url URL --collection NAME [--pid PID]     a server that runs already
 
 Three phases, after one request of each kind that is not heavy. Alone: one user asks for an item and for an item's
-neighbours in turn. Load: all users draw from the mix of `benchmarks.mix` without a pause; a twentieth of them is hasty
+neighbours in turn. Load: all users draw from the mix of `tests.rigs.mix` without a pause; a twentieth of them is hasty
 and closes the connection after 0.2 to 1 s. Then nobody asks for half a minute. Beside heavy: 20 users ask for drawings
 and heavy replies only, and one more as in the first phase.
 
@@ -31,11 +31,11 @@ from urllib.parse import urlsplit
 import uvloop
 
 from benchmarks.command import COLLECTION, OWN, Address, served, stored
-from benchmarks.exchange import Connection
-from benchmarks.load_report import Phase, Results, report
 from benchmarks.machine import memory, processor_seconds
-from benchmarks.mix import SHARES, Mix
-from benchmarks.users import Draw, Users
+from tests.rigs.exchange import Connection
+from tests.rigs.load_report import Phase, Results, report
+from tests.rigs.mix import SHARES, Mix
+from tests.rigs.users import Draw, Users
 
 _ALONE = 5.0  # seconds at most
 _SATURATING = {"drawing": 0.5, "heavy": 0.5}

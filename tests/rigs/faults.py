@@ -1,4 +1,4 @@
-"""The faults of `benchmarks.chaos`, and the rounds that they come in."""
+"""The faults of `tests.rigs.chaos`, and the rounds that they come in."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -6,14 +6,14 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
-from benchmarks.chaos_report import Round
 from benchmarks.clock import Clock
-from benchmarks.site import Disk, Ended, Site
-from benchmarks.truth import THRESHOLD, Ledger
-from benchmarks.witnesses import Witnesses
 from graphkin.protocol.errors import StoreDamaged
 from graphkin.store import open_store
 from graphkin.store.backup import prune
+from tests.rigs.chaos_report import Round
+from tests.rigs.site import Disk, Ended, Site
+from tests.rigs.truth import THRESHOLD, Ledger
+from tests.rigs.witnesses import Witnesses
 
 FAULTS = ("api", "worker", "ingest", "append", "trainer", "disk", "damage", "clock")
 

@@ -1,9 +1,9 @@
 """A server that a team leaves running: what trainers and chemists wait for, and what it holds of the machine.
 
-    python -m benchmarks.soak [--minutes 120] [--chemists 50] [--trainers 3] [--molecules 20000] [--seed 0]
+    python -m tests.rigs.soak [--minutes 120] [--chemists 50] [--trainers 3] [--molecules 20000] [--seed 0]
                               [--cycle 24] [--json FILE]
 
-Chemists draw from the mix of `benchmarks.mix` but for its heavy part, and look at each reply for some seconds; one of
+Chemists draw from the mix of `tests.rigs.mix` but for its heavy part, and look at each reply for some seconds; one of
 five asks a collection that grows. Trainers ask for epochs, batches of positives and negatives, and take a step with
 each. A writer meanwhile appends to the collection that grows, ingests another one anew, prunes both, and begins again
 some seconds later. Half-way through each cycle of such rounds it compacts what has grown, and at its end removes again
@@ -34,11 +34,11 @@ import uvloop
 
 from benchmarks.command import OWN, Address, graphkin, served
 from benchmarks.data import molecules
-from benchmarks.load import mixed
 from benchmarks.machine import descriptors, memory, processor_seconds
-from benchmarks.mix import Ask, Mix
-from benchmarks.soak_report import Soak, State, failed_of, failures, report
-from benchmarks.users import Record, Users
+from tests.rigs.load import mixed
+from tests.rigs.mix import Ask, Mix
+from tests.rigs.soak_report import Soak, State, failed_of, failures, report
+from tests.rigs.users import Record, Users
 
 _STILL, _GROWN, _OTHER = "still", "grown", "other"
 _SHARES = {"instant": 0.75, "search": 0.15, "drawing": 0.10}

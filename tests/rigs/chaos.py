@@ -1,6 +1,6 @@
 """Faults, one after the other, while the server is used; after each all that was acknowledged is compared.
 
-    python -m benchmarks.chaos [--rounds 100] [--seed 0] [--faults api,worker,...] [--molecules 1200] [--witnesses 4]
+    python -m tests.rigs.chaos [--rounds 100] [--seed 0] [--faults api,worker,...] [--molecules 1200] [--witnesses 4]
                                [--workers 2] [--neo4j] [--json FILE]
 
     api      the server is killed with all its processes, or its first process alone, and started again
@@ -34,15 +34,15 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
-from benchmarks.chaos_report import Chaos, Round, report
 from benchmarks.clock import Clock
-from benchmarks.faults import FAULTS, GROWN, OTHER, PATIENCE, STILL, Place
-from benchmarks.load import mixed
-from benchmarks.site import Disk, Site
-from benchmarks.truth import Ledger, Truth
-from benchmarks.witnesses import Witnesses
 from graphkin.protocol.keys import Quota, made
 from graphkin.store import open_store
+from tests.rigs.chaos_report import Chaos, Round, report
+from tests.rigs.faults import FAULTS, GROWN, OTHER, PATIENCE, STILL, Place
+from tests.rigs.load import mixed
+from tests.rigs.site import Disk, Site
+from tests.rigs.truth import Ledger, Truth
+from tests.rigs.witnesses import Witnesses
 
 _FEWEST = 300
 _PLENTY = Quota(requests=10**7, rows=10**11)
@@ -91,7 +91,7 @@ async def _chaos(options: argparse.Namespace, done: Chaos) -> None:
                     fault: getattr(place, fault) for fault in faults
                 }
                 if options.neo4j:
-                    from benchmarks.chaos_neo4j import struck
+                    from tests.rigs.chaos_neo4j import struck
 
                     strikes["neo4j"] = await stack.enter_async_context(struck(folder / "neo4j", place))
                 await place.prepare(strikes)
