@@ -31,7 +31,6 @@ _COMMANDS = {
     "prune": "prune",
     "backup": "backup",
     "restore": "backup",
-    "migrate": "migrate",
     "doctor": "doctor",
     "serve": "serve",
     "keys": "keys",

@@ -4,6 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from graphkin.protocol.errors import StoreFormat
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.values import Kind, ListedBy
 
@@ -141,18 +142,9 @@ class Provenance(Frozen):
             "neighbors; an ingest with top_k=0 (--top-k 0) stores all of them"
         )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _complete(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Manifests did not always say these."""
-        return {
-            "structure": "smiles" if values.get("kind") == "molecule" else "structure",
-            "libraries": sorted({"rdkit", "grakel"}.intersection(values.get("versions", ()))),
-            **values,
-        }
 
-
-NEWEST_FORMAT: Literal[2] = 2
+FORMAT: Literal[2] = 2
+"""The format of generations: 1, whose manifests do not name it, was that of graphkin 0.1."""
 
 
 class Manifest(Provenance):
@@ -162,27 +154,23 @@ class Manifest(Provenance):
     """Whether a run reports a generation that was published before it."""
 
     generation: str
-    format: Literal[1, 2] = 1  # 2: items are columns; 1: properties were JSON, and the id another hash
+    format: Literal[2]
     published_at: str  # ISO 8601, UTC
     fragments: list[Fragment] = Field(default=[])  # one after the other, in stores that keep files
 
     @model_validator(mode="before")
     @classmethod
-    def _in_fragments(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Manifests said the files of a generation before it could be read from several fragments."""
-        if "files" not in values:
+    def _require_format(cls, values: Any) -> Any:
+        """Raise `StoreFormat`, which passes through pydantic, for a manifest of another format."""
+        if not isinstance(values, dict) or values.get("format") == FORMAT:
             return values
-        counts = values["counts"]
-        whole = {
-            "folder": values["generation"],
-            "items": counts["kept"],
-            "rejected": counts["rejected"],
-            "edges": values["edges"],
-            "properties": sorted(values["properties"]),
-            "files": values["files"],
-        }
-        rest = {key: value for key, value in values.items() if key != "files"}
-        return {**rest, "fragments": [whole] if values["files"] else []}
+        written = values.get("format", 1)
+        raise StoreFormat(
+            "the generation was written in a format that this graphkin does not read",
+            given=f"format {written}",
+            expected=f"format {FORMAT}",
+            hint="ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for format 1)",
+        )
 
     @property
     def provenance(self) -> Provenance:

@@ -1,4 +1,4 @@
-"""The store port: what every adapter promises, in the words of design.md.
+"""The store port: the promises of every adapter.
 
 One contract suite (`tests/contract`) runs over every adapter.
 """
@@ -35,6 +35,7 @@ Field = Literal["smiles", "name", "inchikey"]
 CONSIDERED = 2000
 """Names that are compared letter by letter with one that no item has."""
 
+_IF_OLDER = "ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for schema version 3)"
 _PAGE = 4096  # items
 _BEGINNING, _ENDING = 3, 4  # characters by which they are chosen
 _COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -579,12 +580,11 @@ def _require_snapshot(engine: Engine) -> None:
 
 def require_independent(generation: Generation) -> None:
     """Raises `Conflict` for a generation to which no item can be added and from which none can be removed."""
-    manifest = generation.manifest
-    if manifest.format == 1 or manifest.links is not None:
+    if generation.manifest.links is not None:
         raise Conflict(
             "items of this generation can be neither added nor removed",
-            given=f"format {manifest.format}" if manifest.links is None else "nodes of a big graph",
-            expected="items that do not depend on each other, in the format of today",
+            given="nodes of a big graph",
+            expected="items that do not depend on each other",
             hint="ingest all files again",
         )
 
@@ -599,20 +599,18 @@ def require_collection_name(name: str) -> None:
         )
 
 
-def require_schema_version(
-    written: int, oldest: int, newest: int, if_older: str = "ingest again, into a new store"
-) -> None:
-    """For adapters: raises `StoreFormat` unless a store was written in a schema that this version reads.
+def require_schema_version(written: int, accepted: int, if_older: str = _IF_OLDER) -> None:
+    """For adapters: raises `StoreFormat` unless a store was written in the schema that this version reads.
 
-    `if_older` is the hint for a store of one before `oldest`.
+    `if_older` is the hint for a store of an older schema.
     """
-    if oldest <= written <= newest:
+    if written == accepted:
         return
-    newer = written > newest
+    newer = written > accepted
     raise StoreFormat(
         f"the store was written by {'a newer' if newer else 'an older'} graphkin",
         given=f"schema version {written}",
-        expected=f"schema version {newest if oldest == newest else f'{oldest} to {newest}'}",
+        expected=f"schema version {accepted}",
         hint="upgrade graphkin" if newer else if_older,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from graphkin.protocol.errors import NotFound, StoreFormat
-from graphkin.protocol.manifest import NEWEST_FORMAT, Manifest
+from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Collection, Draft, Generation, Store
 from graphkin.store.columns import item_schema
 
@@ -23,7 +23,6 @@ def silent(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], 
 def copy_generation(source: Generation, target: Store, stage: Stage = silent) -> Manifest:
     """Publish the same generation, of the same collection and with the same id, in another store; it becomes current.
 
-    One of an older format gets the id that its items have today.
     Nothing is written if it is current there already. If it is there but not current, its items alone are sent: a
     store makes a generation current when its content is published again. The manifest returned is the target's.
     Raises `StoreFormat` if the items read are not those that the id stands for, and what `Store.draft` and
@@ -61,9 +60,8 @@ def _listed(store: Store, collection: str) -> Collection | None:
 
 
 def _holds(store: Store, source: Generation) -> bool:
-    """Whether what is published of the source is there: of one of an older format it is another generation."""
     found = _listed(store, source.collection)
-    return found is not None and source.id in found.generations and source.manifest.format == NEWEST_FORMAT
+    return found is not None and source.id in found.generations
 
 
 def _copy_items(source: Generation, draft: Draft, stage: Stage) -> None:

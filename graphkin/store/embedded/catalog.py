@@ -24,8 +24,6 @@ from graphkin.store.embedded.database import has_table, integrity_problem, readi
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
 SCHEMA_VERSION = 5
-"""Of older ones, all from `UNSEALED_VERSION` on are read as they are; the first change makes them this one."""
-UNSEALED_VERSION = 2
 
 _SCHEMA = f"""
 PRAGMA application_id = {APPLICATION_ID};
@@ -46,14 +44,9 @@ CREATE TABLE seal (digest TEXT NOT NULL);
 _GUARD = "CREATE TABLE guard (since TEXT NOT NULL)"
 """Its presence, which the seal covers, means that the store has had a key."""
 
-_SEALING = """
-ALTER TABLE generations ADD COLUMN digest TEXT NOT NULL DEFAULT '';
-CREATE TABLE seal (digest TEXT NOT NULL);
-"""
-
 
 class _Row(NamedTuple):
-    """A generation without its manifest; digest: the manifest's SHA-256, empty in a catalog that is not sealed."""
+    """A generation without its manifest; digest: the manifest's SHA-256."""
 
     position: int
     collection: str
@@ -117,23 +110,13 @@ class Catalog:
         with transaction(self._path, "rw") as database:
             if problem := integrity_problem(database):
                 raise self._damaged(problem)
-            content = self._content(database)
-            if not _is_sealed(database):
-                self._add_seal(database, content)
-            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            self._content(database)
             yield database
             self._seal(database)
 
-    def _add_seal(self, database: sqlite3.Connection, content: _Content) -> None:
-        _run(database, _SEALING)
-        for row in content.generations:
-            text = self._manifest_text(database, row)
-            self._parsed(text)
-            database.execute("UPDATE generations SET digest = ? WHERE position = ?", (_sha256(text), row.position))
-
     def _seal(self, database: sqlite3.Connection) -> None:
         database.execute("DELETE FROM seal")
-        database.execute("INSERT INTO seal VALUES (?)", (_read(database, sealed=True).seal,))
+        database.execute("INSERT INTO seal VALUES (?)", (_read(database).seal,))
 
     def _content(self, database: sqlite3.Connection) -> _Content:
         (application,) = database.execute("PRAGMA application_id").fetchone()
@@ -144,12 +127,9 @@ class Catalog:
                 given=str(self._path),
                 expected="a folder written by `graphkin ingest`",
             )
-        require_schema_version(version, UNSEALED_VERSION, SCHEMA_VERSION)
-        sealed = _is_sealed(database)
-        if sealed != (version > UNSEALED_VERSION):
-            raise self._damaged(f"version {version} with{'' if sealed else 'out'} a seal")
-        content = _read(database, sealed)
-        if sealed and database.execute("SELECT digest FROM seal").fetchall() != [(content.seal,)]:
+        require_schema_version(version, SCHEMA_VERSION)
+        content = _read(database)
+        if database.execute("SELECT digest FROM seal").fetchall() != [(content.seal,)]:
             raise self._damaged("its rows are not those that were sealed")
         return content
 
@@ -187,7 +167,7 @@ class Catalog:
             if row.deleted_at is not None:
                 raise Deleted(f"this generation of {collection!r} was deleted at {row.deleted_at}", given=generation)
             text = self._manifest_text(database, row)
-        if row.digest and _sha256(text) != row.digest:
+        if _sha256(text) != row.digest:
             raise self._damaged(f"the manifest of generation {generation[:12]} is not the one that was sealed")
         return self._parsed(text)
 
@@ -274,15 +254,10 @@ def _run(database: sqlite3.Connection, script: str) -> None:
         database.execute(statement)
 
 
-def _is_sealed(database: sqlite3.Connection) -> bool:
-    return has_table(database, "seal")
-
-
-def _read(database: sqlite3.Connection, sealed: bool) -> _Content:
+def _read(database: sqlite3.Connection) -> _Content:
     named = database.execute("SELECT name, kind, current FROM collections ORDER BY name").fetchall()
-    digest = "digest" if sealed else "''"
     rows = database.execute(
-        f"SELECT position, collection, generation, {digest}, deleted_at FROM generations ORDER BY position"  # noqa: S608
+        "SELECT position, collection, generation, digest, deleted_at FROM generations ORDER BY position"
     ).fetchall()
     return _Content(named, [*map(_Row._make, rows)], has_table(database, "guard"))
 

@@ -19,11 +19,11 @@ _CONTENT = {
     sqlite3.SQLITE_MISMATCH,
     sqlite3.SQLITE_TOOBIG,
 }
-DATABASE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
+_DATABASE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What reading a database raises; the latter for a damaged name in what SQLite says."""
 
 
-def tells_damage(error: Exception) -> bool:
+def _tells_damage(error: Exception) -> bool:
     """Whether it is about what a database holds, and not about reaching it or about the call."""
     code = getattr(error, "sqlite_errorcode", None)  # none: a text that is not UTF-8, which Python finds itself
     return not isinstance(error, sqlite3.ProgrammingError) and (code is None or code & 0xFF in _CONTENT)
@@ -68,7 +68,7 @@ def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)) as database:
             yield database
-    except DATABASE_ERRORS as error:
-        if not tells_damage(error):
+    except _DATABASE_ERRORS as error:
+        if not _tells_damage(error):
             raise
         raise StoreDamaged(Damage(path.name, f"damaged, or not a graphkin store: {error}")) from error

@@ -15,7 +15,7 @@ from filelock import BaseFileLock
 from numpy.typing import DTypeLike, NDArray
 
 from graphkin.protocol.errors import StoreError
-from graphkin.protocol.manifest import NEWEST_FORMAT, Fragment, Manifest, Provenance
+from graphkin.protocol.manifest import FORMAT, Fragment, Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.embedded.catalog import Catalog
@@ -93,7 +93,7 @@ class FolderDraft(Draft):
                 manifest = Manifest(
                     **provenance.model_dump(),
                     generation=generation,
-                    format=NEWEST_FORMAT,
+                    format=FORMAT,
                     published_at=datetime.now(UTC).isoformat(timespec="seconds"),
                     fragments=[*self.earlier, self._settled(provenance, generation, blocks)],
                 )

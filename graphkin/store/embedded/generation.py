@@ -19,7 +19,6 @@ from graphkin.store.embedded.fragment import FragmentFiles
 from graphkin.store.embedded.increment import IncrementFragment
 from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.embedded.items import ItemReader
-from graphkin.store.embedded.legacy import LegacyItems
 from graphkin.store.embedded.whole import BLOCKS, LINKS, WholeFragment
 from graphkin.store.identity import generation_id, links_digest
 from graphkin.store.mapped import MappedGeneration
@@ -47,9 +46,7 @@ class EmbeddedGeneration(MappedGeneration):
             self._later = [
                 IncrementFragment(files, items, self._whole.width) for files, items in zip(later, before, strict=False)
             ]
-            self._items = (
-                LegacyItems(first, manifest) if manifest.format == 1 else ItemReader(first, self._later, manifest)
-            )
+            self._items = ItemReader(first, self._later, manifest)
             first.require_names(self._items.files)
         except BaseException:
             self._files.close()
@@ -91,11 +88,10 @@ class EmbeddedGeneration(MappedGeneration):
         return Fingerprints(words, np.bitwise_count(words).sum(axis=1, dtype=np.int32))
 
     @cached_property
-    def blocks(self) -> Sequence[bytes] | None:
-        """The hashes of the blocks of the item table, of which the id is made; None in a store that did not keep
-        them."""
+    def blocks(self) -> Sequence[bytes]:
+        """The hashes of the blocks of the item table, of which the id is made."""
         blocks = self._later[-1].read.blocks if self._later else self._whole.blocks
-        if blocks is not None and generation_id(self.manifest, blocks) != self.id:
+        if generation_id(self.manifest, blocks) != self.id:
             problem = "the hashes of the blocks of its items do not make the generation id"
             raise self._later[-1].damaged(problem) if self._later else self._whole.damaged(BLOCKS, problem)
         return blocks
@@ -134,9 +130,6 @@ class EmbeddedGeneration(MappedGeneration):
         if len(ids):
             self._require(int(ids.min()), int(ids.max()))
         return self._items.take(ids, self._all_columns if names is None else names)
-
-    def identity(self) -> str:
-        return self._items.identity() if isinstance(self._items, LegacyItems) else super().identity()
 
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
         self._require_field(field, value)

@@ -49,10 +49,9 @@ class EmbeddedGrowth(HeldGrowth, FolderDraft):
         return blocks
 
     def _full_blocks(self, provenance: Provenance) -> Sequence[bytes]:
-        """The hashes of the full blocks of the base; none where they are not kept, or its columns are called otherwise
-        now."""
+        """The hashes of the full blocks of the base; none where its columns have other names now."""
         before, called = titles(self.base.manifest.properties), titles(provenance.properties)
-        if self.base.blocks is None or any(called[name] != title for name, title in before.items()):
+        if any(called[name] != title for name, title in before.items()):
             return []
         return self.base.blocks[: self.base.size // BLOCK]
 

@@ -29,7 +29,7 @@ _BLOCKS = pa.schema([("block", pa.binary(DIGEST))])
 class Increment:
     """items, names (`ADDED_NAMES`), rejections: tables with offsets of 64 bits. words (n, W): of the new items.
     ids, dropped (c,): of the new items, and of the older ones whose pairs lost to the cap are more. blocks: the hashes
-    of the blocks of the whole item table; None where one is read that has none, as of an older version."""
+    of the blocks of the whole item table."""
 
     items: pa.RecordBatch
     names: pa.RecordBatch
@@ -39,7 +39,7 @@ class Increment:
     forest: Change
     ids: Int32
     dropped: Int32
-    blocks: Sequence[bytes] | None
+    blocks: Sequence[bytes]
 
     def write(self, path: Path) -> None:
         words = pa.record_batch([self.words.reshape(-1)], schema=_WORDS)
@@ -58,7 +58,7 @@ class Increment:
         try:
             mapped = pa.BufferReader(pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
             table, names, rejections, words, dropped, *edges = (_batch(mapped) for _ in range(9))
-            blocks = _blocks(mapped) if mapped.tell() < mapped.size() else None
+            blocks = _blocks(mapped)
         except (pa.ArrowException, OSError, StopIteration) as error:
             raise ValueError(f"no whole increment: {error}") from error
         columns = ([column.to_numpy() for column in batch.columns] for batch in (words, dropped, *edges))
@@ -124,7 +124,7 @@ class IncrementFragment:
             return "it names items that there are not"
         if not ((increment.ids >= 0) & (increment.ids < items)).all() or (increment.dropped < 0).any():
             return "it counts pairs of items that there are not, or less than none"
-        if increment.blocks is not None and len(increment.blocks) != blocks_of(items):
+        if len(increment.blocks) != blocks_of(items):
             return "it has not as many blocks of items as there are"
         for change in (increment.edges, increment.forest):
             for edges in (change.removed, change.added):

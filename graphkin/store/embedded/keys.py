@@ -22,14 +22,19 @@ from graphkin.store.embedded.database import has_table, integrity_problem, readi
 from graphkin.store.files import disk, partial
 from graphkin.store.keys import Keys, oldest_first
 
-_UNSEALED_VERSION, _VERSION = 1, 2
-_SEAL = (f"PRAGMA user_version = {_VERSION}", "CREATE TABLE seal (digest TEXT NOT NULL)")
-_SCHEMA = ("CREATE TABLE keys (id TEXT PRIMARY KEY, key TEXT NOT NULL, revoked INTEGER NOT NULL, seal TEXT NOT NULL)",)
+_VERSION = 2
+_SCHEMA = (
+    f"PRAGMA user_version = {_VERSION}",
+    "CREATE TABLE keys (id TEXT PRIMARY KEY, key TEXT NOT NULL, revoked INTEGER NOT NULL, seal TEXT NOT NULL)",
+    "CREATE TABLE seal (digest TEXT NOT NULL)",
+)
 
 _REMEDY = (
     "copy keys.sqlite from a backup of this store; or move it away and make new keys with `graphkin keys create`: "
     "until then every request is refused"
 )
+
+_IF_OLDER = "move keys.sqlite away and make new keys with `graphkin keys create`: until then every request is refused"
 
 
 class _Row(NamedTuple):
@@ -43,8 +48,6 @@ class EmbeddedKeys(Keys):
     """Keys of the API in an SQLite file beside the catalog. Every call opens, uses and closes the file.
 
     A store without the file has no keys, unless its catalog says that it is guarded.
-
-    A database of version 1 has no seal over all rows; it is read, and its first change seals it.
     """
 
     def __init__(self, path: Path, catalog: Catalog) -> None:
@@ -96,7 +99,7 @@ class EmbeddedKeys(Keys):
             with partial(self._path) as beside:
                 os.close(os.open(beside, os.O_CREAT | os.O_EXCL, 0o600))  # SQLite's own files beside it get its mode
                 with transaction(beside, "rw") as database:
-                    for statement in (*_SCHEMA, *_SEAL):
+                    for statement in _SCHEMA:
                         database.execute(statement)
                     _seal(database)
                 with suppress(FileExistsError):
@@ -108,25 +111,21 @@ class EmbeddedKeys(Keys):
         """A transaction that begins with a whole database, and leaves it sealed."""
         with transaction(self._path, "rw") as database:
             self._rows(database)
-            if not has_table(database, "seal"):
-                for statement in _SEAL:
-                    database.execute(statement)
             yield database
             _seal(database)
 
     def _rows(self, database: sqlite3.Connection) -> list[_Row]:
-        """All rows. Raises `StoreDamaged` unless they are what was written, `StoreFormat` for a newer version."""
+        """All rows. Raises `StoreDamaged` unless they are what was written, `StoreFormat` for another version."""
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if not version:
             raise self._damaged("it is empty")
-        require_schema_version(version, _UNSEALED_VERSION, _VERSION)
+        require_schema_version(version, _VERSION, _IF_OLDER)
         if problem := integrity_problem(database):
             raise self._damaged(problem)
-        sealed = has_table(database, "seal")
-        if sealed != (version > _UNSEALED_VERSION):
-            raise self._damaged(f"version {version} with{'' if sealed else 'out'} a seal")
+        if not has_table(database, "seal"):
+            raise self._damaged("it has no seal")
         rows = _read(database)
-        if sealed and database.execute("SELECT digest FROM seal").fetchall() != [(_digest(rows),)]:
+        if database.execute("SELECT digest FROM seal").fetchall() != [(_digest(rows),)]:
             raise self._damaged("its rows are not those that were sealed")
         return rows
 

@@ -31,7 +31,7 @@ class WholeFragment:
     def __init__(self, files: FragmentFiles, manifest: Manifest) -> None:
         self._files = files
         links = () if manifest.links is None else LINKS
-        files.require_names((*_GRAPH, *_FINGERPRINTS, *_FOREST, *links))
+        files.require_names((*_GRAPH, *_FINGERPRINTS, *_FOREST, BLOCKS, *links))
         files.require_layout(self._layout())
 
     def _layout(self) -> dict[str, tuple[Any, ...]]:
@@ -95,10 +95,8 @@ class WholeFragment:
         return dropped
 
     @cached_property
-    def blocks(self) -> list[bytes] | None:
-        """The hashes of the blocks of the item table; None in a store that did not keep them."""
-        if BLOCKS not in self._files.arrays:
-            return None
+    def blocks(self) -> list[bytes]:
+        """The hashes of the blocks of the item table."""
         (blocks,) = self._files.checked(BLOCKS)
         return [block.tobytes() for block in blocks]
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict, StoreError
-from graphkin.protocol.manifest import NEWEST_FORMAT, Manifest, Provenance
+from graphkin.protocol.manifest import FORMAT, Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.files import user_workspace
@@ -182,7 +182,7 @@ def publish(
     manifest = Manifest(
         **provenance.model_dump(),
         generation=generation_id(provenance, blocks),
-        format=NEWEST_FORMAT,
+        format=FORMAT,
         published_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     if not place.create(MANIFEST, sealed(Lake(collection=collection, manifest=manifest, parts=dict(parts)))):

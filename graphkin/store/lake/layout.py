@@ -10,7 +10,7 @@ graph/{indptr,indices,similarity}-00000-RUN.npy    both directions of the edges 
 dropped/part-00000-RUN.npy               pairs lost to the cap, per item
 links/{indptr,indices}-00000-RUN.npy     of nodes: the big graph that they are of
 
-RUN is the writer's own, so that no writer overwrites a part of another. Names without it are of earlier versions.
+RUN is the writer's own, so that no writer overwrites a part of another.
 """
 
 from collections.abc import Iterable
@@ -69,7 +69,7 @@ def name_of(group: Group, number: int, run: str) -> str:
 class Part(Frozen):
     """One file. `rows`: of the table, or of the array's first axis."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z]+/[a-z]+-[0-9]{5,}(-[0-9a-f]{16})?\.(npy|parquet)$")]
+    name: Annotated[str, Field(pattern=r"^[a-z]+/[a-z]+-[0-9]{5,}-[0-9a-f]{16}\.(npy|parquet)$")]
     rows: Annotated[int, Field(ge=0)]
     bytes: Annotated[int, Field(ge=0)]
     sha256: str
@@ -104,7 +104,7 @@ def opened(content: bytes) -> Lake:
         ) from error
     if not whole:
         raise StoreDamaged(Damage(MANIFEST, "its SHA-256 differs from what it says"))
-    require_schema_version(values["format"], _FORMAT, _FORMAT)
+    require_schema_version(values["format"], _FORMAT)
     try:
         return Lake.model_validate(values)
     except ValidationError as error:

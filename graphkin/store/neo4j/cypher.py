@@ -12,9 +12,7 @@ from graphkin.protocol.values import Kind
 from graphkin.store.identity import content_digest
 
 SCHEMA_VERSION = 5
-OLDEST_VERSION = 3
-"""Read as it is, and of the newer version once it is written to. A generation says in which it was written: `schema`,
-since 5."""
+"""Each generation records the version in which it was written: `schema`."""
 
 
 class Label(StrEnum):

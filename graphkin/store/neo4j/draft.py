@@ -14,7 +14,7 @@ from neo4j.exceptions import ConstraintError
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import StoreBusy, StoreError
-from graphkin.protocol.manifest import NEWEST_FORMAT, Manifest, Provenance
+from graphkin.protocol.manifest import FORMAT, Manifest, Provenance
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Draft
 from graphkin.store.files import user_workspace
@@ -149,7 +149,7 @@ class Neo4jDraft(Draft):
         manifest = Manifest(
             **provenance.model_dump(),
             generation=generation,
-            format=NEWEST_FORMAT,
+            format=FORMAT,
             published_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
         written = self._connection.run(

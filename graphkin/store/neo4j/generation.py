@@ -15,7 +15,6 @@ from graphkin.store import csr, traverse
 from graphkin.store.base import CONSIDERED, Field, Neighbors, Path, Subgraph, rounded
 from graphkin.store.columns import item_schema
 from graphkin.store.identity import links_digest
-from graphkin.store.legacy import LEGACY_SCHEMA, as_columns, legacy_id
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
@@ -46,13 +45,13 @@ class Neo4jGeneration(Projectable):
     A read raises `Deleted` if the generation has been deleted before the read ended: it never answers half.
     """
 
-    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: str, version: int) -> None:
+    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: str) -> None:
         self.collection = collection
         self.manifest = manifest
         self._connection = connection
         self._label = cypher.item_label(manifest.kind)
         self._token = graph
-        self._keys = Keys(item_schema(manifest), version)
+        self._keys = Keys(item_schema(manifest))
         self._lock = threading.RLock()
         self._graph: Graph | None = None
         self._fingerprints: Fingerprints | None = None
@@ -91,23 +90,11 @@ class Neo4jGeneration(Projectable):
         found = {row["id"]: row for row in self._read(cypher.PICK, ids=ids.tolist(), keys=self._stored(chosen))}
         return self._table([found[id] for id in ids.tolist()], chosen)
 
-    def identity(self) -> str:
-        if self.manifest.format > 1:
-            return super().identity()
-        keys = self._stored(None)
-        pages = range(0, self.size, _PAGE)
-        rows = (self._read(cypher.SCAN, start=start, stop=start + _PAGE, keys=keys) for start in pages)
-        return legacy_id(map(_legacy, rows), self.manifest)
-
     def _stored(self, names: Sequence[str] | None) -> list[str]:
         """The properties of nodes that hold some columns, or all."""
-        if self.manifest.format == 1:
-            return LEGACY_SCHEMA.names[1:]
         return self._keys.all(self._all_columns if names is None else names)
 
     def _table(self, rows: list[neo4j.Record], names: Sequence[str]) -> pa.RecordBatch:
-        if self.manifest.format == 1:
-            return as_columns(_legacy(rows), self.manifest).select(names)
         return self._keys.table(names, [row["id"] for row in rows], [row["row"] for row in rows])
 
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
@@ -260,12 +247,6 @@ class Neo4jGeneration(Projectable):
 def _threshold(least: np.float32) -> float:
     """A threshold as the server compares it: similarities are stored as the shortest doubles, which keep the order."""
     return shortest(np.array([least]))[0]
-
-
-def _legacy(rows: list[neo4j.Record]) -> pa.RecordBatch:
-    columns = list(zip(*((row["id"], *row["row"]) for row in rows), strict=True)) or [()] * len(LEGACY_SCHEMA)
-    named = dict(zip(LEGACY_SCHEMA.names, columns, strict=True))
-    return pa.RecordBatch.from_pydict({**named, "names": [own or [] for own in named["names"]]}, LEGACY_SCHEMA)
 
 
 def _ordered(edges: Edges) -> Edges:

@@ -11,12 +11,10 @@ import pyarrow as pa
 
 from graphkin.store.columns import ID, ITEM_SCHEMA, distinct, texts, values
 from graphkin.store.identity import content_digest
-from graphkin.store.neo4j.cypher import SCHEMA_VERSION
 
 RESERVED = ("graph", "id", *ITEM_SCHEMA.names, "digest", "fingerprint", "dropped", "name")
 """Properties of a node that are ours."""
 
-_NAMED = 5  # the schema version since which items have a `name`
 _CAPTION = 1000  # characters of one that is no name
 
 _LONGEST = 1000  # characters of a name; the server takes no more than 16,383 bytes
@@ -24,17 +22,16 @@ _LONGEST = 1000  # characters of a name; the server takes no more than 16,383 by
 
 class Keys:
     """Which properties of a node hold the columns of a schema. Of names that are taken, `property.` stands in front;
-    of long ones the beginning is kept, and a hash. `version`: of the schema in which the nodes were written."""
+    of long ones the beginning is kept, and a hash."""
 
-    def __init__(self, schema: pa.Schema, version: int = SCHEMA_VERSION) -> None:
+    def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
-        reserved = RESERVED if version >= _NAMED else RESERVED[:-1]
         own = [name for name in schema.names if name not in (ID.name, *ITEM_SCHEMA.names)]
         shortened = {name: _shortened(name) for name in own}
-        called = distinct(shortened.values(), reserved)
+        called = distinct(shortened.values(), RESERVED)
         self._values = {name: called[shortened[name]] for name in own}
         written = {each.name: f"{self._values[each.name]}.text" for each in schema if pa.types.is_struct(each.type)}
-        beside = distinct(written.values(), [*reserved, *self._values.values()])
+        beside = distinct(written.values(), [*RESERVED, *self._values.values()])
         self._texts = {name: beside[key] for name, key in written.items()}
 
     def of(self, name: str) -> list[str]:

@@ -31,6 +31,8 @@ from graphkin.store.reruns import KeptRerun, decoded, encoded
 from graphkin.store.sampling.base import Engine
 
 _IF_OLDER = "ingest again, or load from a folder, once the older store is removed: docs/operating.md, Neo4j"
+_UNRECORDED = 4
+"""The newest schema version whose generations do not record theirs."""
 
 
 class Neo4jStore(Store):
@@ -53,7 +55,7 @@ class Neo4jStore(Store):
                 "this database holds no graphkin store", hint="`graphkin ingest` or `graphkin load` makes one"
             )
         if row["version"] is not None:
-            require_schema_version(row["version"], cypher.OLDEST_VERSION, cypher.SCHEMA_VERSION, _IF_OLDER)
+            require_schema_version(row["version"], cypher.SCHEMA_VERSION, _IF_OLDER)
         kinds = {found.kind for found in self.collections()}  # in a database that `neo4j-admin` filled
         self._ensure(cypher.SCHEMA + [statement for kind in kinds for statement in cypher.item_schema(kind)])
         if row["version"] is None:
@@ -78,8 +80,7 @@ class Neo4jStore(Store):
         if generation is None:
             generation = self.collection(collection).current
         manifest, row = self._published(collection, generation)
-        version = row["schema"] or cypher.OLDEST_VERSION
-        return Neo4jGeneration(self._connection, collection, manifest, row["graph"], version)
+        return Neo4jGeneration(self._connection, collection, manifest, row["graph"])
 
     def _published(self, collection: str, generation: str) -> tuple[Manifest, neo4j.Record]:
         found = self._connection.read(cypher.GENERATION, collection=collection, generation=generation)
@@ -89,12 +90,12 @@ class Neo4jStore(Store):
             raise Deleted(
                 f"this generation of {collection!r} was deleted at {found[0]['deleted_at']}", given=generation
             )
+        require_schema_version(found[0]["schema"] or _UNRECORDED, cypher.SCHEMA_VERSION, _IF_OLDER)
         return Manifest.model_validate_json(found[0]["manifest"]), found[0]
 
     def draft(self, collection: str, kind: Kind) -> Draft:
         self._require_writable(collection, kind)
         self._ensure(cypher.item_schema(kind))
-        self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)
         self._sweep(collection)
         return Neo4jDraft(self._connection, collection, kind)
 

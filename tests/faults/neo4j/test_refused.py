@@ -122,7 +122,7 @@ def test_a_password_that_was_changed_while_the_api_runs(server, serve, proxy, ca
 
 @pytest.mark.parametrize(
     ("version", "age", "hint"),
-    [(cypher.SCHEMA_VERSION + 1, "newer", "upgrade graphkin"), (cypher.OLDEST_VERSION - 1, "older", "ingest again")],
+    [(cypher.SCHEMA_VERSION + 1, "newer", "upgrade graphkin"), (cypher.SCHEMA_VERSION - 1, "older", "ingest again")],
 )
 def test_a_database_at_another_schema_version(server, load, settings, serve, capfd, version, age, hint):
     """It is not opened; who has opened it before goes on."""

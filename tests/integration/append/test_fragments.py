@@ -1,6 +1,5 @@
 """What appends leave on the disk, who reads it, and how it is made one again."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -221,15 +220,6 @@ def test_what_does_not_grow(store: Store, three: list[str], monkeypatch: pytest.
     with pytest.raises(Conflict, match="other libraries") as error:
         append(store, "c", three[1:], OPTIONS)
     assert "1999.09.1" in str(error.value.given)
-
-
-def test_a_store_of_an_older_format_is_told_to_ingest_again(tmp_path: Path, three: list[str]) -> None:
-    shutil.copytree(Path(__file__).parents[2] / "stores" / "version-3", tmp_path / "older")
-    with open_store(tmp_path / "older") as older:
-        (name, *_) = (each.name for each in older.collections() if each.kind == "molecule")
-        with pytest.raises(Conflict, match="neither added nor removed") as error:
-            append(older, name, three[:1], OPTIONS)
-    assert "ingest" in str(error.value.hint)
 
 
 def test_compacting_what_never_grew(store: Store, three: list[str]) -> None:

@@ -1,8 +1,9 @@
 """A small published generation of the embedded store, and what is needed to write another."""
 
+import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -13,23 +14,8 @@ from graphkin.protocol.manifest import Counts, Manifest, Provenance
 from graphkin.store import open_store
 from graphkin.store.base import Draft, Store
 from graphkin.store.columns import ITEM_SCHEMA
+from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.records import REJECTION_SCHEMA, Edges
-
-_UNSEALED = """
-CREATE TABLE unsealed (
-    position INTEGER PRIMARY KEY AUTOINCREMENT,
-    collection TEXT NOT NULL,
-    generation TEXT NOT NULL,
-    manifest TEXT NOT NULL,
-    deleted_at TEXT,
-    UNIQUE (collection, generation)
-);
-INSERT INTO unsealed SELECT position, collection, generation, manifest, deleted_at FROM generations;
-DROP TABLE generations;
-ALTER TABLE unsealed RENAME TO generations;
-DROP TABLE seal;
-PRAGMA user_version = 2;
-"""
 
 _EDGES = Edges(np.array([0, 1], np.int32), np.array([1, 2], np.int32), np.array([0.7, 0.5], np.float32))
 
@@ -77,14 +63,17 @@ def publish() -> Callable[..., Manifest]:
 
 
 @pytest.fixture
-def unseal() -> Callable[[Path], None]:
-    """unseal(folder) makes its catalogue one of schema version 2, as it was before there were seals."""
+def altered() -> Callable[[Path], AbstractContextManager[sqlite3.Connection]]:
+    """altered(folder): a connection to its catalog, whose changes are sealed as those of a writer with a bug."""
 
-    def unsealed(folder: Path) -> None:
-        with closing(sqlite3.connect(folder / "catalog.sqlite")) as database:
-            database.executescript(_UNSEALED)
+    @contextmanager
+    def altered(folder: Path) -> Iterator[sqlite3.Connection]:
+        with Catalog(folder / "catalog.sqlite")._change() as database:
+            database.create_function("sha256", 1, lambda text: hashlib.sha256(text.encode()).hexdigest())
+            yield database
+            database.execute("UPDATE generations SET digest = sha256(manifest)")
 
-    return unsealed
+    return altered
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """All generations of a store in another, file by file; and `prune`. Of servers: tests/integration/neo4j/loading."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -16,8 +15,6 @@ from graphkin.store import open_store
 from graphkin.store.backup import Copied, copy_all, prune
 from graphkin.store.base import Store
 from graphkin.store.contract.hierarchies import Hierarchy
-
-VERSIONS = sorted((Path(__file__).parents[2] / "stores").glob("version-*"))
 
 
 @pytest.fixture
@@ -120,14 +117,6 @@ def test_a_damaged_file_is_not_passed_on(store: Store, folder: Path, target: Sto
     assert target.collections() == []
     target.draft("c", "molecule").discard()  # the writer's lock is free
     assert files(folder.with_name("target")) == {}
-
-
-@pytest.mark.parametrize("version", VERSIONS, ids=lambda path: path.name)
-def test_a_store_of_every_version_keeps_its_ids(version: Path, folder: Path, target: Store) -> None:
-    shutil.copytree(version, folder)
-    with open_store(folder) as older:
-        copy_all(older, target)
-        assert catalogue(target) == catalogue(older)
 
 
 def test_there_and_back(store: Store, folder: Path, tmp_path: Path, publish: Any, capfd: Any) -> None:

@@ -3,7 +3,7 @@
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from typing import cast
 
@@ -14,9 +14,10 @@ from graphkin.protocol.errors import NotFound, StoreDamaged, StoreError, StoreFo
 from graphkin.protocol.manifest import Manifest
 from graphkin.store import files, open_store
 from graphkin.store.base import Store
-from graphkin.store.embedded.catalog import SCHEMA_VERSION, UNSEALED_VERSION
+from graphkin.store.embedded.catalog import SCHEMA_VERSION
 from graphkin.store.embedded.generation import EmbeddedGeneration
 
+OLDER = "ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for schema version 3)"
 NO_ID = "the hashes of the blocks of its items do not make the generation id"
 
 
@@ -82,7 +83,7 @@ def test_database_of_something_else(folder: Path, create: bool) -> None:
 @pytest.mark.parametrize("create", [False, True])
 @pytest.mark.parametrize(
     ("version", "hint"),
-    [(SCHEMA_VERSION + 1, "upgrade graphkin"), (UNSEALED_VERSION - 1, "ingest again, into a new store")],
+    [(SCHEMA_VERSION + 1, "upgrade graphkin"), (SCHEMA_VERSION - 1, OLDER)],
 )
 def test_another_schema(whole: Path, folder: Path, create: bool, version: int, hint: str) -> None:
     with closing(sqlite3.connect(folder / "catalog.sqlite")) as database:
@@ -198,13 +199,12 @@ def test_file_lost_while_reading_is_found_by_check(store: Store, whole: Path) ->
 
 
 def test_items_that_are_not_what_the_id_says_are_found(
-    store: Store, whole: Path, folder: Path, unseal: Callable[[Path], None]
+    store: Store, whole: Path, folder: Path, altered: Callable[[Path], AbstractContextManager[sqlite3.Connection]]
 ) -> None:
-    """Files and checksums agree, but belong to other content, in a catalogue that is not sealed."""
+    """Files and checksums agree, but belong to other content."""
     other = "f" * 64
-    unseal(folder)
     whole.rename(whole.with_name(other))
-    with closing(sqlite3.connect(folder / "catalog.sqlite")) as database, database:
+    with altered(folder) as database:
         database.execute(
             "UPDATE generations SET generation = ?, manifest = replace(manifest, ?, ?)", (other, whole.name, other)
         )
@@ -215,14 +215,13 @@ def test_items_that_are_not_what_the_id_says_are_found(
 
 
 def test_hashes_of_blocks_that_do_not_make_the_id_are_found_and_not_built_on(
-    store: Store, whole: Path, folder: Path, unseal: Callable[[Path], None]
+    store: Store, whole: Path, folder: Path, altered: Callable[[Path], AbstractContextManager[sqlite3.Connection]]
 ) -> None:
     """As a writer with a bug would leave them: what comes after would have an id that its items do not."""
     path = whole / "blocks.npy"
     before = files.sha256_at(path)
     np.save(path, np.load(path) ^ np.uint8(1))
-    unseal(folder)
-    with closing(sqlite3.connect(folder / "catalog.sqlite")) as database, database:
+    with altered(folder) as database:
         database.execute("UPDATE generations SET manifest = replace(manifest, ?, ?)", (before, files.sha256_at(path)))
     with store.open("c") as generation:
         assert generation.check() == [f"blocks.npy: {NO_ID}"]

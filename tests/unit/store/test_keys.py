@@ -1,4 +1,3 @@
-import json
 import os
 import sqlite3
 import stat
@@ -38,14 +37,11 @@ def test_file_of_keys_is_for_its_owner_alone_and_holds_no_secret(keys: Keys, fil
 
 def test_database_without_rows_guards_the_store(keys: Keys, file: Path) -> None:
     keys.add(made("a", ["read"])[1])
-    for change in ("DELETE FROM keys", "DROP TABLE seal", "PRAGMA user_version = 1"):
+    for change in ("DELETE FROM keys", "DROP TABLE seal"):
         with closing(sqlite3.connect(file)) as database, database:
             database.execute(change)
-        if change == "PRAGMA user_version = 1":
-            assert (keys.all(), keys.version()) == ([], 1)
-        else:
-            with pytest.raises(StoreDamaged, match="graphkin keys create"):
-                keys.version()
+        with pytest.raises(StoreDamaged, match="graphkin keys create"):
+            keys.version()
 
 
 def test_lost_database_keeps_the_store_closed_until_there_is_a_new_key(keys: Keys, file: Path) -> None:
@@ -65,22 +61,6 @@ def test_file_that_a_killed_process_left_blocks_no_key(keys: Keys, file: Path) -
     keys.add(made("a", ["read"])[1])
     assert len(keys.all()) == 1
     assert [*file.parent.glob(".keys*")] == []
-
-
-def test_database_of_version_1_is_read_and_its_first_change_seals_it(keys: Keys, file: Path) -> None:
-    first, second = (made(name, ["read"])[1] for name in "ab")
-    keys.add(first)
-    with closing(sqlite3.connect(file)) as database, database:
-        database.execute("DROP TABLE seal")
-        database.execute("PRAGMA user_version = 1")
-    assert (keys.all(), keys.version()) == ([first], 2)
-    keys.add(second)
-    assert keys.all() == [first, second]
-    with closing(sqlite3.connect(file)) as database, database:
-        assert database.execute("SELECT count(*) FROM seal").fetchone() == (1,)
-        database.execute("DELETE FROM keys WHERE id = ?", (second.id,))
-    with pytest.raises(StoreDamaged, match="not those that were sealed"):
-        keys.all()
 
 
 def test_no_flipped_bit_opens_the_store(tmp_path: Path) -> None:
@@ -111,26 +91,23 @@ def test_damaged_keys_are_damage_and_never_none(keys: Keys, file: Path, how: str
             read()
 
 
-def test_keys_from_before_proxies_had_any_are_read(keys: Keys, file: Path) -> None:
-    key = made("a", ["read"])[1]
-    keys.add(key)
-    with closing(sqlite3.connect(file)) as database, database:
-        (text,) = database.execute("SELECT key FROM keys").fetchone()
-        older = json.dumps({name: value for name, value in json.loads(text).items() if name != "for_proxy"})
-        assert older != text
-        database.execute("UPDATE keys SET key = ?, seal = ?", (older, digest_of(older)))
-        database.execute("DROP TABLE seal")  # as version 1 had none
-        database.execute("PRAGMA user_version = 1")
-    assert keys.all() == [key]
-    assert not key.for_proxy
-
-
-def test_keys_of_a_newer_version_are_refused(keys: Keys, file: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "error"),
+    [
+        (
+            1,
+            r"an older graphkin\n.*schema version 1\n.*schema version 2\n.*move keys\.sqlite away",
+        ),
+        (3, r"a newer graphkin\n.*schema version 3\n.*schema version 2\n.*upgrade graphkin"),
+    ],
+)
+def test_keys_of_another_version_are_refused(keys: Keys, file: Path, version: int, error: str) -> None:
     keys.add(made("a", ["read"])[1])
     with closing(sqlite3.connect(file)) as database:
-        database.execute("PRAGMA user_version = 3")
-    with pytest.raises(StoreFormat, match="a newer graphkin"):
-        keys.version()
+        database.execute(f"PRAGMA user_version = {version}")
+    for read in (keys.version, keys.all, lambda: keys.add(made("b", ["read"])[1])):
+        with pytest.raises(StoreFormat, match=error):
+            read()
 
 
 def test_lake_keeps_no_keys_and_says_where_they_go(tmp_path: Path) -> None:

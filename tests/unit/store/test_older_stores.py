@@ -1,0 +1,98 @@
+"""Stores and generations of graphkin 0.1: refused with an error that says what to do, never read and never changed."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any
+
+import pytest
+
+from graphkin.cli import run
+from graphkin.protocol.errors import StoreDamaged, StoreFormat
+from graphkin.protocol.manifest import Manifest
+from graphkin.store import open_store
+from graphkin.store.base import Store
+
+CATALOG = Path(__file__).parents[2] / "stores" / "version-3" / "catalog.sqlite"
+"""The catalog of a store that graphkin 0.1 wrote."""
+
+SCHEMA_ERROR = """\
+error: the store was written by an older graphkin
+  given: schema version 3
+  expected: schema version 5
+  hint: ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for schema version 3)
+"""
+FORMAT_ERROR = """\
+error: the generation was written in a format that this graphkin does not read
+  given: format 1
+  expected: format 2
+  hint: ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for format 1)
+"""
+
+
+@pytest.fixture
+def older(folder: Path) -> Path:
+    folder.mkdir()
+    shutil.copy(CATALOG, folder)
+    return folder
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_store_of_schema_version_3_is_refused_and_left_as_it_is(older: Path, create: bool) -> None:
+    with pytest.raises(StoreFormat, match="an older graphkin") as error:
+        open_store(older, create=create)
+    assert not isinstance(error.value, StoreDamaged)
+    assert [path.name for path in older.iterdir()] == [CATALOG.name]
+    assert (older / CATALOG.name).read_bytes() == CATALOG.read_bytes()
+
+
+@pytest.mark.parametrize("command", [["info"], ["serve", "--port", "0"], ["backup", "--to", "copy"]])
+def test_commands_refuse_a_store_of_schema_version_3(
+    older: Path, command: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    name, *options = command
+    assert run([name, "--store", str(older), *options]) == 4
+    assert capfd.readouterr().err == SCHEMA_ERROR
+
+
+@pytest.mark.parametrize("written", [None, 1, 3])
+def test_generation_of_another_format_is_refused_beside_one_of_this_format(
+    store: Store,
+    folder: Path,
+    publish: Callable[..., Manifest],
+    altered: Callable[[Path], AbstractContextManager[Connection]],
+    written: int | None,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    publish(store, "older")
+    readable = publish(store, "c")
+    with altered(folder) as catalog:
+        (text,) = catalog.execute("SELECT manifest FROM generations WHERE collection = 'older'").fetchone()
+        values: dict[str, Any] = {key: value for key, value in json.loads(text).items() if key != "format"}
+        rewritten = json.dumps(values if written is None else {**values, "format": written})
+        catalog.execute("UPDATE generations SET manifest = ? WHERE collection = 'older'", (rewritten,))
+    files = _files(folder)
+    with open_store(folder) as again:
+        for request in (
+            lambda: again.manifest("older"),
+            lambda: again.open("older"),
+            lambda: again.delete("older", again.collection("older").current),
+            lambda: again.growth("older"),
+            lambda: publish(again, "older", 6),
+        ):
+            with pytest.raises(StoreFormat, match=f"given: format {written or 1}\n") as error:
+                request()
+            assert not isinstance(error.value, StoreDamaged)
+        assert again.manifest("c") == readable
+    assert _files(folder) == files
+    assert run(["info", "--store", str(folder), "--collection", "older"]) == 4
+    assert capfd.readouterr().err == FORMAT_ERROR.replace("format 1\n", f"format {written or 1}\n", 1)
+
+
+def _files(folder: Path) -> dict[str, str]:
+    files = (path for path in (folder / "collections").rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
