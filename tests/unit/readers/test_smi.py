@@ -91,7 +91,11 @@ def test_a_longer_line_is_one_fault(read: Callable, size: int, end: bytes) -> No
     assert triples([after]) == [(2, "O", "after")]
 
 
-@given(data=st.binary(min_size=1).filter(lambda data: not data.startswith((b"\x1f\x8b", b"\xef\xbb\xbf"))))
+NO_LINES = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf")
+"""How compressed files begin, and a byte order mark."""
+
+
+@given(data=st.binary(min_size=1).filter(lambda data: not data.startswith(NO_LINES)))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_line_is_lost_whatever_the_bytes(read: Callable, data: bytes) -> None:
     lines = data.split(b"\n")
