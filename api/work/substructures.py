@@ -28,16 +28,15 @@ class Substructures:
     """Has patterns read by the processes of one pool, and items of the store at `location` matched with them by those
     of another, where each block of items takes its time.
 
-    A pattern on which RDKit takes longer than `seconds` for a thousand items, or too much memory, or that crashes
+    A pattern on which RDKit takes longer than `_SECONDS` for a thousand items, or too much memory, or that crashes
     it, costs its process and nothing else.
     """
 
-    def __init__(self, readers: Pool, matchers: Pool, location: str, at_once: int, seconds: float = _SECONDS) -> None:
+    def __init__(self, readers: Pool, matchers: Pool, location: str, at_once: int) -> None:
         self._readers = readers
         self._matchers = matchers
         self._location = location
         self._at_once = at_once
-        self._seconds = seconds
         self._patterns: LRUCache[tuple[str, str, str], Pattern] = LRUCache(_PATTERNS)
         self._describing: LRUCache[tuple[str, int], asyncio.Task[None]] = LRUCache(_DESCRIBED)
 
@@ -97,7 +96,7 @@ class Substructures:
         self, generation: Generation, having: Having, block: int, parts: list[Int32], advance: Advance
     ) -> None:
         given = [b64encode(part.tobytes()).decode() for part in parts]
-        asked = {"pattern": packed(having.pattern), "parts": given, "seconds": self._seconds}
+        asked = {"pattern": packed(having.pattern), "parts": given, "seconds": _SECONDS}
         async with (
             self._matchers.worker() as matcher,
             aclosing(matcher.stream("match", **self._of(generation, block), **asked)) as pieces,
@@ -131,7 +130,7 @@ class Substructures:
             raise busy("this substructure could not be looked for in time") from error
         except (Failed, Ended) as error:
             raise InvalidInput(
-                f"looking for this takes more than {self._seconds:g} s for a thousand items, or too much memory, or"
+                f"looking for this takes more than {_SECONDS:g} s for a thousand items, or too much memory, or"
                 " crashes RDKit",
                 given=text[:200],
                 hint="look for less: without what matches at many places, and without patterns in patterns",

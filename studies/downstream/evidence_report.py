@@ -36,9 +36,6 @@ SETS: Mapping[str, str] = {"bace": "BACE", "bbbp": "BBBP", "sider": "SIDER", "to
 CONTRASTS = (("exact", "shuffled"), ("exact", "augmented"), ("exact", "window"), ("exact", "size-matched"))
 """Fixed beforehand; the differences are of the first minus the second."""
 
-OF_INTEREST = 0.01
-"""The smallest effect of interest."""
-
 Cells = Mapping[tuple[str, int], Cell]
 
 

@@ -35,13 +35,13 @@ from graphkin.trainer.strategy import Draws
 Featurize = Callable[[Collection], Corpus]
 """The features of all items of a generation. See `kinds.py`."""
 
-CACHE_BYTES = 10 * 2**30
-"""How large the local cache may grow by default."""
+_CACHE_BYTES = 10 * 2**30
+"""How large the local cache may grow."""
 
 
-def default_cache(folder: Path | None = None, max_bytes: int = CACHE_BYTES) -> Cache:
+def default_cache(folder: Path | None = None) -> Cache:
     """The cache in a folder of its own below `folder`, by default the user's cache folder."""
-    return Cache((folder or platformdirs.user_cache_path("graphkin")) / "trainer", max_bytes)
+    return Cache((folder or platformdirs.user_cache_path("graphkin")) / "trainer", _CACHE_BYTES)
 
 
 def online(
