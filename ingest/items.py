@@ -35,8 +35,8 @@ _COMPARED = 1 << 16  # records of repeated items compared at a time
 @dataclass(frozen=True)
 class Written:
     """How the values of a property are written: whether some are numbers, plain or censored; whether some are texts,
-    but no missing markers; whether all are numbers in the shortest text. `values` are None for what an earlier version
-    published."""
+    but no missing markers; whether all are numbers in the shortest text. `values` are None if the manifest
+    does not count them."""
 
     numbers: bool
     texts: bool

@@ -112,7 +112,7 @@ class Provenance(Frozen):
     properties: dict[str, Literal["number", "text"]]
     links: str | None = None  # the SHA-256 of the big graph whose nodes the items are
     written: list[str] = Field(default=[])  # numbers that are kept as the source wrote them, too
-    columns: dict[str, ColumnValues] = Field(default={})  # of the source; empty where an earlier version published
+    columns: dict[str, ColumnValues] = Field(default={})  # of the source; empty if not counted
     qualifiers: dict[str, str] = Field(default={})  # properties with censored numbers, and what their signs are called
     differing: DifferingValues = Field(default=DifferingValues())
     histograms: dict[Literal["degree", "similarity"], Histogram]

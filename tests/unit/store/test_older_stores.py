@@ -1,4 +1,4 @@
-"""Stores and generations of graphkin 0.1: refused with an error that says what to do, never read and never changed."""
+"""Stores and generations of other formats: refused with an error that says what to do, never read, never changed."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from graphkin.store import open_store
 from graphkin.store.base import Store
 
 CATALOG = Path(__file__).parents[2] / "stores" / "version-3" / "catalog.sqlite"
-"""The catalog of a store that graphkin 0.1 wrote."""
+"""The catalog of a store of the schema and the format that graphkin 0.1 wrote."""
 
 SCHEMA_ERROR = """\
 error: the store was written by an older graphkin

@@ -1,4 +1,4 @@
-"""A database with a store that graphkin 0.1 wrote, of schema version 3: it is refused, and the guide removes it."""
+"""A database with a store of schema version 3, that of graphkin 0.1: it is refused, and the guide removes it."""
 
 from collections.abc import Callable
 from pathlib import Path
