@@ -1,4 +1,4 @@
-"""How similar first-order neighbours are, and how many graphs have none, by initial labels (method.md A4).
+"""How similar first-order neighbours are, and how many graphs have none, by initial labels (docs/method.md).
 
     python -m studies.similarity [--presets default paper]
 

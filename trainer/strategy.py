@@ -53,7 +53,7 @@ ENCODERS: tuple[Encoder, ...] = ("gin", "gcn", "sage")
 
 @dataclass(frozen=True)
 class Policy:
-    """How positives are drawn (method.md B): the parameters of the API, each of them said.
+    """How positives are drawn (docs/method.md): the parameters of the API, each of them said.
 
     name    first_order, random_walk or second_order.       k       positives an anchor.
     length  edges a walk.  walks  walks an anchor.          p, q    node2vec's biases; 1 leaves the walk unbiased.
@@ -91,7 +91,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Walks:
-    """How the subgraph around a node of a big graph is drawn: by random walks with restart (method.md A5, C).
+    """How the subgraph around a node of a big graph is drawn: by random walks with restart (docs/method.md).
 
     restart    probability that a walk ends before a step, above 0 and below 1.
     fewest     walks from a node at least: it has round(degree · e / (e - 1) / restart) of them.
@@ -110,7 +110,7 @@ class Walks:
 
 @dataclass(frozen=True)
 class Views:
-    """How copies of a graph are damaged (You et al., 2020: GraphCL; method.md E5).
+    """How copies of a graph are damaged (You et al., 2020: GraphCL; docs/training.md).
 
     operations  of `features.altered`; each copy is made by one of them, any being as likely.
     ratio       share of the nodes, or edges, that are left out, 0 to 1, rounded down; walks do not ask for it.
@@ -169,7 +169,7 @@ class Draws:
         seed: int = 0,
         positives: Positives = "exact",
     ) -> "Draws":
-        """As in T6 and T7 of the paper (method.md B); AdaM and the baselines of Hu et al. draw nothing.
+        """As in T6 and T7 of the paper (docs/method.md); AdaM and the baselines of Hu et al. draw nothing.
 
         First order: 3 positives. High order: 5 of 5 walks of 2 edges, for GCN and GraphSAGE without AdaM of 7 walks
         of 4; 255 shared negatives. `paper` takes the most visited; `rc` ends walks with probability 0.2 a step and

@@ -16,7 +16,7 @@ Chance = Annotated[float, Field(ge=0, lt=1), AfterValidator(abs)]  # abs: -0.0 i
 
 
 class Policy(Frozen):
-    """How the positives of an anchor are drawn (method.md B).
+    """How the positives of an anchor are drawn (docs/method.md).
 
     name    first_order: neighbours, proportional to similarity, without replacement;
             random_walk: vertices visited by `walks` walks of at most `length` edges, ranked by visits;

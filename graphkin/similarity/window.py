@@ -1,4 +1,4 @@
-"""Window candidates: the published rule (method.md A2, ordering (i), and A3), on items sorted by their size."""
+"""Window candidates: the published rule (docs/method.md), on items sorted by their size."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Files of big graphs, and a record for each of their nodes (method.md A5)."""
+"""Files of big graphs, and a record for each of their nodes (docs/method.md)."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack

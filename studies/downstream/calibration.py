@@ -1,4 +1,4 @@
-"""Running statistics for an encoder that was never trained (method.md C)."""
+"""Running statistics for an encoder that was never trained (docs/training.md)."""
 
 import numpy as np
 import torch

@@ -11,7 +11,7 @@ from studies.cells import Cell, Stopwatch
 
 
 def over_all_atoms(config: PretrainConfig) -> PretrainConfig:
-    """The same with the masking loss over all atoms, as AdaM's is (method.md I)."""
+    """The same with the masking loss over all atoms, as AdaM's is."""
     assert config.masking is not None
     return replace(config, masking=replace(config.masking, loss="all"))
 

@@ -1,4 +1,4 @@
-"""Splits of molecules by Bemis-Murcko scaffold, one for each seed (method.md E1)."""
+"""Splits of molecules by Bemis-Murcko scaffold, one for each seed (docs/training.md)."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""From molecules to social graphs (method.md E4; the paper's T5): does pre-training on molecules serve graphs?
+"""From molecules to social graphs (T5 of the paper): does pre-training on molecules serve graphs?
 
     python -m studies.downstream.transfer [--seeds 0 1 2] [--arms ...] [--epochs 20] [--finetuned 3] [--work evidence]
                                           [--cells docs/evidence]

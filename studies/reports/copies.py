@@ -1,4 +1,4 @@
-"""Damaged copies of stored items: which are still molecules, and how similar they are (method.md F)."""
+"""Damaged copies of stored items: which are still molecules, and how similar they are (docs/reports.md)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Features read back as molecules: what an encoder was told of them, and no more (method.md F)."""
+"""Features read back as molecules: what an encoder was told of them, and no more (docs/reports.md)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Do AdaM's masks spread? Distances between masked atoms while a model trains, beside uniform ones (T17, method.md I).
+"""Do AdaM's masks spread? Distances between masked atoms while a model trains, beside uniform ones (T17 of the paper).
 
 The distance is that in bonds from a masked atom to the nearest other masked atom of its molecule; where the molecule
 has no other, the atom does not count.
@@ -135,7 +135,7 @@ def distances(step: int, batch: Batch, ids: NDArray[np.int32], generator: torch.
 
 
 def uniform_like(mask: Tensor, batch: Batch, generator: torch.Generator) -> Tensor:
-    """A uniform mask, (N,) bool, with as many atoms of every graph as `mask`: what T17 compares with (method.md I)."""
+    """A uniform mask, (N,) bool, with as many atoms of every graph as `mask`: the comparison of T17 of the paper."""
     counts = torch.zeros(batch.graphs, dtype=torch.long, device=mask.device).index_add_(0, batch.graph, mask.long())
     return Units.of("per_graph", batch).pick(torch.zeros(len(mask), device=mask.device), counts, generator)
 

@@ -1,4 +1,4 @@
-"""Issue 6: the seven MoleculeNet sets as they are read and split (method.md E1, H8)."""
+"""Issue 6: the seven MoleculeNet sets as they are read and split (docs/training.md)."""
 
 from pathlib import Path
 
@@ -81,7 +81,7 @@ def require_partition(split: Split, groups: list[str]) -> None:
 
 
 def test_the_labels_are_the_files(name: str, dataset: Dataset) -> None:
-    """Every set but Tox21 and ToxCast is fully labelled (method.md E1)."""
+    """Every set but Tox21 and ToxCast is fully labelled (docs/training.md)."""
     missing = float((dataset.labels == -1).mean())
     assert (missing == 0) == (name not in ("tox21", "toxcast"))
     assert 0 < float((dataset.labels == 1).mean()) < 0.9

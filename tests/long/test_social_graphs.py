@@ -1,4 +1,4 @@
-"""Issue 7: the TU sets as they are read and split (method.md E2); their sizes are those that the collection states."""
+"""Issue 7: the TU sets as they are read and split; their sizes are those that the collection states."""
 
 from pathlib import Path
 

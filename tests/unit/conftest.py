@@ -81,7 +81,7 @@ def similarities() -> Callable[[Sequence[Any]], np.ndarray]:
 
 
 def _window(rows: Sequence[tuple[float, int, int]], most: int = 70) -> dict[int, list[int]]:
-    """method.md A2 (i), step by step."""
+    """The published candidate rule, step by step (docs/method.md)."""
     found = {}
     for target, (weight, rings, atoms) in enumerate(rows):
 

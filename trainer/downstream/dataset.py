@@ -1,4 +1,4 @@
-"""Labelled molecules from a CSV file: MoleculeNet's, or one's own (method.md E1)."""
+"""Labelled molecules from a CSV file: MoleculeNet's, or one's own (docs/training.md)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Embeddings of molecules (method.md C)."""
+"""Embeddings of molecules (docs/training.md)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Fine-tuning an encoder on labelled graphs (method.md E1 to E3): a linear head, both trained, the best epoch reported.
+"""Fine-tuning an encoder on labelled graphs (docs/training.md): a linear head, both trained, the best epoch reported.
 
 A run is a function of its options, the data, the seed and the machine, as in `pretrain`.
 """
@@ -75,7 +75,7 @@ class FinetuneOptions:
 
 
 NODES = FinetuneOptions(learning_rate=5e-3, dropout=0.0, warmup=0.1, clip=1.0)
-"""The published settings for nodes (method.md E3), whose dropout is not told."""
+"""The published settings for nodes (docs/training.md); the paper does not state the dropout."""
 
 
 @dataclass(frozen=True, eq=False)

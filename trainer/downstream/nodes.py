@@ -1,4 +1,4 @@
-"""Labelled nodes of one big graph (method.md E3)."""
+"""Labelled nodes of one big graph (docs/training.md)."""
 
 import hashlib
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """The paper's scores after fine-tuning, to print beside one's own: the mean(std) of 3 runs, as printed.
 
 Of molecules ROC-AUC. Of social graphs micro-F1, with which other works are quoted; but the rows of the paper's own are
-`tu.rc_f1`, no plain accuracies (method.md E2, G3). Of nodes micro-F1.
+`tu.rc_f1`, no plain accuracies. Of nodes micro-F1.
 """
 
 from graphkin.trainer.strategy import Encoder, Strategy

@@ -1,4 +1,4 @@
-"""The score of several yes-or-no tasks with missing labels (method.md E1)."""
+"""The score of several yes-or-no tasks with missing labels (docs/training.md)."""
 
 import numpy as np
 from numpy.typing import NDArray

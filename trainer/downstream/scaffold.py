@@ -1,4 +1,4 @@
-"""Splits of molecules by Bemis-Murcko scaffold, as Hu et al. (2020) make them (method.md E1).
+"""Splits of molecules by Bemis-Murcko scaffold, as Hu et al. (2020) make them (docs/training.md).
 
 No scaffold is in two parts.
 """

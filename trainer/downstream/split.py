@@ -25,7 +25,7 @@ class Split(NamedTuple):
 def stratified_split(labels: NDArray[np.int64], fold: int = 0) -> Split:
     """The split of labels (N,) whose test part is fold 0 to 9 of ten; of the other nine parts one is for validation.
 
-    Every class is in every part by its share. As in the authors' code (method.md E2): scikit-learn's `StratifiedKFold`
+    Every class is in every part by its share. As in the authors' code: scikit-learn's `StratifiedKFold`
     of ten, then of nine over the rest, of which the first, both shuffled with seed 42. The published split is fold 0.
 
     Raises `InvalidInput` for a single class, and for one with fewer than ten graphs.
@@ -37,7 +37,7 @@ def stratified_split(labels: NDArray[np.int64], fold: int = 0) -> Split:
 
 
 def stratified_folds(labels: NDArray[np.int64], noun: str) -> list[Split]:
-    """Ten splits of labels (N,) 9:1 into train and test, each the test part once; nothing validates (method.md E3).
+    """Ten splits of labels (N,) 9:1 into train and test, each the test part once; nothing validates (docs/training.md).
 
     The same ten as those of `stratified_split`; the published one, of the authors' code, is the first. `noun` is what
     an error calls them. Raises `InvalidInput` as `stratified_split`.

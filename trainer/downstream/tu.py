@@ -35,7 +35,7 @@ _Place: TypeAlias = Path | zipfile.Path
 
 @dataclass(frozen=True, eq=False)
 class TuDataset(Classified):
-    """N attribute-less graphs, each of one class (method.md E2).
+    """N attribute-less graphs, each of one class (docs/training.md).
 
     name     of the set, as its files have it
     classes  as the files number them, ascending
@@ -78,7 +78,7 @@ class TuDataset(Classified):
 
 
 def rc_f1(hits: NDArray[np.bool_], nodes: NDArray[np.int64]) -> float:
-    """The published measure (method.md E2): Σ_b n_b F1_b / Σ_b n_b over the batches b of 32 graphs in a row.
+    """The published measure (docs/training.md): Σ_b n_b F1_b / Σ_b n_b over the batches b of 32 graphs in a row.
 
     hits, nodes (B,): which graphs are classified right, and their numbers of nodes, in the order of the file; n_b are
     the nodes of a batch. Files are ordered by class, so classes of large graphs count for more than their share.

@@ -1,4 +1,4 @@
-"""Population-based tuning of fine-tuning's options (method.md E1; T8 and A.2.2 of the paper).
+"""Population-based tuning of fine-tuning's options (docs/training.md; T8 and A.2.2 of the paper).
 
 As the authors ran it, every trial is a whole training, no weights are handed on, and only validation is looked at.
 """

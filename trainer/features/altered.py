@@ -1,4 +1,4 @@
-"""Damaged copies of graphs: nodes or edges left out, or a part cut out (GraphCL, You et al., 2020; method.md E5, F).
+"""Damaged copies of graphs: nodes or edges left out, or a part cut out (GraphCL, You et al., 2020; docs/training.md).
 
 Every draw follows from the key, the graph, the turn and what is decided alone: a copy is the same whatever it is made
 together with.
@@ -18,7 +18,7 @@ Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 LENGTH, RESTART = 64, 0.8
-"""Steps of a walk, and the probability that one goes back to where the walk began (method.md E5, C_Subgraph)."""
+"""Steps of a walk, and the probability that one goes back to where the walk began (docs/training.md)."""
 
 _START, _CHOICE, _RESTART, _OPERATION = range(4)  # what a draw decides
 _WEYL, _MIX_1, _MIX_2 = (np.uint64(each) for each in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))

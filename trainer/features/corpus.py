@@ -1,4 +1,4 @@
-"""The features of all items of a generation as flat arrays with offsets (method.md C)."""
+"""The features of all items of a generation as flat arrays with offsets (docs/training.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -132,7 +132,7 @@ class Corpus:
         edge_counts: NDArray[np.int64],
         edges: NDArray[np.int64],
     ) -> Self:
-        """Of N simple undirected graphs without attributes: atoms (119, 0) and bonds of code 0 (method.md C).
+        """Of N simple undirected graphs without attributes: atoms (119, 0) and bonds of code 0 (docs/training.md).
 
         nodes, edge_counts (N,); edges (sum of edge_counts, 2), each once, counted from its graph's first node.
         """

@@ -1,4 +1,4 @@
-"""Where a node is in its graph: eigenvectors of the normalised Laplacian (method.md C; Qiu et al., 2020: GCC)."""
+"""Where a node is in its graph: eigenvectors of the normalised Laplacian (docs/training.md; Qiu et al., 2020: GCC)."""
 
 import numpy as np
 from numpy.typing import NDArray

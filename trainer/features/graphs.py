@@ -1,4 +1,4 @@
-"""Attribute-less graphs to features: every node is (119, 0), every edge (0, 0) (method.md C).
+"""Attribute-less graphs to features: every node is (119, 0), every edge (0, 0) (docs/training.md).
 
 So they go through the encoder of molecules, also through one that was pre-trained on molecules.
 """

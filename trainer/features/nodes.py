@@ -1,4 +1,4 @@
-"""Nodes of big graphs to features: of each the subgraph around it (method.md A5, C)."""
+"""Nodes of big graphs to features: of each the subgraph around it (docs/method.md)."""
 
 from collections.abc import Sequence
 

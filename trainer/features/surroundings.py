@@ -1,4 +1,4 @@
-"""Subgraphs around a node as features (method.md C)."""
+"""Subgraphs around a node as features (docs/training.md)."""
 
 import numpy as np
 from numpy.typing import NDArray

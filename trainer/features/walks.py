@@ -1,4 +1,4 @@
-"""Subgraphs around nodes by random walks with restart (Tong et al., 2006; Qiu et al., 2020: GCC; method.md A5, C).
+"""Subgraphs around nodes by random walks with restart (Tong et al., 2006; Qiu et al., 2020: GCC; docs/method.md).
 
 Draws come from a counter-based generator: its key is that of the call and the node, its counter begins with the turn.
 So a subgraph follows from these alone, whatever it is drawn together with.

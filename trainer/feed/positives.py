@@ -12,7 +12,7 @@ from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.source import Epoch, Generation, Source
 
 _SHUFFLE, _SIZE = 1, 2  # streams of random numbers
-_SHARE = 10  # sizes are alike that differ by a tenth of the anchor's at most (method.md A3)
+_SHARE = 10  # sizes are alike that differ by a tenth of the anchor's at most (docs/method.md)
 
 
 def arranged(source: Source, beside: Source | None = None) -> Source:

@@ -1,4 +1,4 @@
-"""Batches, assembled on the device by indexing a corpus that lives there (method.md C)."""
+"""Batches, assembled on the device by indexing a corpus that lives there (docs/training.md)."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Graph encoders, layer for layer as Hu et al. (2020) and the paper have them (method.md C)."""
+"""Graph encoders, layer for layer as Hu et al. (2020) and the paper have them (docs/training.md)."""
 
 import warnings
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Incidence:
     left, right  (N, 1), or None for ones
     counts  (N, 9)  the incident bonds of an atom and its self-loop, counted by type (6) and direction (3), each with
             its weight left_u: times the two tables of a layer they are the bonds' share of the sum, and no row per
-            edge is ever made (method.md I)
+            edge is ever made
     """
 
     edge_index: Tensor

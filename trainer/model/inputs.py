@@ -1,4 +1,4 @@
-"""What an encoder is told of each node (method.md C)."""
+"""What an encoder is told of each node (docs/training.md)."""
 
 import torch
 import torch.nn.functional as F  # noqa: N812

@@ -13,7 +13,7 @@ from graphkin.trainer.model.ranks import ALONE, Ranks
 class BatchNorm(nn.BatchNorm1d):
     """Normalises (N, D) over the N of all ranks together, each atom counting once.
 
-    While `frozen`, training normalises by the batch but leaves the running statistics as they are (method.md D, Cost).
+    While `frozen`, training normalises by the batch but leaves the running statistics as they are (docs/training.md).
     """
 
     frozen = False

@@ -1,4 +1,4 @@
-"""The baselines of Hu et al. (2020) that are no masking (method.md E5), by name."""
+"""The baselines of Hu et al. (2020) that are no masking (docs/training.md), by name."""
 
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Model, Task

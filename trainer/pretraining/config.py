@@ -1,4 +1,4 @@
-"""Every option of pre-training with its default, from the tables of method.md (B, C, D; T6 and T7 of the paper)."""
+"""Every option of pre-training with its default, from the tables of the paper (T6, T7) and its text."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -62,7 +62,7 @@ class Model:
 
     @classmethod
     def of(cls, kind: str, encoder: Encoder = "gin") -> Self:
-        """The published one for items of this kind (method.md C). Raises `Conflict` if nothing is learned from them."""
+        """The published one for items of this kind. Raises `Conflict` if nothing is learned from them."""
         return cls(encoder, width=64, nodes=Nodes()) if _usual(kind).queue else cls(encoder)
 
     @classmethod
@@ -386,7 +386,7 @@ def _usual(kind: str) -> Published:
 
 
 def _contrast(strategy: Strategy, mask_neighbors: bool, momentum: Momentum | None) -> Contrast | None:
-    """GraphCL's temperature and head are those of its authors (method.md E5)."""
+    """GraphCL's temperature and head are those of its authors (docs/training.md)."""
     match strategy:
         case "graphcl":
             return Contrast(0.1, loss="nt-xent", head=True)
@@ -398,7 +398,7 @@ def _contrast(strategy: Strategy, mask_neighbors: bool, momentum: Momentum | Non
 
 
 def _epochs(strategy: Strategy, usual: int, contrast: Contrast | None) -> int:
-    """GraphCL's weights of epoch 80 are those compared with (method.md E5)."""
+    """GraphCL's weights of epoch 80 are those compared with (docs/training.md)."""
     if strategy == "graphcl":
         return 80
     return _EPOCHS if contrast is None else usual

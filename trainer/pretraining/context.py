@@ -1,4 +1,4 @@
-"""Context_Pred: which surroundings are whose (Hu et al., 2020; method.md E5)."""
+"""Context_Pred: which surroundings are whose (Hu et al., 2020; docs/training.md)."""
 
 from dataclasses import dataclass, replace
 

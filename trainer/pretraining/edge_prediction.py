@@ -1,4 +1,4 @@
-"""Edge_Pred: which atoms are bonded (Hamilton et al., 2017, as Hu et al., 2020, pre-train with it; method.md E5)."""
+"""Edge_Pred: which atoms are bonded (Hamilton et al., 2017, as Hu et al., 2020, pre-train with it)."""
 
 import torch
 from torch import Tensor

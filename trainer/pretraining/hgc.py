@@ -1,4 +1,4 @@
-"""HGC: contrast with graphs that are similar, not with augmented copies (method.md C)."""
+"""HGC: contrast with graphs that are similar, not with augmented copies (docs/training.md)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,7 +52,7 @@ def in_batch_masks(anchors: Tensor, positives: Tensor, edges: EdgeSet | None = N
     """Which negatives of a first-order step are none, because they are the row itself or its positive.
 
     anchors (B,), positives (S, B) are ids, or rather the ids of their twins (`twins`): items of similarity 1 count as
-    one. With `edges` a negative that is a neighbour of the row is masked too (off by default, method.md B).
+    one. With `edges` a negative that is a neighbour of the row is masked too (off by default, docs/method.md).
 
     Two (S, B, B), [s, i, j] being about anchor i and positive (s, j): that column j is no negative of row i, and, for
     the opposite direction, that row i is no negative of column j. The diagonal is the positive and never masked.

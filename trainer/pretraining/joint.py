@@ -1,4 +1,4 @@
-"""HGC, masking, or both on one encoder (method.md C, D)."""
+"""HGC, masking, or both on one encoder (docs/training.md)."""
 
 from contextlib import nullcontext
 

@@ -1,4 +1,4 @@
-"""AdaM: masks that spread over the graph, and uniform masks to compare with (method.md D)."""
+"""AdaM: masks that spread over the graph, and uniform masks to compare with (docs/training.md)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _LEAST_SCORE = 1e-6
 
 @dataclass(frozen=True)
 class Masking:
-    """How the atoms to mask are chosen, and which of them the loss counts (method.md D, I).
+    """How the atoms to mask are chosen, and which of them the loss counts (docs/training.md).
 
     ratio        share of the atoms to mask, in (0, 1); the budget is floor(ratio * n) + 1
     times        T, the steps that the budget is spread over; 1 is uniform masking

@@ -1,4 +1,4 @@
-"""What is measured of embeddings, besides the loss (method.md F; Wang and Isola, 2020)."""
+"""What is measured of embeddings, besides the loss (docs/training.md; Wang and Isola, 2020)."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""Momentum contrast (He et al., 2020; Qiu et al., 2020: GCC; method.md C, "AP_NF")."""
+"""Momentum contrast (He et al., 2020; Qiu et al., 2020: GCC; docs/training.md, "Nodes of big graphs")."""
 
 from copy import deepcopy
 
@@ -44,7 +44,7 @@ class MoCo(Objective):
     1 - m times those of the encoder. Its buffers are not copied. They are the running statistics of batch
     normalisation, which describe what its own layers are given; and it normalises by the batch, so nothing reads them.
 
-    Keys of the anchor itself, of its positive, and of items that are as good as either are no negatives (method.md I).
+    Keys of the anchor itself, of its positive, and of items that are as good as either are no negatives.
     Places of the queue that are still empty are masked too: nothing is made up to fill them, so the first step, which
     meets an empty queue, has loss 0.
 

@@ -1,5 +1,5 @@
 """What a step is given, and what it minimises: the port that `joint.py`, `moco.py` and the baselines implement
-(method.md C, D, E5)."""
+(docs/training.md)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable

@@ -13,7 +13,7 @@ class Plan:
     """The steps of one epoch: every anchor once, in batches, or the first `PretrainConfig.limit` of them.
 
     The last batch may be smaller; one of fewer than two anchors, who have nothing to be told apart from, or of fewer
-    than `least`, is left out. Isolated items are no anchors (method.md I). The order depends on seed and epoch alone.
+    than `least`, is left out. Isolated items are no anchors. The order depends on seed and epoch alone.
 
     Raises `InvalidInput` if there is no batch at all, or if whole batches are smaller than `least`.
     """

@@ -1,4 +1,4 @@
-"""The pre-training loop (method.md C, D).
+"""The pre-training loop (docs/training.md).
 
 A run is a function of its options, the generation and the machine: every random draw is keyed by the seed and the
 step. So a run that was killed continues as if it had not been, bit for bit on the same CPU, build of torch and number

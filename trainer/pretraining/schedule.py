@@ -1,4 +1,4 @@
-"""The learning rate of every step (method.md C)."""
+"""The learning rate of every step (docs/training.md)."""
 
 from graphkin.trainer.pretraining.config import Optimization
 

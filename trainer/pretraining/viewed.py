@@ -1,4 +1,4 @@
-"""Damaged copies of graphs that are drawn anew in every epoch (You et al., 2020: GraphCL; method.md E5)."""
+"""Damaged copies of graphs that are drawn anew in every epoch (You et al., 2020: GraphCL; docs/training.md)."""
 
 from typing import Any
 

@@ -65,7 +65,7 @@ class GraphDescriptors(Descriptors):
 
     @cached_property
     def window(self) -> Window:
-        """method.md A3, in integers: closeness · |ΔV| ≤ V_t and closeness · |ΔE| ≤ E_t; |ΔE| ≤ 5 where E_t = 0."""
+        """In integers: closeness · |ΔV| ≤ V_t and closeness · |ΔE| ≤ E_t; |ΔE| ≤ 5 where E_t = 0 (docs/method.md)."""
         reach = (self.nodes // self.recipe.closeness).astype(np.float64)
         edges = self.edges.astype(np.int64)[:, None]
         allowed = np.where(edges, edges // self.recipe.closeness, _EDGES_OF_EDGELESS)

@@ -11,7 +11,7 @@ WEISFEILER_LEHMAN = ("wl", "grakel")
 
 
 class StructureRecipe(Recipe):
-    """How structures without attributes are compared: initial node labels, refinements and kernel (method.md A3, A4).
+    """How structures without attributes are compared: initial node labels, refinements and kernel (docs/method.md).
 
     Two are candidates if their numbers of nodes and of edges differ by at most 1 / `closeness` of one's. At threshold 0
     every pair with any similarity counts. `centred`: each is the surroundings of a node, and says of which.

@@ -1,4 +1,4 @@
-"""The Weisfeiler-Lehman subtree kernel (Shervashidze et al., 2011; method.md A4) by sparse feature vectors.
+"""The Weisfeiler-Lehman subtree kernel (Shervashidze et al., 2011; docs/method.md) by sparse feature vectors.
 
 A node's label at level i stands for the subtree that i steps of refinement see from it. Here it is a 64-bit hash of
 that subtree, so a graph's features depend on that graph alone, not on a table of labels of the whole collection: graphs

@@ -87,7 +87,7 @@ class MoleculeDescriptors(Descriptors):
 
     @property
     def window(self) -> Window:
-        """method.md A2: |MW_B - MW_A| ≤ 0.10 MW_A, |rings_B - rings_A| ≤ 1 and |atoms_B - atoms_A| ≤ 7."""
+        """The published rule: |MW_B - MW_A| ≤ 0.10 MW_A, |rings_B - rings_A| ≤ 1 and |atoms_B - atoms_A| ≤ 7."""
         others = np.stack([self.rings, self.heavy_atoms], axis=1).astype(np.int64)
         allowed = np.broadcast_to(np.array([_RINGS, _ATOMS], np.int64), others.shape)
         return Window.sorted(self.molwt, _WEIGHT * self.molwt, others, allowed, self.tie, self.recipe.ties)

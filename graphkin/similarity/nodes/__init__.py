@@ -1,1 +1,1 @@
-"""Nodes of big graphs, each compared by the structure around it (method.md A5)."""
+"""Nodes of big graphs, each compared by the structure around it (docs/method.md)."""

@@ -10,7 +10,7 @@ from graphkin.similarity.recipe import validated
 
 
 class NodeRecipe(StructureRecipe):
-    """How nodes of a big graph are compared (method.md A5; §4.2, A.2).
+    """How nodes of a big graph are compared (docs/method.md; §4.2 and A.2 of the paper).
 
     wl         by the subgraphs that random walks with restart find around them, as graphs are. A node takes `walks`
                walks, by default ("paper") m = max(64, round(degree · e / (e - 1) / restart)), each of which ends before

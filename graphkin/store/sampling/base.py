@@ -82,7 +82,7 @@ class Sampler(ABC):
     def negatives(self, seed: int, epoch: int, first: int, batches: int, count: int) -> Int32:
         """(batches, count) shared negatives of batches `first`, `first` + 1, ...
 
-        Distinct within a batch, drawn one after the other with probability proportional to degree^0.75 (method.md B);
+        Distinct within a batch, drawn one after the other with probability proportional to degree^0.75;
         a vertex without neighbours never. A batch depends on (seed, generation, epoch, its number, count).
         Raises `InvalidInput` when fewer than `count` vertices have a neighbour.
         """
@@ -91,7 +91,7 @@ class Sampler(ABC):
     def connecting_path(self, source: int, target: int, edges: int) -> Int32 | None:
         """(edges + 1,) ids of the loop-free path of exactly `edges` edges (1 to 8) that is lowest in id order.
 
-        None if there is no such path: the two are then not `edges`-connected (method.md B).
+        None if there is no such path: the two are then not `edges`-connected (docs/method.md).
         """
 
 

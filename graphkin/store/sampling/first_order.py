@@ -1,4 +1,4 @@
-"""First-order positives: neighbours, proportional to similarity, without replacement (method.md B, FO)."""
+"""First-order positives: neighbours, proportional to similarity, without replacement (docs/method.md)."""
 
 import numpy as np
 

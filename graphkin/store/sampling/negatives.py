@@ -1,4 +1,4 @@
-"""Shared negatives: distinct vertices per batch, proportional to degree^0.75 (method.md B, negatives of HO)."""
+"""Shared negatives: distinct vertices per batch, proportional to degree^0.75 (docs/method.md)."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""From visits to positives: the three readings of "according to frequency" (method.md B, HO: a, c and b)."""
+"""From visits to positives: the three readings of "according to frequency" (docs/method.md)."""
 
 import math
 

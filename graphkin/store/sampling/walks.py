@@ -1,4 +1,4 @@
-"""Random-walk positives: walks proportional to similarity, visited vertices ranked by frequency (method.md B, HO)."""
+"""Random-walk positives: walks proportional to similarity, visited vertices ranked by frequency (docs/method.md)."""
 
 from typing import Final, NamedTuple
 

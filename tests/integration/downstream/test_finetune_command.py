@@ -158,7 +158,7 @@ def test_from_nothing_with_every_option(graphkin: Any, file: Path, tmp_path: Pat
 def test_graphs_from_nothing_and_from_a_checkpoint_of_molecules(
     graphkin: Any, shapes: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
-    """Stars and rings; a molecule's encoder is one for graphs without attributes too (method.md E4)."""
+    """Stars and rings; a molecule's encoder is one for graphs without attributes too (docs/training.md)."""
     output = tmp_path / "result.json"
     command = ("finetune", "--task", "graphs", "--tu", shapes, "--seeds", 0, "--dropout", 0, "--lr", 0.005)
     for start, told in (
@@ -219,7 +219,7 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_supervised_pre_training_after_context_prediction(
     graphkin: Any, file: Path, shapes: Path, pretrained: Callable[[Strategy], Path], tmp_path: Path
 ) -> None:
-    """S_Context_Pred (method.md E4): pre-trained without labels, then with many, then fine-tuned on something else."""
+    """S_Context_Pred: pre-trained without labels, then with many, then fine-tuned on something else."""
     context_checkpoint = pretrained("context-pred")
     encoder, output = tmp_path / "supervised", tmp_path / "many.json"
     how = ("--csv", file, "--targets", "all", "--epochs", 4, "--seeds", 3, "--output", output)

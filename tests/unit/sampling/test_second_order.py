@@ -9,7 +9,7 @@ COPIES = 20_000
 
 
 def second_order(matrix, anchor):
-    """P2 of method.md B over the vertices it reaches, normalised without the anchor."""
+    """P2 of docs/method.md over the vertices it reaches, normalised without the anchor."""
     mass = matrix[anchor] + matrix[anchor] @ matrix
     mass[anchor] = 0
     return {int(vertex): mass[vertex] / mass.sum() for vertex in np.flatnonzero(mass)}

@@ -1,4 +1,4 @@
-"""The published candidate rule: every check of method.md H1, and a slow reading of A2 with ordering (i)."""
+"""The published candidate rule: checks against a slow reading of it (docs/method.md)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Draws of the gds engine against exact distributions (method.md B), by enumeration."""
+"""Draws of the gds engine against exact distributions (docs/method.md), by enumeration."""
 
 import math
 from collections import Counter, defaultdict

@@ -53,7 +53,7 @@ def _grakel(contents: Sequence[Content], mode: str, iterations: int) -> np.ndarr
 
 
 def _pairs(contents: Sequence[Content], closeness: int = 10) -> set[tuple[int, int]]:
-    """method.md A3, pair by pair: those of which either member as target accepts the other."""
+    """The pairs that are compared (docs/method.md): those of which either member as target accepts the other."""
 
     def accepts(target: Content, other: Content) -> bool:
         (nodes, edges), (others, their) = ((c["num_nodes"], len(c["edges"])) for c in (target, other))

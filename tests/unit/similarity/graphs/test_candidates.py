@@ -1,4 +1,4 @@
-"""Which graphs are compared: every check of method.md A3, slow readings of both rules, and ties that leak nothing."""
+"""Which graphs are compared: slow readings of both rules (docs/method.md), and ties that leak nothing."""
 
 import json
 from collections import Counter
@@ -270,7 +270,7 @@ def _renamed(pairs: Found, order: np.ndarray) -> Found:
 
 
 def test_ties_do_not_follow_the_order_of_the_file() -> None:
-    """Files are ordered by class: candidates that follow their order would tell the class (method.md I)."""
+    """Files are ordered by class: candidates that follow their order would tell the class."""
     structures, classes = _classes(0)
     order = np.random.default_rng(0).permutation(len(structures))
     shuffled = [structures[place] for place in order]

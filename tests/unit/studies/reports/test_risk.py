@@ -50,7 +50,7 @@ def test_gap_and_risk_add_up(setting: tuple[float, ...]) -> None:
 
 
 def test_risk_falls_with_the_threshold() -> None:
-    """The paper's sign error; figures of method.md F."""
+    """The paper's sign error."""
     made = similarities(SETTINGS[0])
     risks = [made.risk(threshold) for threshold in np.linspace(0, 0.95, 20)]
     assert risks == sorted(risks, reverse=True)

@@ -1,4 +1,4 @@
-"""ROC-AUC over tasks, against counting all pairs (method.md E1, H9)."""
+"""ROC-AUC over tasks, against counting all pairs (docs/training.md)."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Scaffold splits, against the published rule written out slowly (method.md E1, H8)."""
+"""Scaffold splits, against the published rule written out slowly (docs/training.md)."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Encoders against adjacency-matrix arithmetic, written from method.md C with dense tensors only."""
+"""Encoders against adjacency-matrix arithmetic, written from their definitions with dense tensors only."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Defaults against the tables of method.md, and schedules against H6."""
+"""Defaults against the tables of the paper, and schedules against their definitions."""
 
 import json
 from dataclasses import replace
@@ -108,7 +108,7 @@ def test_graphs_and_nodes_have_nothing_to_mask(strategy: str, kind: str) -> None
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_masking_presets(preset: str) -> None:
-    """Loss over all atoms in every AdaM preset; RdM is the same baseline in all (method.md D, I)."""
+    """Loss over all atoms in every AdaM preset; RdM is the same baseline in all (docs/training.md)."""
     masking = PretrainConfig.of("adam", preset).masking  # type: ignore[arg-type]
     expected = {
         "default": Masking(score="kl"),

@@ -1,4 +1,4 @@
-"""The HGC losses against closed forms and against sums written out term by term (method.md C, H4, H5, H10, I)."""
+"""The HGC losses against closed forms and against sums written out term by term (docs/training.md)."""
 
 import math
 

@@ -46,7 +46,7 @@ def losses(made: JointObjective, many: Assembler, draw: Draw) -> dict[str, torch
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_contrast_shares_one_forward(many: Assembler, shared: bool) -> None:
-    """Anchors, positives and negatives are one population of batch normalisation (method.md I)."""
+    """Anchors, positives and negatives are one population of batch normalisation."""
     negatives = NEGATIVES if shared else NONE
     made = objective(PretrainConfig.of("hgc-ho" if shared else "hgc-fo"))
     order = [3, 8, 1, 14, 8, 3, 7, 15, 2, 0, 1, 6, 2, 5, 4, 9, *negatives]
@@ -78,7 +78,7 @@ def test_masking_predicts_the_original_types(many: Assembler, strategy: str) -> 
 
 
 def test_joint_training_adds_both_on_one_encoder(many: Assembler) -> None:
-    """Weight 1 each; the unmasked anchors feed HGC, and masks are on the anchors only (method.md D)."""
+    """Weight 1 each; the unmasked anchors feed HGC, and masks are on the anchors only (docs/training.md)."""
     joint = objective(PretrainConfig.of("hgc-adam-fo"))
     draw = Draw(ANCHORS, POSITIVES, NONE)
     found = losses(joint, many, draw)
