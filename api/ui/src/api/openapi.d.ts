@@ -1361,10 +1361,9 @@ export interface components {
             generation: string;
             /**
              * Format
-             * @default 1
-             * @enum {integer}
+             * @constant
              */
-            format?: 1 | 2;
+            format: 2;
             /** Published At */
             published_at: string;
             /**
