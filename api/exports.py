@@ -16,9 +16,9 @@ from filelock import FileLock, Timeout
 
 from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.protocol.errors import InvalidInput, StoreError
-from graphkin.protocol.folders import FILE_MODE, private_folder
+from graphkin.runtime.files import sweep, whole
+from graphkin.runtime.folders import FILE_MODE, private_folder
 from graphkin.store.base import Generation
-from graphkin.store.files import sweep, whole
 
 
 @dataclass(frozen=True, eq=False)

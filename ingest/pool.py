@@ -29,7 +29,7 @@ from graphkin.protocol.errors import StoreError
 from graphkin.runtime.forkserver import CONTEXT
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.files import disk
+from graphkin.store.disk import disk
 
 PATIENCE = 60.0  # seconds that one record may take
 _AHEAD = 2  # chunks waiting per worker

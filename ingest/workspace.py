@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphkin.store.files import PARTIAL, disk, sweep, whole
+from graphkin.runtime.files import PARTIAL, sweep, whole
+from graphkin.store.disk import disk
 
 if TYPE_CHECKING:
     from graphkin.similarity.kind import Content

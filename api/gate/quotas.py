@@ -18,7 +18,7 @@ from starlette.types import Scope
 
 from graphkin.api.gate.access import Caller
 from graphkin.protocol.errors import StoreError, TooManyRequests
-from graphkin.protocol.folders import FILE_MODE, private_folder
+from graphkin.runtime.folders import FILE_MODE, private_folder
 
 TOLD = "graphkin.quotas"
 """Of the scope: headers of a reply about the quotas of the request's key."""

@@ -11,7 +11,7 @@ import click
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import MANY_FRAGMENTS, Manifest
-from graphkin.store.files import whole
+from graphkin.runtime.files import whole
 
 
 @contextmanager

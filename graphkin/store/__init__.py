@@ -81,7 +81,7 @@ def open_place(url: str) -> "Place":
     """A folder, or where a URL points, for files that are no lake. Raises `InvalidInput` where an extra is missing."""
     with _needing_fsspec():
         from graphkin.store.lake.place import Place
-    from graphkin.store.files import absolute
+    from graphkin.runtime.files import absolute
 
     return Place(absolute(url))
 

@@ -17,7 +17,7 @@ from filelock import Timeout
 
 from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
 from graphkin.protocol.policy import Policy
-from graphkin.store.files import ArrayWriter
+from graphkin.runtime.files import ArrayWriter
 from graphkin.store.sampling.base import PositiveSets, Sampler
 from graphkin.store.shelf import OVERHEAD, Shelf
 

@@ -23,8 +23,8 @@ from cachetools import FIFOCache
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from graphkin.protocol.folders import FOLDER_MODE, close_files, private_folder
-from graphkin.store.files import PARTIAL, map_array, partial, sha256, sha256_at, sweep, write_array
+from graphkin.runtime.files import PARTIAL, map_array, partial, sha256, sha256_at, sweep, write_array
+from graphkin.runtime.folders import FOLDER_MODE, close_files, private_folder
 
 Key: TypeAlias = Mapping[str, Any]
 """A JSON object; its `generation` says with what the entry goes."""

@@ -4,9 +4,9 @@ from functools import partial
 from typing import TypeVar
 
 from graphkin.ingest.runners.base import Runner
+from graphkin.runtime.files import absolute
 from graphkin.store import kept_open
 from graphkin.store.base import Generation
-from graphkin.store.files import absolute
 from graphkin.store.neo4j.bulk import Each, PartTask
 from graphkin.store.transfer import Stage
 

@@ -23,6 +23,7 @@ from graphkin.ingest.stages.job import Job, Sizes, key_of
 from graphkin.ingest.tally import histograms, steps_from
 from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.protocol.manifest import Input, Manifest
+from graphkin.runtime.files import absolute
 from graphkin.similarity.fingerprints.recipe import BitsRecipe
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.kinds import kind_of_recipe
@@ -30,7 +31,6 @@ from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import require_collection_name
-from graphkin.store.files import absolute
 from graphkin.store.lake.draft import publish, require_new, sweep
 from graphkin.store.lake.layout import MANIFEST, Group, Part
 from graphkin.store.lake.place import LOCK, WORK

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from graphkin.runtime.files import sha256_at
 from graphkin.store import open_lake, open_store
-from graphkin.store.files import sha256_at
 from tests.lakes import part, plain
 from tests.rigs.lake_writers import race, s3_bucket, violations
 

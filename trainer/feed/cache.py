@@ -24,7 +24,7 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.folders import FOLDER_MODE, close_files, private_folder
+from graphkin.runtime.folders import FOLDER_MODE, close_files, private_folder
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -58,9 +58,10 @@ def restore(folder: Path, store_location: str) -> None:
     that is there already each generation is published when it is whole.
     """
     from graphkin.progress import terminal_progress
+    from graphkin.runtime.files import whole
     from graphkin.store import open_store
     from graphkin.store.backup import copy_all
-    from graphkin.store.files import disk, whole
+    from graphkin.store.disk import disk
 
     stage = terminal_progress().stage
     with open_store(folder) as source:

@@ -6,8 +6,8 @@ from io import BufferedReader
 from pathlib import Path
 
 from graphkin.protocol.manifest import Fragment
+from graphkin.runtime.files import partial, settle
 from graphkin.store.embedded.integrity import CheckedFiles
-from graphkin.store.files import partial, settle
 
 _CHUNK = 1 << 20  # bytes
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from graphkin.protocol.errors import Damage, StoreDamaged, StoreError
-from graphkin.store.files import disk
+from graphkin.store.disk import disk
 
 _CONTENT = {
     sqlite3.SQLITE_CORRUPT,

@@ -16,12 +16,13 @@ from numpy.typing import DTypeLike, NDArray
 
 from graphkin.protocol.errors import StoreError
 from graphkin.protocol.manifest import FORMAT, Fragment, Manifest, Provenance
+from graphkin.runtime.files import ArrayWriter, settle, sha256_at, write_array
 from graphkin.store import csr
 from graphkin.store.base import Draft
+from graphkin.store.disk import disk
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.items import ItemWriter
 from graphkin.store.embedded.whole import BLOCKS, DROPPED, INDEX, LINKS
-from graphkin.store.files import ArrayWriter, disk, settle, sha256_at, write_array
 from graphkin.store.identity import DIGEST, BlockTree, generation_id
 from graphkin.store.records import Edges, Int32, Links, UInt64
 

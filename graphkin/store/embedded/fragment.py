@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.errors import StoreDamaged
 from graphkin.protocol.manifest import Fragment
+from graphkin.runtime.files import map_array
 from graphkin.store.embedded.integrity import CheckedFiles
 from graphkin.store.embedded.tables import map_table
-from graphkin.store.files import map_array
 
 
 class FragmentFiles:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graphkin.protocol.errors import Damage, StoreDamaged, StoreError
 from graphkin.protocol.manifest import Fragment, Manifest
-from graphkin.store.files import sha256
+from graphkin.runtime.files import sha256
 
 _OURS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # what fails in this process, and says nothing about a file
 

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphkin.protocol.manifest import Manifest
+from graphkin.runtime.files import write_array
 from graphkin.store.base import Field
 from graphkin.store.columns import ID, ITEM_SCHEMA, grown, narrowed, repeated_ids, titles
 from graphkin.store.embedded.fragment import FragmentFiles
 from graphkin.store.embedded.increment import IncrementFragment
 from graphkin.store.embedded.tables import TableWriter
-from graphkin.store.files import write_array
 from graphkin.store.records import REJECTION_SCHEMA, Int32
 
 ITEMS = "items.arrow"

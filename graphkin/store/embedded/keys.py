@@ -16,10 +16,11 @@ from pydantic import ValidationError
 
 from graphkin.protocol.errors import Conflict, Damage, StoreDamaged
 from graphkin.protocol.keys import Key, digest_of
+from graphkin.runtime.files import partial
 from graphkin.store.base import require_schema_version
+from graphkin.store.disk import disk
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.database import has_table, integrity_problem, reading, transaction
-from graphkin.store.files import disk, partial
 from graphkin.store.keys import Keys, oldest_first
 
 _VERSION = 2

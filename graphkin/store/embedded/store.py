@@ -10,13 +10,14 @@ from filelock import FileLock, Timeout
 from graphkin.protocol.errors import Conflict, Damage, NotFound, StoreBusy, StoreDamaged, StoreError, StoreFormat
 from graphkin.protocol.manifest import Manifest, Rerun
 from graphkin.protocol.values import Kind
+from graphkin.runtime.files import whole
 from graphkin.store.base import Collection, Draft, Generation, Growth, Store, require_independent
+from graphkin.store.disk import disk
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.draft import COLLECTIONS, EmbeddedDraft, sweep
 from graphkin.store.embedded.generation import EmbeddedGeneration
 from graphkin.store.embedded.growth import EmbeddedGrowth
 from graphkin.store.embedded.keys import EmbeddedKeys
-from graphkin.store.files import disk, whole
 from graphkin.store.keys import Keys
 from graphkin.store.reruns import KeptRerun, decoded, encoded
 

@@ -18,7 +18,7 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Damage, StoreDamaged
-from graphkin.store.files import ArrayWriter
+from graphkin.runtime.files import ArrayWriter
 from graphkin.store.lake.layout import Group, Lake, Part
 from graphkin.store.lake.parts import read_array, read_table
 from graphkin.store.lake.place import Place

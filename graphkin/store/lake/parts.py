@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from graphkin.runtime.files import read_header
 from graphkin.store.columns import ID
-from graphkin.store.files import read_header
 from graphkin.store.lake.layout import Group, Part, name_of
 from graphkin.store.lake.place import Place
 from graphkin.store.records import EDGE_SCHEMA, Edges

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from graphkin.store.files import ArrayWriter
+from graphkin.runtime.files import ArrayWriter
 from graphkin.store.records import Int32, Int64
 
 _ARRAYS = {"starts": "int64", "offsets": "int64", "content": "uint8", "owners": "int32"}

@@ -21,10 +21,10 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from graphkin.protocol.errors import Conflict
+from graphkin.runtime.files import sweep, whole
 from graphkin.store import csr
 from graphkin.store.base import Generation
 from graphkin.store.columns import ITEM_SCHEMA, item_schema, numbers, texts
-from graphkin.store.files import sweep, whole
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.cypher import Label, digest
 from graphkin.store.neo4j.items import Keys, caption

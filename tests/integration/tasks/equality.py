@@ -8,9 +8,9 @@ from graphkin.ingest.runners.base import Runner
 from graphkin.ingest.stages.job import Sizes
 from graphkin.ingest.stages.pipeline import ingest as ingest_by_tasks
 from graphkin.protocol.manifest import Manifest
+from graphkin.runtime.files import sha256_at
 from graphkin.similarity.recipe import Recipe
 from graphkin.store import open_lake, open_store
-from graphkin.store.files import sha256_at
 from graphkin.store.transfer import copy_generation
 from tests.lakes import plain
 

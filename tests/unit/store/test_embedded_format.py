@@ -12,7 +12,8 @@ import pytest
 
 from graphkin.protocol.errors import NotFound, StoreDamaged, StoreError, StoreFormat
 from graphkin.protocol.manifest import Manifest
-from graphkin.store import files, open_store
+from graphkin.runtime import files
+from graphkin.store import open_store
 from graphkin.store.base import Store
 from graphkin.store.embedded.catalog import SCHEMA_VERSION
 from graphkin.store.embedded.generation import EmbeddedGeneration

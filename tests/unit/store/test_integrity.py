@@ -14,7 +14,8 @@ import pytest
 
 from graphkin.protocol.errors import Deleted, StoreDamaged, StoreError
 from graphkin.protocol.manifest import Manifest
-from graphkin.store import files, open_store
+from graphkin.runtime import files
+from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
 from graphkin.store.embedded import integrity
 from graphkin.store.embedded.generation import EmbeddedGeneration

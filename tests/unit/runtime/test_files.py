@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.lib import format as npy
 
-from graphkin.store.files import PARTIAL, partial, read_header, settle, sweep, whole
+from graphkin.runtime.files import PARTIAL, partial, read_header, settle, sweep, whole
 
 
 def _names(folder: Path) -> list[str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from graphkin.protocol.folders import close_files, private_folder
+from graphkin.runtime.folders import close_files, private_folder
 
 
 def mode(path: Path) -> int:

@@ -9,7 +9,6 @@ import math
 import os
 import re
 import shutil
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from io import BufferedReader
@@ -22,8 +21,7 @@ from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 from platformdirs import user_cache_path
 
-from graphkin.protocol.errors import StoreError
-from graphkin.protocol.folders import private_folder
+from graphkin.runtime.folders import private_folder
 
 _HEADER = re.compile(rb"\{'descr': '([<>|=]\w+)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\), \} *\n")
 """Of the format's version 1.0, as numpy writes it. numpy reads it by Python's own parser, which in some Pythons fails
@@ -44,20 +42,6 @@ def user_workspace(*names: str) -> Path:
     with suppress(OSError):  # who makes the workspace raises that
         private_folder(root)
     return root.joinpath("work", *names)
-
-
-@contextmanager
-def disk(path: Path) -> Iterator[None]:
-    """Turn what the operating system or SQLite says about `path` into a `StoreError`."""
-    try:
-        yield
-    except (OSError, sqlite3.OperationalError) as error:
-        raise StoreError(
-            f"cannot write the store: {error}",
-            given=str(path),
-            expected="a writable local folder with free space",
-            hint="nothing was published; free space or fix the permissions, then run the same command again",
-        ) from error
 
 
 @contextmanager
