@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal, TypeAlias
 from uuid import uuid4
 
 import numpy as np
@@ -26,6 +26,8 @@ from graphkin.runtime.folders import private_folder
 _HEADER = re.compile(rb"\{'descr': '([<>|=]\w+)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\), \} *\n")
 """Of the format's version 1.0, as numpy writes it. numpy reads it by Python's own parser, which in some Pythons fails
 where another thread interrupts it, whoever parses there: gh-106905."""
+
+MapMode: TypeAlias = Literal["r", "c"]
 
 PARTIAL = ".partial"
 """The ending of what is being written, or was left so by a process that died."""
@@ -143,15 +145,18 @@ def read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return tuple(map(int, re.findall(rb"\d+", shape))), fortran == b"True", dtype
 
 
-def map_array(file: BufferedReader) -> NDArray[Any]:
-    """A read-only memory map as a plain array. Raises `ValueError` unless the file is one array and nothing more."""
+def map_array(file: BufferedReader, mode: MapMode = "r") -> NDArray[Any]:
+    """Return a memory map, read-only or copied on write ("c"), as a plain array.
+
+    Raises `ValueError` unless the file is one array and nothing more.
+    """
     try:
         shape, fortran, dtype = read_header(file)
         expected = file.tell() + math.prod(shape) * dtype.itemsize
         size = os.fstat(file.fileno()).st_size
         if fortran or dtype.hasobject or size != expected:
             raise ValueError(f"{size} bytes, where its header says {expected}")
-        return np.asarray(np.memmap(file, dtype, "r", file.tell(), shape))
+        return np.asarray(np.memmap(file, dtype, mode, file.tell(), shape))
     except OSError:
         raise
     except Exception as error:  # a damaged header may name any type and shape

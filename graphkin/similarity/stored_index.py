@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 from platformdirs import user_cache_path
 
 from graphkin.protocol.errors import StoreFormat
+from graphkin.runtime.array_cache import ArrayCache
 from graphkin.store.base import Generation
-from graphkin.store.shelf import Shelf
 
 T = TypeVar("T", bound=NamedTuple)
 
@@ -56,11 +56,11 @@ def cached_index(
 
     made = None
     try:
-        shelf = Shelf(user_cache_path("graphkin") / "indexes", _ROOM)
-        kept = shelf.open(key, read)
+        cache = ArrayCache(user_cache_path("graphkin") / "indexes", _ROOM)
+        kept = cache.open(key, read)
         if kept is None:
             made = make()
-            kept = shelf.keep(key, made._asdict(), read)
+            kept = cache.keep(key, made._asdict(), read)
         return kept
     except OSError as error:
         _log.warning("the search index of generation %s cannot be kept: %s", generation.id[:12], error)

@@ -1,6 +1,6 @@
 """The positive-set cache: positives of every anchor for one (generation, policy, seed, epoch), materialised in bulk.
 
-An entry of the shelf has an array per column of PositiveSets.
+An entry of the cache has an array per column of PositiveSets.
 """
 
 import logging
@@ -17,9 +17,9 @@ from filelock import Timeout
 
 from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
 from graphkin.protocol.policy import Policy
+from graphkin.runtime.array_cache import OVERHEAD, ArrayCache
 from graphkin.runtime.files import ArrayWriter
 from graphkin.store.sampling.base import PositiveSets, Sampler
-from graphkin.store.shelf import OVERHEAD, Shelf
 
 _FORMAT = 2  # part of the key: raise it when the engines draw differently or the columns change
 _POLL = 0.1  # seconds between looks at a lock held for a whole build, and at whether the build is still wanted
@@ -82,7 +82,7 @@ class _Build:
 class PositiveCache:
     """Materialised positive sets in a folder, at most `max_bytes` of them; the oldest make room for new ones.
 
-    They lie on a `Shelf`, which says what becomes of them. One that is damaged is built again. `block` anchors are
+    They lie on a `ArrayCache`, which says what becomes of them. One that is damaged is built again. `block` anchors are
     drawn and written at a time. `setting` is what users call `max_bytes`, for the error that says it is too small.
     """
 
@@ -99,7 +99,7 @@ class PositiveCache:
         self.hits = self.misses = 0  # of `get`
         self.built = 0  # here, whatever other processes did
         with self._disk():
-            self._shelf = Shelf(folder, max_bytes)
+            self._cache = ArrayCache(folder, max_bytes)
 
     def get(self, sampler: Sampler, generation: str, size: int, policy: Policy, seed: int, epoch: int) -> PositiveSets:
         """The positive sets of anchors 0 to `size` - 1 as read-only memory maps.
@@ -110,7 +110,7 @@ class PositiveCache:
         """
         order = self._ordered(sampler, generation, size, policy, seed, epoch)
         with self._disk():
-            ready = self._shelf.open(order.key, order.read)
+            ready = self._cache.open(order.key, order.read)
         with self._state:
             if ready is not None:
                 self.hits += 1
@@ -143,7 +143,7 @@ class PositiveCache:
     def bytes(self) -> int:
         """What all entries take. Raises `StoreError` where the folder cannot be read."""
         with self._disk():
-            return self._shelf.bytes
+            return self._cache.bytes
 
     def drop(self, generation: str) -> None:
         """Delete the entries of a generation and stop building them."""
@@ -152,7 +152,7 @@ class PositiveCache:
                 if build.order.generation == generation:
                     build.stop.set()
         with self._disk():
-            self._shelf.drop(generation)
+            self._cache.drop(generation)
 
     def close(self) -> None:
         """Stop all builds after the block being drawn, and start no more. What is ready stays readable."""
@@ -202,7 +202,7 @@ class PositiveCache:
 
     def _carry_out(self, build: _Build) -> PositiveSets:
         with self._disk(), self._turn(build):
-            ready = self._shelf.open(build.order.key, build.order.read)
+            ready = self._cache.open(build.order.key, build.order.read)
             return self._built(build) if ready is None else ready
 
     def _turn(self, build: _Build) -> AbstractContextManager[Any]:
@@ -210,13 +210,13 @@ class PositiveCache:
         while True:
             build.require_wanted()
             try:
-                return self._shelf.turn(_POLL)
+                return self._cache.turn(_POLL)
             except Timeout:
                 continue
 
     def _built(self, build: _Build) -> PositiveSets:
         order = build.order
-        sets = self._shelf.add(order.key, order.bytes, partial(self._write, build), order.read, build.require_wanted)
+        sets = self._cache.add(order.key, order.bytes, partial(self._write, build), order.read, build.require_wanted)
         self.built += 1  # one at a time: it is this one's turn
         return sets
 

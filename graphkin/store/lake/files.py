@@ -1,4 +1,4 @@
-"""The parts of a lake as they are read: each fetched whole, compared with the manifest, kept on a shelf."""
+"""The parts of a lake as they are read: each fetched whole, compared with the manifest, kept in a cache."""
 
 import hashlib
 import logging
@@ -18,11 +18,11 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Damage, StoreDamaged
+from graphkin.runtime.array_cache import OVERHEAD, ArrayCache, Key
 from graphkin.runtime.files import ArrayWriter
 from graphkin.store.lake.layout import Group, Lake, Part
 from graphkin.store.lake.parts import read_array, read_table
 from graphkin.store.lake.place import Place
-from graphkin.store.shelf import OVERHEAD, Key, Shelf
 
 _DECODED = 256 * 2**20  # bytes of columns that a reader remembers
 _DTYPES: dict[Group, Any] = {
@@ -46,12 +46,12 @@ class LakeFiles:
     """Safe to share between threads. Every method raises `StoreDamaged` for a part that is not what was written.
 
     Item parts are kept as they are, arrays one after the other, so that both are memory maps from then on. What does
-    not fit on the shelf is held in memory, with a warning in the log.
+    not fit into the cache is held in memory, with a warning in the log.
     """
 
-    def __init__(self, place: Place, lake: Lake, shelf: Shelf) -> None:
+    def __init__(self, place: Place, lake: Lake, cache: ArrayCache) -> None:
         self.damage: Damage | None = None
-        self._place, self._lake, self._shelf = place, lake, shelf
+        self._place, self._lake, self._cache = place, lake, cache
         self._columns: LRUCache[tuple[str, str], pa.ChunkedArray] = LRUCache(_DECODED, lambda column: column.nbytes + 1)
         self._mutex = threading.Lock()
 
@@ -113,12 +113,12 @@ class LakeFiles:
         key = self._key(what, parts)
         size = sum(part.bytes for part in parts) + 2 * OVERHEAD
         try:
-            found = self._shelf.open(key, _content)
+            found = self._cache.open(key, _content)
             if found is None:
-                with self._shelf.turn():
-                    found = self._shelf.open(key, _content)
+                with self._cache.turn():
+                    found = self._cache.open(key, _content)
                     if found is None:
-                        found = self._shelf.add(key, size, lambda folder: _write(folder, pieces()), _content)
+                        found = self._cache.add(key, size, lambda folder: _write(folder, pieces()), _content)
             return found
         except OSError as error:
             self._warn(what, error)
@@ -129,22 +129,22 @@ class LakeFiles:
         key = self._key(what, self.parts(group))
         found: Arrays | None = None
         try:
-            found = self._shelf.open(key, _arrays)
+            found = self._cache.open(key, _arrays)
         except OSError as error:
             self._warn(what, error)
         return self._made(what, key, write) if found is None else found
 
     def _made(self, what: str, key: Key, write: Callable[[Path], object]) -> Arrays:
-        """Not on the shelf at once: nobody could fetch parts meanwhile, nor could `write`."""
+        """Not in the cache at once: nobody could fetch parts meanwhile, nor could `write`."""
         with TemporaryDirectory() as folder:
             write(Path(folder))
             files = list(Path(folder).iterdir())
             size = sum(file.stat().st_size for file in files) + OVERHEAD
             copy = partial(shutil.copytree, folder, dirs_exist_ok=True)
             try:
-                with self._shelf.turn():
-                    found = self._shelf.open(key, _arrays)
-                    return self._shelf.add(key, size, copy, _arrays) if found is None else found
+                with self._cache.turn():
+                    found = self._cache.open(key, _arrays)
+                    return self._cache.add(key, size, copy, _arrays) if found is None else found
             except OSError as error:
                 self._warn(what, error)
                 return {file.stem: read_array(file.read_bytes()) for file in files}

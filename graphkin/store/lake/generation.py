@@ -25,9 +25,9 @@ _COLUMNS: dict[Field, str] = {"smiles": "smiles", "name": "names", "inchikey": "
 
 
 class LakeGeneration(MappedGeneration):
-    """Arrays are mapped from the shelf of this machine; items are read part by part, those that are asked for.
+    """Arrays are mapped from the cache of this machine; items are read part by part, those that are asked for.
 
-    `find` makes an index of a column the first time, of all its texts; it stays on the shelf.
+    `find` makes an index of a column the first time, of all its texts; it stays on the cache.
     """
 
     def __init__(self, lake: Lake, files: LakeFiles) -> None:

@@ -6,13 +6,13 @@ from platformdirs import user_cache_path
 
 from graphkin.protocol.errors import NotFound
 from graphkin.protocol.values import Kind
+from graphkin.runtime.array_cache import ArrayCache
 from graphkin.store.base import Collection, Draft, Generation, Store
 from graphkin.store.lake.draft import LakeDraft
 from graphkin.store.lake.files import LakeFiles
 from graphkin.store.lake.generation import LakeGeneration
 from graphkin.store.lake.layout import MANIFEST, Lake, opened
 from graphkin.store.lake.place import Place
-from graphkin.store.shelf import Shelf
 
 _ROOM = 64 * 2**30  # bytes of parts that a machine keeps
 
@@ -50,7 +50,7 @@ class LakeStore(Store):
 
     def open(self, collection: str, generation: str | None = None) -> Generation:
         lake = self._published(collection, generation)
-        return LakeGeneration(lake, LakeFiles(self._place, lake, Shelf(self._cache, _ROOM)))
+        return LakeGeneration(lake, LakeFiles(self._place, lake, ArrayCache(self._cache, _ROOM)))
 
     def _published(self, collection: str, generation: str | None) -> Lake:
         self.collection(collection)

@@ -1,4 +1,4 @@
-"""In which order the texts are by which items are found: made once on each machine, and kept on its shelf."""
+"""In which order the texts are by which items are found: made once on each machine, and kept on its cache."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable

@@ -32,6 +32,10 @@ def folders(folder: Path) -> list[Path]:
     return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
 
 
+def unfinished(folder: Path) -> list[Path]:
+    return [*folder.glob(".*.partial")]
+
+
 def size_of(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
@@ -130,12 +134,13 @@ def test_a_process_that_is_killed_leaves_nothing_in_the_way(tmp_path: Path, when
         killed.communicate("go\n", timeout=60)
         assert killed.returncode == -signal.SIGKILL
         assert same(answer.result(60), arrays_of(1))
-    assert [folder.suffix for folder in folders(tmp_path)] == [""]
-    assert json.loads((folders(tmp_path)[0] / "entry.json").read_text())["arrays"].keys() == {"ids", "empty"}
+    assert unfinished(tmp_path) == []
+    (entry,) = folders(tmp_path)
+    assert json.loads((entry / "key.json").read_text())["columns"].keys() == {"ids", "empty"}
 
 
 def test_what_a_killed_process_left_is_swept_by_the_next(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", KILLED, tmp_path, "writing"], input="go\n", text=True, capture_output=True)
-    assert [folder.suffix for folder in folders(tmp_path)] == [".partial"]
+    assert len(unfinished(tmp_path)) == 1
     Cache(tmp_path, ROOM)
-    assert folders(tmp_path) == []
+    assert (folders(tmp_path), unfinished(tmp_path)) == ([], [])

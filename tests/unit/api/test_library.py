@@ -206,7 +206,7 @@ def test_one_that_was_deleted_and_published_again_is_another(
 
 
 def test_nobody_waits_for_what_is_at_hand(library: Library, store: Store, molecules: Any) -> None:
-    """Where another thread is at the shelf, `at_hand` says so at once rather than wait."""
+    """Where another thread is at the cache, `at_hand` says so at once rather than wait."""
     molecules.publish(store, "m")
     opened = library.get("m")
     found: list[Any] = []

@@ -1,0 +1,216 @@
+"""Arrays by key, in a folder that threads and processes share.
+
+folder/
+  <SHA-256 of the key>/   one entry: an .npy file per array; key.json: the plain key, the SHA-256 of each array
+  .<...>.partial/         an entry being written, or left by a process that died
+  .index                  lock held for moments: entries appear, vanish and are opened under it
+  .building               lock held while an entry is written: one at a time, whatever the number of processes
+"""
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
+
+from graphkin.runtime.files import PARTIAL, MapMode, map_array, partial, sha256, sha256_at, sweep
+from graphkin.runtime.folders import FOLDER_MODE, close_files, private_folder
+
+Key: TypeAlias = Mapping[str, Any]
+"""A JSON object. An entry whose key has a `generation` is deleted with that generation."""
+
+OVERHEAD = 4096
+"""Bytes set aside for an entry's key.json, and for the header of each array."""
+
+_KEY = "key.json"
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError)  # raised by reading a damaged entry
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    folder: Path
+    bytes: int
+    generation: str | None
+    used_at: int  # nanoseconds since 1970
+
+
+class ArrayCache:
+    """At most `max_bytes` of arrays in a folder. The least recently used entries make room for new ones.
+
+    Entries survive restarts. This process compares an entry with its checksums when it first opens it, and removes a
+    damaged one. Arrays are memory maps, read-only or copied on write (`mode`), and stay readable after their entry is
+    gone. Files are not synced: an entry that a power cut left incomplete is found damaged. No other user can read the
+    folder. Any process may be killed at any time.
+
+    A `read` function makes a value of an entry's arrays, which it takes by name. It raises `ValueError` or `TypeError`
+    for arrays that do not fit, which counts as damage. Every method raises `OSError` where the folder cannot be read
+    or written.
+    """
+
+    def __init__(self, folder: Path, max_bytes: int, mode: MapMode = "r") -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._mode: MapMode = mode
+        self._verified: dict[str, int] = {}  # when the entries were built whose checksums this process has compared
+        self._mutex = threading.Lock()
+        self._lock = FileLock(folder / ".index", poll_interval=0.005, thread_local=False)
+        private_folder(folder)
+        self._sweep()
+        with self._index():
+            self._make_room(0)
+
+    def open(self, key: Key, read: Callable[..., T]) -> T | None:
+        """Return what `read` makes of the arrays of a key; None if there is no entry, or a damaged one was removed."""
+        folder = self._folder / entry_name(key)
+        with self._index():
+            if not folder.is_dir():
+                return None
+            try:
+                opened = read(**self._arrays(folder, key))
+                now = time.time_ns()  # finer than the file system's own clock
+                os.utime(folder / _KEY, ns=(now, now))
+            except _DAMAGE as damage:
+                _log.warning("removing a damaged entry of %s: %s", self._folder, damage)
+                shutil.rmtree(folder)
+                return None
+            return opened
+
+    def turn(self, timeout: float = -1) -> AbstractContextManager[Any]:
+        """Return a lock to hold while writing an entry.
+
+        Acquiring it raises `filelock.Timeout` after so many seconds; -1 waits without a limit.
+        """
+        return FileLock(self._folder / ".building").acquire(timeout=timeout)
+
+    def add(
+        self,
+        key: Key,
+        size: int,
+        write: Callable[[Path], object],
+        read: Callable[..., T],
+        confirm: Callable[[], object] = lambda: None,
+    ) -> T:
+        """Write an entry that does not exist yet and return what `read` makes of it. The caller holds `turn`.
+
+        Args:
+            key: of the entry.
+            size: bytes that the entry takes at most.
+            write: writes .npy files into the folder that it is given.
+            read: as of `open`.
+            confirm: called when all is written, before the entry is visible. Nothing is kept if it or `write` raises.
+        """
+        if size > self._max_bytes:
+            raise OSError(f"too large for the cache: {size} bytes of {self._max_bytes}")
+        sweep(self._folder)
+        folder = self._folder / entry_name(key)
+        with self._index():  # make room before it is taken, so that the folder never outgrows its bound
+            self._make_room(size)
+        with partial(folder) as made:
+            made.mkdir(mode=FOLDER_MODE)
+            write(made)
+            columns = {path.stem: sha256_at(path) for path in made.iterdir()}
+            described = {**key, "columns": columns, "built_at": time.time_ns()}
+            (made / _KEY).write_text(json.dumps(described), encoding="utf-8")
+            close_files(made)
+            with self._index():
+                confirm()
+                made.rename(folder)
+                return read(**self._arrays(folder, key))
+
+    def keep(self, key: Key, arrays: Mapping[str, NDArray[Any]], read: Callable[..., T]) -> T:
+        """Write arrays as an entry, unless there is one by now, and return what `read` makes of it. Acquires `turn`."""
+        size = sum(array.nbytes + OVERHEAD for array in arrays.values()) + OVERHEAD
+
+        def write(folder: Path) -> None:
+            for name, array in arrays.items():
+                np.save(folder / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
+
+        with self.turn():
+            opened = self.open(key, read)
+            return self.add(key, size, write, read) if opened is None else opened
+
+    @property
+    def bytes(self) -> int:
+        """The size of all entries."""
+        with self._index():
+            return sum(entry.bytes for entry in self._entries())
+
+    def drop(self, generation: str) -> None:
+        """Delete the entries of a generation."""
+        with self._index():
+            for entry in self._entries():
+                if entry.generation == generation:
+                    shutil.rmtree(entry.folder)
+
+    def _arrays(self, folder: Path, key: Key) -> dict[str, NDArray[Any]]:
+        """Raises one of `_DAMAGE` if the entry is not whole."""
+        described = json.loads((folder / _KEY).read_text(encoding="utf-8"))
+        if not key.items() <= described.items():
+            raise ValueError("its key is another")
+        is_verified = self._verified.get(folder.name) == described["built_at"]
+        arrays = {}
+        for name, digest in described["columns"].items():
+            with (folder / f"{name}.npy").open("rb") as file:
+                if not is_verified and sha256(file) != digest:
+                    raise ValueError(f"the SHA-256 of {name} is not that of its key")
+                file.seek(0)
+                arrays[name] = map_array(file, self._mode)
+        self._verified[folder.name] = described["built_at"]
+        return arrays
+
+    def _make_room(self, size: int) -> None:
+        """Delete the least recently used entries until `size` more bytes fit."""
+        entries = sorted(self._entries(), key=lambda entry: entry.used_at)
+        total = sum(entry.bytes for entry in entries)
+        for entry in entries:
+            if total + size <= self._max_bytes:
+                break
+            shutil.rmtree(entry.folder)
+            total -= entry.bytes
+
+    def _entries(self) -> list[_Entry]:
+        """The finished entries, in no order. The rest of an entry whose key cannot be read is deleted."""
+        entries = []
+        for folder in self._folder.iterdir():
+            if not folder.is_dir() or folder.suffix == PARTIAL or folder.name.startswith("."):
+                continue
+            try:
+                key = json.loads((folder / _KEY).read_text(encoding="utf-8"))
+                size = sum(file.stat().st_size for file in folder.iterdir())
+                entries.append(_Entry(folder, size, key.get("generation"), (folder / _KEY).stat().st_mtime_ns))
+            except _DAMAGE:
+                shutil.rmtree(folder)
+        return entries
+
+    def _sweep(self) -> None:
+        """Remove what dead processes left, unless some process is writing now."""
+        try:
+            with self.turn(timeout=0):
+                sweep(self._folder)
+        except Timeout:
+            return
+
+    @contextmanager
+    def _index(self) -> Iterator[None]:
+        with self._mutex, self._lock:  # the mutex spares threads the file lock's polling
+            yield
+
+
+def entry_name(key: Key) -> str:
+    """Return the name of the folder of an entry."""
+    return hashlib.sha256(json.dumps(dict(key), sort_keys=True).encode()).hexdigest()
