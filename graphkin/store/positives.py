@@ -80,10 +80,10 @@ class _Build:
 
 
 class PositiveCache:
-    """Materialised positive sets in a folder, at most `max_bytes` of them; the oldest make room for new ones.
+    """Materialized positive sets in a folder, at most `max_bytes` of them, in an `ArrayCache`.
 
-    They lie on a `ArrayCache`, which says what becomes of them. One that is damaged is built again. `block` anchors are
-    drawn and written at a time. `setting` is what users call `max_bytes`, for the error that says it is too small.
+    Damaged ones are built again. `block` anchors are sampled and written at a time. `setting` is the users' name of
+    `max_bytes`, for the error that says it is too small.
     """
 
     def __init__(self, folder: Path, max_bytes: int, *, block: int = 65_536, setting: str = "max_bytes") -> None:
