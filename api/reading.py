@@ -27,14 +27,14 @@ from graphkin.api.gate.security import DRAWING
 from graphkin.api.generations.opened import Opened
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import COMPARED, as_work
+from graphkin.collection.clusters.kept import threshold_of
+from graphkin.collection.clusters.partition import Clusters
+from graphkin.collection.having import Having
+from graphkin.collection.query import written, written_pattern
+from graphkin.collection.selection import Listed, Members, Near, Neighboring, Selected, Source
 from graphkin.protocol.errors import BadRequest, InvalidInput
 from graphkin.protocol.requests import ClusteringFields, QueryFields, Substructure
-from graphkin.similarity.clusters.kept import threshold_of
-from graphkin.similarity.clusters.partition import Clusters
-from graphkin.similarity.having import Having
 from graphkin.similarity.kind import Query
-from graphkin.similarity.query import written, written_pattern
-from graphkin.similarity.selection import Listed, Members, Near, Neighboring, Selected, Source
 from graphkin.store.base import Generation, require_stored_threshold
 from graphkin.store.records import Int32
 

@@ -24,10 +24,10 @@ import numpy as np
 from benchmarks.http import reply, served, wait
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
+from graphkin.collection.query import read_structure
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.search import MoleculeSearch
-from graphkin.similarity.query import read_structure
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 

@@ -11,6 +11,12 @@ import numpy as np
 import pyarrow as pa
 from pydantic import ValidationError
 
+from graphkin.collection.cliffs import Cliffs
+from graphkin.collection.clusters.kept import clusters, threshold_of
+from graphkin.collection.clusters.partition import Clusters
+from graphkin.collection.having import Having
+from graphkin.collection.query import point_to_name, read_structure, the_one
+from graphkin.collection.selection import Near, Selections
 from graphkin.export.table import Comparison
 from graphkin.ingest.progress import Progress
 from graphkin.protocol.errors import InvalidInput
@@ -19,14 +25,8 @@ from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Policy
 from graphkin.protocol.values import ClusterMethod
-from graphkin.similarity.cliffs import Cliffs
-from graphkin.similarity.clusters.kept import clusters, threshold_of
-from graphkin.similarity.clusters.partition import Clusters
-from graphkin.similarity.having import Having
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.kinds import kind_of, recipe_of
-from graphkin.similarity.query import point_to_name, read_structure, the_one
-from graphkin.similarity.selection import Near, Selections
 from graphkin.store.base import Generation, require_stored_threshold
 from graphkin.store.columns import shown
 from graphkin.store.records import Float32, Int32, shortest

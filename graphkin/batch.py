@@ -8,6 +8,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
+from graphkin.collection.queries import Answers, Queries, Unread, Written, read_each
 from graphkin.export import read_items
 from graphkin.export.cells import csv_lines
 from graphkin.export.columnar import parquet
@@ -16,7 +17,6 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import MAX_STRUCTURES
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.kind import Search
-from graphkin.similarity.queries import Answers, Queries, Unread, Written, read_each
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 

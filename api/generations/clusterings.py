@@ -4,9 +4,9 @@ import os
 
 from graphkin.api.generations.background import Job, Threaded
 from graphkin.api.generations.opened import Opened
+from graphkin.collection.clusters.kept import clusters
+from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.values import ClusterMethod
-from graphkin.similarity.clusters.kept import clusters
-from graphkin.similarity.clusters.partition import Clusters
 
 _REMEMBERED = 32  # clusterings; their arrays are maps of files
 _PAIRS = 50_000_000  # similar ones, of Taylor and Butina's: 16 bytes each

@@ -4,7 +4,7 @@ from functools import partial
 
 from graphkin.api.generations.background import Threaded
 from graphkin.api.generations.opened import Opened
-from graphkin.similarity.layout import Layout, layout
+from graphkin.collection.layout import Layout, layout
 
 _REMEMBERED = 8  # their arrays are maps of files
 

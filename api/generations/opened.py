@@ -9,13 +9,13 @@ from cachetools import LRUCache
 from pydantic_core import to_json
 
 from graphkin.api.generations.preparation import Preparation
+from graphkin.collection.cliffs import Cliffs, cliffs
+from graphkin.collection.selection import Selected, Selections
 from graphkin.protocol.requests import CliffsQuery
 from graphkin.protocol.values import MAX_CLIFFS
-from graphkin.similarity.cliffs import Cliffs, cliffs
 from graphkin.similarity.kind import Kind, Search
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.recipe import Recipe
-from graphkin.similarity.selection import Selected, Selections
 from graphkin.store.base import Generation, rounded
 from graphkin.store.components import Components
 from graphkin.store.sampling.base import Engine, Sampler

@@ -9,8 +9,8 @@ from starlette.concurrency import run_in_threadpool
 from graphkin.api.generations.background import Background
 from graphkin.api.generations.opened import Opened
 from graphkin.api.work.substructures import Substructures, failed
+from graphkin.collection.having import Having
 from graphkin.protocol.errors import StoreBusy
-from graphkin.similarity.having import Having
 from graphkin.similarity.kind import Advance
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32

@@ -18,10 +18,10 @@ from graphkin.api.gate.rows import write
 from graphkin.api.reading import open_reading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Batching
+from graphkin.collection.queries import Answers, Queries, written_each
 from graphkin.protocol.replies import SearchRow
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBatchBody
 from graphkin.similarity.hits import Matches
-from graphkin.similarity.queries import Answers, Queries, written_each
 from graphkin.store.records import shortest
 
 _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery, "query")]

@@ -15,9 +15,9 @@ from graphkin.api.gate.reply import JSON, array, similarity_texts
 from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.work.classes import Querying
+from graphkin.collection.selection import Selected
 from graphkin.protocol.replies import CliffsPage
 from graphkin.protocol.requests import CliffsQuery, CollectionPath, QueryFields
-from graphkin.similarity.selection import Selected
 
 _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(CliffsQuery, "query")]
 

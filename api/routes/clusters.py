@@ -14,10 +14,10 @@ from graphkin.api.gate.reply import array
 from graphkin.api.gate.route import needing
 from graphkin.api.reading import Clustered, JsonReading, Reading
 from graphkin.api.work.classes import Searching
+from graphkin.collection.clusters.kept import chosen
+from graphkin.collection.clusters.partition import Ranges
 from graphkin.protocol.replies import ClusterReply, ClustersPage, ItemClusterReply
 from graphkin.protocol.requests import ClusteredFields, ClusterQuery, ClustersQuery, ItemClusterQuery
-from graphkin.similarity.clusters.kept import chosen
-from graphkin.similarity.clusters.partition import Ranges
 from graphkin.similarity.columns import numeric
 from graphkin.store.records import Int64
 from graphkin.store.sampling.base import require_ids

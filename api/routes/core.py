@@ -13,10 +13,10 @@ from graphkin.api.gate.route import needing
 from graphkin.api.reading import CorePicture, CoreReading, Reading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Comparing
+from graphkin.collection.clusters.core import Core, compared
 from graphkin.protocol.errors import NotFound
 from graphkin.protocol.replies import CoreReply
 from graphkin.protocol.requests import ClusteringFields, CoreDepictionQuery, CoreQuery
-from graphkin.similarity.clusters.core import Core, compared
 
 router = APIRouter(
     prefix="/v1/collections/{c}",

@@ -12,9 +12,9 @@ from graphkin.api.gate.reply import array, similarity_texts
 from graphkin.api.gate.route import needing
 from graphkin.api.reading import JsonReading
 from graphkin.api.work.classes import Searching
+from graphkin.collection.hops import by_hop
 from graphkin.protocol.replies import HopsReply, PathReply, Subgraph
 from graphkin.protocol.requests import HopsQuery, PathQuery, SubgraphQuery
-from graphkin.similarity.hops import by_hop
 
 router = APIRouter(
     prefix="/v1/collections/{c}",

@@ -14,13 +14,13 @@ from graphkin.api.gate.rows import write
 from graphkin.api.reading import RowsReading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Querying
+from graphkin.collection.layout import ROWS as MAP
+from graphkin.collection.layout import rows
 from graphkin.protocol.errors import Conflict
 from graphkin.protocol.replies import MapRow
 from graphkin.protocol.requests import MapQuery
 from graphkin.protocol.values import MAX_MAPPED
 from graphkin.similarity.columns import numeric
-from graphkin.similarity.layout import ROWS as MAP
-from graphkin.similarity.layout import rows
 from graphkin.store.records import shortest
 
 _ROWS = 65_536

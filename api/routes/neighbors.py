@@ -11,9 +11,9 @@ from graphkin.api.gate.reply import JSON, similar_items
 from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.work.classes import Looking
+from graphkin.collection.having import Having
 from graphkin.protocol.replies import NeighborsPage
 from graphkin.protocol.requests import ItemPath, NeighborsQuery
-from graphkin.similarity.having import Having
 
 _QUICK = 100  # neighbours that are read in less time than handing over to another thread takes
 

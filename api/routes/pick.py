@@ -15,12 +15,12 @@ from graphkin.api.gate.reply import JSON, array, similarity_texts
 from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.work.classes import Picking
+from graphkin.collection.picking import Pick, Picked, Picker
+from graphkin.collection.selection import Selected
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import PickReply
 from graphkin.protocol.requests import GenerationQuery, PickBody
 from graphkin.protocol.values import MAX_COMPARED
-from graphkin.similarity.picking import Pick, Picked, Picker
-from graphkin.similarity.selection import Selected
 
 _TOGETHER = 1_000_000  # similarities that are computed before it is seen whether anybody still waits
 

@@ -15,10 +15,10 @@ from graphkin.api.gate.reply import JSON, array, similarity_texts
 from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.work.classes import Querying
+from graphkin.collection.selection import Selected
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import QueryPage
 from graphkin.protocol.requests import GenerationQuery, QueryBody
-from graphkin.similarity.selection import Selected
 from graphkin.store.base import Generation
 from graphkin.store.columns import shown
 

@@ -16,11 +16,11 @@ from graphkin.api.reading import Reading, open_reading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Searching
 from graphkin.api.work.structures import Search
+from graphkin.collection.having import Having
+from graphkin.collection.query import point_to_name
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import SearchReply
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBody
-from graphkin.similarity.having import Having
-from graphkin.similarity.query import point_to_name
 
 _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery, "query")]
 

@@ -10,11 +10,11 @@ import numpy as np
 from graphkin.api.gate.given import parsed
 from graphkin.api.work import crossing
 from graphkin.api.work.worker import at_most
+from graphkin.collection.query import read_asked, read_structure
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.requests import SearchBody, Substructure
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_named
-from graphkin.similarity.query import read_asked, read_structure
 
 
 def read(kind: str, recipe: dict[str, Any], **structure: str | None) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from cachetools import LRUCache
 from graphkin.api.work import crossing
 from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
 from graphkin.api.work.reading import unpacked
+from graphkin.collection.queries import Unread, Written
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.requests import Substructure
 from graphkin.similarity.kind import Query
-from graphkin.similarity.queries import Unread, Written
 from graphkin.store.base import Generation
 
 MEMORY = 250 * 2**20

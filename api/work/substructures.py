@@ -11,8 +11,8 @@ from cachetools import LRUCache
 
 from graphkin.api.work.matching import packed, unpacked
 from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
+from graphkin.collection.having import Having
 from graphkin.protocol.errors import InvalidInput
-from graphkin.similarity.having import Having
 from graphkin.similarity.kind import Advance, Pattern
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32

@@ -30,7 +30,7 @@ TASKS = {
     "draw": "graphkin.api.drawing.molecule",
     "draw_graph": "graphkin.api.drawing.graph",
     "shared_atoms": "graphkin.api.drawing.molecule",
-    "core": "graphkin.similarity.clusters.core",
+    "core": "graphkin.collection.clusters.core",
     "export": "graphkin.api.work.exporting",
     "read_pattern": "graphkin.api.work.matching",
     "describe": "graphkin.api.work.matching",

@@ -14,6 +14,10 @@ import pyarrow as pa
 
 from graphkin.answers import cliffs_table, refusing
 from graphkin.batch import beside
+from graphkin.collection.cliffs import Cliffs
+from graphkin.collection.clusters.core import Core
+from graphkin.collection.picking import Picked
+from graphkin.collection.selection import Selected
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, TruncatedPairsWarning, require
 from graphkin.protocol.manifest import Manifest
@@ -29,11 +33,7 @@ from graphkin.protocol.requests import (
     structure_list,
 )
 from graphkin.protocol.values import MAX_CLIFFS, By, ClusterMethod, Picking, PolicyName
-from graphkin.similarity.cliffs import Cliffs
-from graphkin.similarity.clusters.core import Core
 from graphkin.similarity.hits import Matches
-from graphkin.similarity.picking import Picked
-from graphkin.similarity.selection import Selected
 from graphkin.store.records import Float32, Int32, Int64
 
 if TYPE_CHECKING:

@@ -11,6 +11,11 @@ import pyarrow.compute as pc
 from graphkin.answers import require_one_way
 from graphkin.client import Collection as Asked
 from graphkin.client import Graphkin
+from graphkin.collection.cliffs import Cliffs
+from graphkin.collection.clusters.core import Core
+from graphkin.collection.picking import Picked
+from graphkin.collection.query import the_one
+from graphkin.collection.selection import Selected
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
 from graphkin.protocol.replies import SimilarItem
@@ -25,12 +30,7 @@ from graphkin.protocol.requests import (
     SearchBody,
 )
 from graphkin.protocol.values import PolicyName
-from graphkin.similarity.cliffs import Cliffs
-from graphkin.similarity.clusters.core import Core
 from graphkin.similarity.hits import Matches
-from graphkin.similarity.picking import Picked
-from graphkin.similarity.query import the_one
-from graphkin.similarity.selection import Selected
 from graphkin.store.records import Int32, Int64
 
 if TYPE_CHECKING:

@@ -10,6 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.answers import clusters_of, item_of, policy_of
+from graphkin.collection.cliffs import Cliffs, cliffs
+from graphkin.collection.clusters.core import Core, compared, core
+from graphkin.collection.clusters.partition import Clusters
+from graphkin.collection.having import Having
+from graphkin.collection.layout import layout, rows
+from graphkin.collection.picking import Picked, Picker
+from graphkin.collection.queries import Queries, read_each, written_each
+from graphkin.collection.query import point_to_name, read_asked, written_pattern
+from graphkin.collection.selection import Listed, Near, Selected, Selections
 from graphkin.export import read_edges, read_items
 from graphkin.ingest.progress import Progress
 from graphkin.library.collection import Collection, Collections, Found
@@ -27,19 +36,10 @@ from graphkin.protocol.requests import (
     Substructure,
 )
 from graphkin.protocol.values import PolicyName
-from graphkin.similarity.cliffs import Cliffs, cliffs
-from graphkin.similarity.clusters.core import Core, compared, core
-from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.columns import numeric
-from graphkin.similarity.having import Having
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.kind import Search, Substructures
 from graphkin.similarity.kinds import kind_of, recipe_of
-from graphkin.similarity.layout import layout, rows
-from graphkin.similarity.picking import Picked, Picker
-from graphkin.similarity.queries import Queries, read_each, written_each
-from graphkin.similarity.query import point_to_name, read_asked, written_pattern
-from graphkin.similarity.selection import Listed, Near, Selected, Selections
 from graphkin.store.base import Generation, Store, require_stored_threshold
 from graphkin.store.records import Int32, Int64
 from graphkin.store.sampling.base import Sampler, require_ids

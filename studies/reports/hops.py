@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from graphkin.similarity.hops import Hop, by_hop
+from graphkin.collection.hops import Hop, by_hop
 from graphkin.similarity.kind import Search
 from graphkin.similarity.kinds import kind_of
 from graphkin.store.base import Generation, require_edges

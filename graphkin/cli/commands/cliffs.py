@@ -57,11 +57,11 @@ def cliffs(
     """
     from graphkin.answers import among_of, cliffs_table, refusing
     from graphkin.cli.output import note_truncation, whole_file
+    from graphkin.collection.cliffs import cliffs as find
     from graphkin.export import read_items
     from graphkin.export.cells import csv_lines
     from graphkin.progress import terminal_progress
     from graphkin.protocol.requests import CliffRanking
-    from graphkin.similarity.cliffs import cliffs as find
     from graphkin.store import open_generation
 
     with refusing():

@@ -12,7 +12,7 @@ from graphkin.protocol.values import ClusterMethod
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from graphkin.similarity.clusters.partition import Clusters
+    from graphkin.collection.clusters.partition import Clusters
     from graphkin.store.base import Generation
 
 _ROWS = 65_536  # of a piece that is written at once

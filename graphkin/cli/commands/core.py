@@ -12,7 +12,7 @@ from graphkin.protocol.values import ClusterMethod
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from graphkin.similarity.clusters.partition import Clusters
+    from graphkin.collection.clusters.partition import Clusters
     from graphkin.store.base import Generation
 
 
@@ -59,7 +59,7 @@ def _rows(opened: "Generation", found: "Clusters", count: int) -> "Iterator[pa.T
     """A table for each cluster."""
     import pyarrow as pa
 
-    from graphkin.similarity.clusters.core import compared, core
+    from graphkin.collection.clusters.core import compared, core
 
     for number in range(count):
         shared = core([*opened.structures(compared(opened, found, number))])

@@ -12,7 +12,7 @@ from graphkin.protocol.values import ClusterMethod
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from graphkin.similarity.layout import Layout
+    from graphkin.collection.layout import Layout
     from graphkin.store.base import Generation
     from graphkin.store.records import Float64, Int32
 
@@ -42,10 +42,10 @@ def map(
     """
     from graphkin.answers import clusters_of
     from graphkin.cli.output import whole_file
+    from graphkin.collection.layout import layout
     from graphkin.export.cells import csv_lines
     from graphkin.progress import terminal_progress
     from graphkin.similarity.columns import numeric
-    from graphkin.similarity.layout import layout
     from graphkin.store import open_generation
 
     if method is None and threshold is not None:
@@ -67,7 +67,7 @@ def _tables(
     import numpy as np
     import pyarrow as pa
 
-    from graphkin.similarity.layout import rows
+    from graphkin.collection.layout import rows
 
     for start in range(0, opened.size, _ROWS):
         stop = min(start + _ROWS, opened.size)

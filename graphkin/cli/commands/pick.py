@@ -43,10 +43,10 @@ def pick(
 
     from graphkin.answers import among_of
     from graphkin.cli.output import whole_file
+    from graphkin.collection.picking import Picked, Picker
     from graphkin.export.cells import csv_lines
     from graphkin.progress import terminal_progress
     from graphkin.similarity.kinds import kind_of
-    from graphkin.similarity.picking import Picked, Picker
     from graphkin.store import open_generation
 
     progress = terminal_progress()

@@ -58,11 +58,11 @@ def query(
     """
     from graphkin.answers import comparison_of, filter_of, having_of, near_of
     from graphkin.cli.output import whole_file
+    from graphkin.collection.selection import Selections
     from graphkin.export import export_items
     from graphkin.progress import terminal_progress
     from graphkin.protocol.errors import require
     from graphkin.protocol.filters import Sort
-    from graphkin.similarity.selection import Selections
     from graphkin.store import open_generation
 
     require(output.suffix in _FORMATS, "file of items", str(output), f"a name that ends with {', '.join(_FORMATS)}")

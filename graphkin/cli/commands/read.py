@@ -284,9 +284,9 @@ def search(
     each structure that cannot be read, which says why.
     """
     from graphkin.answers import hits_of, measure_of
+    from graphkin.collection.query import point_to_name, read_structure
     from graphkin.protocol.errors import InvalidInput
     from graphkin.similarity.kinds import kind_of, recipe_of
-    from graphkin.similarity.query import point_to_name, read_structure
     from graphkin.store import open_generation
 
     if (structure is None) == (file is None) or (file is None) != (output is None):

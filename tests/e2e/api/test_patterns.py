@@ -16,9 +16,9 @@ from graphkin.api.generations.patterns import Patterns
 from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.pool import Pool
 from graphkin.api.work.substructures import Substructures
+from graphkin.collection import having
 from graphkin.library import connect
 from graphkin.protocol.errors import StoreBusy
-from graphkin.similarity import having
 from graphkin.store import open_store
 from tests.until import once_ready
 

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from graphkin.collection.query import read_structure
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.manifest import Provenance
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.graphs.recipe import GraphRecipe, resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
-from graphkin.similarity.query import read_structure
 from graphkin.similarity.recall import measure
 from graphkin.similarity.verify import verify
 from graphkin.store.base import Generation, Store

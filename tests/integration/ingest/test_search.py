@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
+from graphkin.collection.query import read_structure
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.molecules.search import MoleculeSearch
 from graphkin.similarity.planes import BitPlanes
-from graphkin.similarity.query import read_structure
 from graphkin.store import open_store
 
 

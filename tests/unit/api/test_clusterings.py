@@ -11,8 +11,8 @@ import pytest
 from graphkin.api.generations import clusterings
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.opened import Opened
+from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
-from graphkin.similarity.clusters.partition import Clusters
 
 
 class Computing:

@@ -10,13 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rdkit import Chem, DataStructs
 
+from graphkin.collection.query import read_structure
 from graphkin.similarity.batch import BatchPlan
 from graphkin.similarity.hits import Hits, Matches
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.molecules.search import MoleculeSearch
 from graphkin.similarity.planes import BitPlanes
-from graphkin.similarity.query import read_structure
 from graphkin.store.base import Generation
 
 Listed = list[tuple[list[int], list[float]]]

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from rdkit import Chem, DataStructs
 
+from graphkin.collection.query import read_structure
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.molecules.search import MoleculeSearch
-from graphkin.similarity.query import read_structure
 from graphkin.store.base import Generation
 
 MACCS = resolve(fingerprint={"name": "maccs"})

@@ -10,11 +10,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from graphkin.collection.query import read_structure
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.graphs.recipe import resolve_graphs
-from graphkin.similarity.query import read_structure
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 from graphkin.store.transfer import copy_generation

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphkin.collection.query import read_structure
 from graphkin.export import export_fingerprints
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers import ReadOptions
@@ -16,7 +17,6 @@ from graphkin.protocol.measure import Measure
 from graphkin.similarity.fingerprints.recipe import resolve_bits
 from graphkin.similarity.kinds import kind_of, recipe_of
 from graphkin.similarity.molecules.recipe import resolve
-from graphkin.similarity.query import read_structure
 from graphkin.similarity.vectors.recipe import resolve_vectors
 from graphkin.similarity.verify import verify
 from graphkin.store import open_store

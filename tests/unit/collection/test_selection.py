@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphkin.collection.selection import Selections
 from graphkin.export import read_items
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.manifest import Counts, Provenance
-from graphkin.similarity.selection import Selections
 from graphkin.store import open_lake, open_store
 from graphkin.store.base import Generation
 from graphkin.store.columns import WRITTEN_NUMBER, item_schema

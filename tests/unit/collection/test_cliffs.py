@@ -9,9 +9,9 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import Descriptors
 
+from graphkin.collection.cliffs import Cliffs, cliffs
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.requests import CliffRanking
-from graphkin.similarity.cliffs import Cliffs, cliffs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store.base import Generation
 

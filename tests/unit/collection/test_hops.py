@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from graphkin.similarity.hops import by_hop
+from graphkin.collection.hops import by_hop
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store.base import Generation

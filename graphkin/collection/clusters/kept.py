@@ -4,12 +4,12 @@ from importlib.metadata import version
 
 from rdkit import rdBase
 
+from graphkin.collection.clusters.butina import butina
+from graphkin.collection.clusters.linkage import Apart, apart, single_linkage
+from graphkin.collection.clusters.partition import Clusters
+from graphkin.collection.clusters.scaffolds import by_scaffold
 from graphkin.protocol.errors import Conflict, require
 from graphkin.protocol.values import ClusterMethod
-from graphkin.similarity.clusters.butina import butina
-from graphkin.similarity.clusters.linkage import Apart, apart, single_linkage
-from graphkin.similarity.clusters.partition import Clusters
-from graphkin.similarity.clusters.scaffolds import by_scaffold
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.stored_index import cached_index
 from graphkin.store.base import Generation, require_stored_threshold

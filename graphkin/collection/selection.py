@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
+from graphkin.collection.filters import passing
+from graphkin.collection.having import Having
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.measure import Measure
-from graphkin.similarity.filters import passing
-from graphkin.similarity.having import Having
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Pattern, Query, Search
 from graphkin.store.base import Generation, Neighbors

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from rdkit import Chem
 from rdkit.ML.Cluster import Butina
 
+from graphkin.collection.clusters.butina import butina, taylor_butina
+from graphkin.collection.clusters.linkage import single_linkage
+from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.errors import InvalidInput
-from graphkin.similarity.clusters.butina import butina, taylor_butina
-from graphkin.similarity.clusters.linkage import single_linkage
-from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.similarity.molecules.recipe import resolve

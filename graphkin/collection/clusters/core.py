@@ -7,8 +7,8 @@ import numpy as np
 from rdkit import Chem, rdBase
 from rdkit.Chem import rdFMCS
 
+from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.errors import Conflict
-from graphkin.similarity.clusters.partition import Clusters
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
+from graphkin.collection.clusters.core import COMPARED, Core, compared, core
+from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.errors import Conflict, NotFound
-from graphkin.similarity.clusters.core import COMPARED, Core, compared, core
-from graphkin.similarity.clusters.partition import Clusters
 
 
 def generation(structure: str) -> Any:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from graphkin.collection.query import read_structure, the_one, written
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.requests import StructureOrName
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.kinds import recipe_of
-from graphkin.similarity.query import read_structure, the_one, written
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 

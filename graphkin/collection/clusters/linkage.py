@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphkin.similarity.clusters.partition import Clusters
+from graphkin.collection.clusters.partition import Clusters
 from graphkin.store.base import Generation, require_stored_threshold, rounded
 from graphkin.store.components import Components, outgrowing
 

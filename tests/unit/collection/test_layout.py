@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.spatial import KDTree
 
-from graphkin.similarity.layout import Layout, _laid
+from graphkin.collection.layout import Layout, _laid
 from graphkin.store import csr
 from graphkin.store.records import Edges
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.errors import InvalidInput, require
-from graphkin.similarity.clusters.partition import Clusters
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.kinds import kind_of
