@@ -20,6 +20,9 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from graphkin.api.work.worker import TASKS, work
 from graphkin.protocol.errors import StoreError
 
@@ -139,6 +142,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
     for module in set(TASKS.values()):
         importlib.import_module(module)
+    pa.array(np.zeros(1))  # pyarrow imports pandas, where it is installed, at the first array
     gc.collect()
     gc.freeze()  # what was imported stays shared: the collector does not write to it
     children: set[int] = set()

@@ -165,6 +165,12 @@ def test_too_many_who_wait_are_told_to_come_back(nursery: Nursery) -> None:
     assert run(nursery, session) == 256
 
 
+def test_workers_find_pandas_imported(nursery: Nursery) -> None:
+    """To import it takes most of the 2 s of a processor that a worker has for reading a vector."""
+    assert run(nursery, lambda pool: canonical(pool, "OCC")) == "CCO"
+    assert "/pandas/" in Path(f"/proc/{nursery.pid}/maps").read_text()
+
+
 def test_a_nursery_that_was_killed_is_replaced() -> None:
     with closing(Nursery()) as own:
 
