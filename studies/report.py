@@ -191,7 +191,7 @@ def masks(
         raise click.BadParameter("give them in ascending order", param_hint="--steps")
 
     def make(generation: "Generation") -> "Report":
-        from graphkin.progress import terminal_progress
+        from graphkin.ingest.progress_bars import terminal_progress
         from studies.reports import masks
 
         kinds = masks.kinds_of_masks(times, losses, scores)

@@ -180,8 +180,7 @@ def running(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def drawing(command: Callable[..., None]) -> Callable[..., None]:
-    """How positives are drawn. The command gets it as one mapping, `drawing`: what `answers.policy_of` takes, with the
-    policy as `name`."""
+    """How positives are sampled. The command gets one mapping, `drawing`: the arguments of `policy_of`."""
 
     @click.option("--policy", type=click.Choice(get_args(PolicyName)), required=True)
     @click.option("--k", type=int, help="Positives to draw.  [default: 3; random_walk: 5]")

@@ -1,14 +1,18 @@
 """Activity cliffs: similar items that differ much in a property (Guha and Van Drie's SALI)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import CliffRanking
 from graphkin.protocol.values import CLIFF_SIMILARITY, By
 from graphkin.similarity.columns import numeric
 from graphkin.store.base import Generation, require_stored_threshold
+from graphkin.store.columns import shown
 from graphkin.store.records import Float32, Float64, Int32, Int64
 
 _IDENTICAL = np.float32(1)
@@ -113,3 +117,22 @@ def _sali(similarity: Float32, difference: Float64) -> Float64:
     apart = 1 - similarity.astype(np.float64)
     sali: Float64 = np.divide(difference, apart, out=np.full(len(difference), np.inf), where=apart > 0)
     return sali
+
+
+def cliffs_table(found: Cliffs, manifest: Manifest, property: str, items_of: Callable[[Int32], pa.Table]) -> pa.Table:
+    """Return a row for each pair: a, b, similarity, difference, sali, and of both ends their structure, names, property
+    and its qualifier, if it has censored numbers, in columns that end with _a and _b.
+
+    `items_of` reads items by their ids.
+    """
+    columns = shown(manifest)
+    qualifiers = [
+        title for title, each in columns.items() if each.is_qualifier and each.stored == columns[property].stored
+    ]
+    table = {name: pa.array(getattr(found, name)) for name in ("a", "b", "similarity", "difference", "sali")}
+    distinct, place = np.unique(np.concatenate([found.a, found.b]), return_inverse=True)
+    items = items_of(distinct)
+    for end, rows in zip("ab", np.split(place, 2), strict=True):
+        own = items.take(pa.array(rows))
+        table |= {f"{name}_{end}": own[name] for name in (manifest.structure, "names", property, *qualifiers)}
+    return pa.table(table)

@@ -1,6 +1,6 @@
 """Many structures that somebody asks about at once: those that could be read, and why the others could not."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,3 +113,24 @@ def _unfit(search: Search, query: Query) -> Unread | None:
     except InvalidInput as error:
         return error
     return None
+
+
+def beside(errors: pa.Array, hits: Matches, items_of: Callable[[Int32], pa.Table]) -> tuple[pa.Table, pa.Table]:
+    """Return a row for each hit, and one for each structure that could not be read, in the order of the structures.
+
+    The columns query int32, error, id int32 and similarity float32; and beside them, row by row, those of the items,
+    which `items_of` reads by their ids. Where there is an error, the others are null.
+    """
+    failed = np.flatnonzero(errors.is_valid().to_numpy(zero_copy_only=False)).astype(np.int32)
+    query = np.concatenate([hits.query, failed])
+    order = np.argsort(query, kind="stable")
+    none = np.arange(len(query)) >= len(hits.query)
+    distinct, place = np.unique(hits.ids, return_inverse=True)
+
+    def aligned(values: np.ndarray) -> pa.Array:
+        filled = np.concatenate([values, np.zeros(len(failed), values.dtype)])
+        return pa.array(filled[order], mask=none[order])
+
+    said = errors.take(pa.array(query[order], mask=~none[order]))
+    columns = {"query": query[order], "error": said, "id": aligned(hits.ids), "similarity": aligned(hits.similarity)}
+    return pa.table(columns), items_of(distinct).take(aligned(place.astype(np.int64)))

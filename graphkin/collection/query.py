@@ -93,3 +93,11 @@ def the_one(
     if len(found) > 1:
         raise InvalidInput("several items share this name", given=name, expected=f"an id: one of {[*found]}")
     return found[0]
+
+
+def require_one_way(id: int | None, smiles: str | None, name: str | None) -> None:
+    """Raise `InvalidInput` unless an item is named in exactly one of these ways."""
+    given = [way for way, value in (("id", id), ("smiles", smiles), ("name", name)) if value is not None]
+    if len(given) != 1:
+        said = " and ".join(given) or "none"
+        raise InvalidInput("an item is asked for in one way", given=said, expected="exactly one of id, smiles, name")

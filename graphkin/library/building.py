@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from graphkin.progress import library_progress
+from graphkin.ingest.progress_bars import library_progress
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Manifest
 from graphkin.similarity.recipe import Recipe
@@ -54,7 +54,7 @@ def ingest(
     nothing is published. Shows progress in a notebook or on a terminal.
     """
     from graphkin.ingest import pipeline
-    from graphkin.recipes import read_options
+    from graphkin.ingest.recipes import read_options
     from graphkin.store import open_store
 
     read = read_options(
@@ -79,7 +79,7 @@ def ingest(
 
 
 def _recipe(kind: str, preset: str, files: Sequence[str], read: "ReadOptions", given: dict[str, Any]) -> Recipe:
-    from graphkin.recipes import bits_recipe, molecule_recipe, vector_recipe
+    from graphkin.ingest.recipes import bits_recipe, molecule_recipe, vector_recipe
     from graphkin.similarity.graphs.recipe import resolve_graphs
     from graphkin.similarity.nodes.recipe import resolve_nodes
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 import numpy as np
 import pyarrow as pa
 
-from graphkin.answers import cliffs_table, refusing
-from graphkin.batch import beside
-from graphkin.collection.cliffs import Cliffs
+from graphkin.collection.cliffs import Cliffs, cliffs_table
 from graphkin.collection.clusters.core import Core
 from graphkin.collection.picking import Picked
+from graphkin.collection.queries import beside
 from graphkin.collection.selection import Selected
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, TruncatedPairsWarning, require
@@ -32,6 +31,7 @@ from graphkin.protocol.requests import (
     SearchBody,
     structure_list,
 )
+from graphkin.protocol.validation import refusing
 from graphkin.protocol.values import MAX_CLIFFS, By, ClusterMethod, Picking, PolicyName
 from graphkin.similarity.hits import Matches
 from graphkin.store.records import Float32, Int32, Int64

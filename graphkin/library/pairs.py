@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from graphkin.ingest.progress import compiling
+from graphkin.ingest.progress_bars import library_progress
 from graphkin.library.table import Table
-from graphkin.progress import library_progress
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.store.records import UInt64
 

@@ -8,13 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphkin.answers import require_one_way
 from graphkin.client import Collection as Asked
 from graphkin.client import Graphkin
 from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.core import Core
 from graphkin.collection.picking import Picked
-from graphkin.collection.query import the_one
+from graphkin.collection.query import require_one_way, the_one
 from graphkin.collection.selection import Selected
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table

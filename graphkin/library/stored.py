@@ -1,29 +1,21 @@
 """Collections of a store that is opened here: a folder or Neo4j, without a server of graphkin's."""
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Unpack
 from weakref import finalize
 
 import numpy as np
 import pyarrow as pa
 
-from graphkin.answers import clusters_of, item_of, policy_of
-from graphkin.collection.cliffs import Cliffs, cliffs
-from graphkin.collection.clusters.core import Core, compared, core
-from graphkin.collection.clusters.partition import Clusters
-from graphkin.collection.having import Having
-from graphkin.collection.layout import layout, rows
-from graphkin.collection.picking import Picked, Picker
-from graphkin.collection.queries import Queries, read_each, written_each
-from graphkin.collection.query import point_to_name, read_asked, written_pattern
-from graphkin.collection.selection import Listed, Near, Selected, Selections
+from graphkin.collection.cliffs import Cliffs
+from graphkin.collection.clusters.core import Core
+from graphkin.collection.layout import rows
+from graphkin.collection.opened import OpenCollection
+from graphkin.collection.picking import Picked
+from graphkin.collection.selection import Selected
 from graphkin.export import read_edges, read_items
-from graphkin.ingest.progress import Progress
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
-from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.requests import (
     CliffsQuery,
     ClusteredFields,
@@ -31,18 +23,17 @@ from graphkin.protocol.requests import (
     MapQuery,
     PickBody,
     QueryBody,
+    QueryFields,
     SearchBatchBody,
     SearchBody,
-    Substructure,
 )
+from graphkin.protocol.validation import policy_of
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.columns import numeric
 from graphkin.similarity.hits import Matches
-from graphkin.similarity.kind import Search, Substructures
-from graphkin.similarity.kinds import kind_of, recipe_of
 from graphkin.store.base import Generation, Store, require_stored_threshold
 from graphkin.store.records import Int32, Int64
-from graphkin.store.sampling.base import Sampler, require_ids
+from graphkin.store.sampling.base import require_ids
 from graphkin.store.sampling.rows import positives_provenance, positives_rows, told
 
 if TYPE_CHECKING:
@@ -69,12 +60,12 @@ class StoredCollections(Collections):
 class StoredCollection(Collection):
     """A generation that is read here. Safe to share between threads."""
 
-    def __init__(self, among: StoredCollections, opened: Generation) -> None:
-        super().__init__(opened.collection, opened.manifest)
+    def __init__(self, among: StoredCollections, generation: Generation) -> None:
+        super().__init__(generation.collection, generation.manifest)
         self._among = among  # so that the store stays open as long as its generation is read
-        self._opened = opened
-        self._selections = Selections(opened)
-        self._closing = finalize(self, opened.close)
+        self._generation = generation
+        self._open = OpenCollection(generation)
+        self._closing = finalize(self, generation.close)
 
     def positives(
         self,
@@ -86,122 +77,72 @@ class StoredCollection(Collection):
         **parameters: "Unpack[PolicyOptions]",
     ) -> Table:
         resolved = policy_of(policy, **parameters)
-        anchors = require_ids(np.asarray(ids, np.int64), self.size)
-        rows = positives_rows(self._sampler.positives(anchors, resolved, seed, epoch))
+        rows = positives_rows(self._open.positives(np.asarray(ids, np.int64), resolved, seed, epoch))
         provenance = told(positives_provenance(self.generation, resolved, seed, epoch))
         return Table(pa.Table.from_batches([rows]).replace_schema_metadata(provenance))
 
     def _search(self, asked: SearchBody) -> Found:
-        try:
-            query = read_asked(recipe_of(self._opened), asked)
-        except InvalidInput as error:
-            point_to_name(self._opened, error)
-            raise
-        searched = self._index if asked.measure is None else self._index.measured(asked.measure)
-        filters = asked.filters or ()
-        having = self._having(asked.substructure, lambda: self._selections.selected(filters).ids)
-        hits = self._selections.hits(searched, query, asked.min_similarity, asked.limit, filters, having)
+        _, hits = self._open.search(asked, asked.limit)
         return Found(hits.ids, hits.similarity)
 
     def _query(self, asked: QueryBody, limit: int | None) -> Selected:
-        near = None
-        if asked.similar is not None:
-            query = read_asked(recipe_of(self._opened), asked.similar)
-            near = Near(
-                lambda: self._index, query, asked.similar.min_similarity, asked.similar.measure, asked.similar.itself
-            )
-        select = partial(self._selections.selected, asked.filters or (), asked.name, near)
-        return select(asked.sort, self._having(asked.substructure, lambda: select().ids)).first(limit)
-
-    def _having(self, asked: str | Substructure | None, among: Callable[[], Int32]) -> Having | None:
-        """Which of some items have a substructure."""
-        if asked is None:
-            return None
-        pattern = kind_of(self._opened).pattern(recipe_of(self._opened), *written_pattern(asked))
-        return self._selections.having(pattern).find(self._substructures, among(), os.cpu_count() or 1)
+        return self._open.query(asked).first(limit)
 
     def _search_batch(self, asked: SearchBatchBody) -> tuple[pa.Array, Matches]:
-        given = read_each(self._opened, written_each(self._opened, asked.structures))
-        queries = Queries.of(self._index, given)
-        found = queries.found(queries.parts(asked.min_similarity, asked.limit, os.cpu_count() or 1))
-        return pa.array(found.errors, pa.string()), found.hits
+        answers = self._open.search_batch(asked)
+        return pa.array(answers.errors, pa.string()), answers.hits
 
     def _clusters(self, asked: ClusteredFields, limit: int | None) -> pa.Table:
-        found = self._clustered(asked)
-        last = len(found.centre) if limit is None else min(limit, len(found.centre))
-        told = {
+        clusters = self._open.clusters(asked)
+        last = len(clusters.centre) if limit is None else min(limit, len(clusters.centre))
+        columns = {
             "cluster": np.arange(1, last + 1, dtype=np.int32),
-            "size": found.sizes[:last].astype(np.int32),
-            "centre": found.centre[:last],
+            "size": clusters.sizes[:last].astype(np.int32),
+            "centre": clusters.centre[:last],
         }
         ranges = {}
         if asked.property is not None:
-            ranges = found.ranges(numeric(self._opened, asked.property), 0, last)._asdict()
-        return pa.table({name: pa.array(column, from_pandas=True) for name, column in {**told, **ranges}.items()})
+            ranges = clusters.ranges(numeric(self._generation, asked.property), 0, last)._asdict()
+        return pa.table({name: pa.array(column, from_pandas=True) for name, column in {**columns, **ranges}.items()})
 
     def _cluster(self, number: int, asked: ClusteredFields, limit: int | None) -> Int32:
-        return self._clustered(asked).members(number - 1)[:limit]
+        return self._open.clusters(asked).members(number - 1)[:limit]
 
     def _core(self, number: int, asked: ClusteringFields) -> Core:
-        ids = compared(self._opened, self._clustered(asked), number - 1)
-        return core([*self._opened.structures(ids)])
+        return self._open.core(number, self._open.clusters(asked))
 
     def _map(self, asked: MapQuery) -> pa.Table:
-        found = layout(self._opened)
-        values = None if asked.property is None else numeric(self._opened, asked.property)
+        places = self._open.layout()
+        values = None if asked.property is None else numeric(self._generation, asked.property)
         clustering = asked.clustering()
-        label = None if clustering is None else self._clustered(clustering).label
-        return pa.Table.from_batches([rows(found, values, label, slice(0, self._opened.size))])
-
-    def _clustered(self, asked: ClusteringFields) -> Clusters:
-        return clusters_of(self._opened, asked.method, asked.threshold, None, Progress())
+        label = None if clustering is None else self._open.clusters(clustering).label
+        return pa.Table.from_batches([rows(places, values, label, slice(0, self.size))])
 
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
         among = None
         if asked.filters or asked.substructure is not None:
-            among = self._query(QueryBody(filters=asked.filters, substructure=asked.substructure), None).ids
-        return cliffs(self._opened, asked, limit, among)
+            among = QueryFields(filters=asked.filters, substructure=asked.substructure)
+        return self._open.cliffs(asked, limit, among)
 
     def _pick(self, asked: PickBody) -> Picked:
-        chosen, among = asked.source, None
-        if chosen is not None:
-            listed = None if chosen.ids is None else Listed(tuple(chosen.ids))
-            select = partial(self._selections.selected, chosen.filters or (), source=listed)
-            among = select(having=self._having(chosen.substructure, lambda: select().ids)).ids
-        picks = Picker(self._opened, self._index, among).picks(asked.method, asked.threshold, asked.count)
-        return Picked.of(picks, asked.count)
+        return self._open.pick(asked, asked.count)
 
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
-        return item_of(self._opened, id, smiles, name)
+        return self._open.item_id(id, smiles, name)
 
     def _neighbors(self, id: int, min_similarity: float | None, passed: QueryBody, limit: int | None) -> Found:
-        require_stored_threshold(self._opened, min_similarity)
-        having = self._having(passed.substructure, lambda: self._opened.neighbors(id, min_similarity).ids)
-        filters = passed.filters or ()
-        found = self._selections.neighbors(id, min_similarity, limit=limit, filters=filters, having=having)
+        found = self._open.neighbors(id, min_similarity, passed.filters or (), passed.substructure, limit=limit)
         return Found(found.ids, found.similarity)
 
     def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:
-        require_stored_threshold(self._opened, min_similarity)
-        return read_edges(self._opened, min_similarity, start, stop)
+        require_stored_threshold(self._generation, min_similarity)
+        return read_edges(self._generation, min_similarity, start, stop)
 
     def _range(self, columns: Sequence[str] | None, start: int, stop: int | None) -> pa.Table:
-        return read_items(self._opened, columns=columns, start=start, stop=stop)
+        return read_items(self._generation, columns=columns, start=start, stop=stop)
 
     def _rows(self, ids: Int32 | Int64) -> pa.Table:
-        return read_items(self._opened, require_ids(ids, self.size))
-
-    @cached_property
-    def _index(self) -> Search:
-        return kind_of(self._opened).search(self._opened)
-
-    @cached_property
-    def _substructures(self) -> Substructures:
-        return kind_of(self._opened).substructures(self._opened)
-
-    @cached_property
-    def _sampler(self) -> Sampler:
-        return self._opened.sampler()
+        return read_items(self._generation, require_ids(ids, self.size))
 
     def close(self) -> None:
         self._closing()

@@ -521,7 +521,7 @@ class StructureFields(Body):
         return self
 
 
-class SearchBody(StructureFields):
+class SearchFields(StructureFields):
     """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, fingerprint,
     vector, or structure.
 
@@ -534,6 +534,11 @@ class SearchBody(StructureFields):
     filters: Filters = None
     substructure: Having = None
     min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
+
+
+class SearchBody(SearchFields):
+    __doc__ = SearchFields.__doc__
+
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
 
 
@@ -600,19 +605,27 @@ class QueryBody(QueryFields):
     cursor: Annotated[str | None, Field(description="`next_cursor` of the page before.", examples=[None])] = None
 
 
-class PickBody(Body):
-    """How many items to pick, and from what: by default from everything.
+class PickFields(Body):
+    """How items are picked, and from what: by default from everything.
 
-    maxmin: each the least similar to those before it. sphere: any that is not near one before it, at most so many.
+    maxmin: each the least similar to those before it. sphere: any that is not near one before it.
     """
 
-    count: Annotated[int, Field(ge=1, le=MAX_PICKED, examples=[3])]
     method: Picking = "maxmin"
     threshold: Annotated[Similarity, Field(description="Of sphere: the similarity that is near.")] = 0.7
     source: Annotated[
         QueryFields | None,
         Field(alias="from", description="What a query finds, whatever its order.", examples=[{"ids": [0, 1, 2, 3]}]),
     ] = None
+
+
+class PickBody(PickFields):
+    """How many items to pick, and from what: by default from everything.
+
+    maxmin: each the least similar to those before it. sphere: any that is not near one before it, at most so many.
+    """
+
+    count: Annotated[int, Field(ge=1, le=MAX_PICKED, examples=[3])]
 
 
 class StructureOrName(StructureFields):

@@ -50,8 +50,8 @@ def append(
     from graphkin.cli.output import published, published_json
     from graphkin.ingest.append import append as run
     from graphkin.ingest.options import IngestOptions
-    from graphkin.progress import terminal_progress
-    from graphkin.recipes import read_options
+    from graphkin.ingest.progress_bars import terminal_progress
+    from graphkin.ingest.recipes import read_options
     from graphkin.similarity.kinds import kind_named
     from graphkin.store import open_store
 

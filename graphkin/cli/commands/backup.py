@@ -27,7 +27,7 @@ def backup(store_location: str, folder: Path) -> None:
     Only what is not there yet is copied, and nothing there is deleted: `graphkin prune` does that. The store may be
     served and written to meanwhile. The folder is a store itself: it can be verified, and served.
     """
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import open_store
     from graphkin.store.backup import copy_all
 
@@ -57,7 +57,7 @@ def restore(folder: Path, store_location: str) -> None:
     Each is compared with what was published, and keeps its id. A new folder is there once all of it is; in a store
     that is there already each generation is published when it is whole.
     """
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.runtime.files import whole
     from graphkin.store import open_store
     from graphkin.store.backup import copy_all

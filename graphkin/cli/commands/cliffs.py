@@ -55,20 +55,22 @@ def cliffs(
     Both ends of a pair pass all conditions and have a substructure, which are as of `graphkin query`. Pairs with
     identical fingerprints are counted; `--min-similarity 1 --include-identical` writes them alone.
     """
-    from graphkin.answers import among_of, cliffs_table, refusing
+    from graphkin.cli.conditions import query_of
     from graphkin.cli.output import note_truncation, whole_file
-    from graphkin.collection.cliffs import cliffs as find
+    from graphkin.collection.cliffs import cliffs_table
+    from graphkin.collection.opened import OpenCollection
     from graphkin.export import read_items
     from graphkin.export.cells import csv_lines
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.protocol.requests import CliffRanking
+    from graphkin.protocol.validation import refusing
     from graphkin.store import open_generation
 
     with refusing():
         ranking = CliffRanking(property=name, **ranked)
     with open_generation(store_location, collection, generation) as opened:
-        among = among_of(opened, conditions, substructure, terminal_progress())
-        found = find(opened, ranking, limit, among)
+        among = query_of(opened.manifest, conditions, substructure)
+        found = OpenCollection(opened, stage=terminal_progress().stage).cliffs(ranking, limit, among)
         structure = opened.manifest.structure
         table = cliffs_table(found, opened.manifest, name, partial(read_items, opened))
         with whole_file(output) as file:

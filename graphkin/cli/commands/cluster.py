@@ -37,14 +37,16 @@ def cluster(
     linkage, the first molecule of a scaffold. Taylor and Butina's neighbours are all similar items, whatever the cap
     of the hierarchy.
     """
-    from graphkin.answers import clusters_of
+    from graphkin.cli.conditions import clustering_of
     from graphkin.cli.output import whole_file
+    from graphkin.collection.opened import OpenCollection
     from graphkin.export.cells import csv_lines
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
-        found = clusters_of(opened, method, threshold, workers, terminal_progress())
+        questions = OpenCollection(opened, workers, stage=terminal_progress().stage)
+        found = questions.clusters(clustering_of(method, threshold))
         structure = opened.manifest.structure
         with whole_file(output) as file:
             file.writelines(csv_lines(_tables(opened, found, ["id", structure, "names"]), plain=(structure,)))

@@ -15,7 +15,7 @@ def compact(store_location: str, collection: str, as_json: bool) -> None:
     It keeps its id. Who reads it goes on; the fragments go once no other generation is read from them. A generation
     that is one fragment already, as every one in Neo4j is, stays as it is.
     """
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.similarity.compaction import compact as run
     from graphkin.store import open_store
 

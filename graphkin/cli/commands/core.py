@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from graphkin.collection.clusters.partition import Clusters
-    from graphkin.store.base import Generation
+    from graphkin.collection.opened import OpenCollection
 
 
 @click.command()
@@ -39,30 +39,30 @@ def core(
     compared, evenly by their place. Each core is looked for during 2 s; complete is false where there may be a larger
     one.
     """
-    from graphkin.answers import clusters_of
+    from graphkin.cli.conditions import clustering_of
     from graphkin.cli.output import whole_file
+    from graphkin.collection.opened import OpenCollection
     from graphkin.export.cells import csv_lines
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import open_generation
 
     progress = terminal_progress()
     with open_generation(store_location, collection, generation) as opened:
-        found = clusters_of(opened, method, threshold, workers, progress)
+        questions = OpenCollection(opened, workers, stage=progress.stage)
+        found = questions.clusters(clustering_of(method, threshold))
         count = min(clusters, len(found.sizes))
         with progress.stage("cores", count, "clusters") as advance, whole_file(output) as file:
-            for line in csv_lines(_rows(opened, found, count), plain=("smarts", "smiles")):
+            for line in csv_lines(_rows(questions, found, count), plain=("smarts", "smiles")):
                 file.write(line)
                 advance(1)
 
 
-def _rows(opened: "Generation", found: "Clusters", count: int) -> "Iterator[pa.Table]":
+def _rows(questions: "OpenCollection", found: "Clusters", count: int) -> "Iterator[pa.Table]":
     """A table for each cluster."""
     import pyarrow as pa
 
-    from graphkin.collection.clusters.core import compared, core
-
-    for number in range(count):
-        shared = core([*opened.structures(compared(opened, found, number))])
-        columns = {"cluster": [number + 1], "size": [int(found.sizes[number])]}
+    for number in range(1, count + 1):
+        shared = questions.core(number, found)
+        columns = {"cluster": [number], "size": [int(found.sizes[number - 1])]}
         texts = {name: pa.array([getattr(shared, name)], pa.string()) for name in ("smarts", "smiles")}
         yield pa.table({**columns, **texts, "atoms": [shared.atoms], "complete": [shared.complete]})

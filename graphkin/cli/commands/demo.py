@@ -30,7 +30,7 @@ def _ingest(location: str) -> None:
     from rdkit import RDConfig
 
     from graphkin.ingest.pipeline import ingest
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.similarity.molecules.recipe import resolve
     from graphkin.store import open_store
 
@@ -70,7 +70,7 @@ def _ask(url: str) -> None:
 def _reply(question: str, url: str, body: dict[str, Any] | None = None) -> Any:
     """Ask with GET, or POST the body; print the question as a command line, and the answer."""
     from graphkin.ingest.progress import compiling
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
 
     posted = None if body is None else json.dumps(body)
     options = "" if posted is None else f" -H 'Content-Type: application/json' -d '{posted}'"

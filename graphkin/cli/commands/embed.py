@@ -137,8 +137,8 @@ def embed(
     `graphkin ingest graphs` reads them; in place of smiles the .parquet file has structure, which is JSON.
     """
     from graphkin.cli.output import whole_file
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.ingest.readers import ReadOptions, open_source
-    from graphkin.progress import terminal_progress
     from graphkin.protocol.errors import Conflict, InvalidInput
     from graphkin.similarity.graphs.kind import GraphKind
     from graphkin.similarity.molecules.kind import MoleculeKind

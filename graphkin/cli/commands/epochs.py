@@ -68,7 +68,7 @@ def epochs(
     is no manifest.json until all are written. The same command, started again, goes on with the parts that are missing.
     `graphkin pretrain --epochs-from` reads them instead of asking the server.
     """
-    from graphkin.answers import policy_of
+    from graphkin.protocol.validation import policy_of
     from graphkin.store import is_lake, open_generation, open_place
 
     options.require_possible(engine, None, master)
@@ -89,7 +89,7 @@ def epochs(
 
 def _here(opened: "Generation", order: "Order") -> "Epochs":
     from graphkin.export.epochs import write_epochs
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
 
     def drawn(missing: list[int]) -> "Iterable[EpochPart]":
         sampler = opened.sampler()
@@ -104,8 +104,8 @@ def _here(opened: "Generation", order: "Order") -> "Epochs":
 def _by_spark(master: str | None, lake: str, order: "Order") -> "Epochs":
     from graphkin.cli.runners import runner
     from graphkin.export.epochs import write_epochs
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.ingest.stages.epochs import draw
-    from graphkin.progress import terminal_progress
 
     def drawn(missing: list[int]) -> "Iterable[EpochPart]":
         with (

@@ -193,7 +193,7 @@ def neo4j_admin(
     `graphkin load`.
     """
     from graphkin.cli.output import whole_folder
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import is_shared, open_generation
     from graphkin.store.neo4j.bulk import in_turn, write_import
 
@@ -227,7 +227,7 @@ def lake(store_location: str, collection: str, generation: str | None, output: s
     It lies in a folder, or on S3, GCS, HDFS or whatever else fsspec knows, and has no manifest.json until it is whole.
     `graphkin load --lake` reads it back; --store takes its URL (file:///..., s3://...) wherever a store is read.
     """
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import open_generation, open_lake
     from graphkin.store.transfer import copy_generation
 

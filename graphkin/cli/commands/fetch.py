@@ -53,7 +53,7 @@ def fetch(
     server. What --config and --set say counts as far as it is about what is drawn; give both commands the same.
     """
     from graphkin.cli.output import whole_folder
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.trainer.feed.offline import write_offline
 
     _require_one_place(url, store_location)

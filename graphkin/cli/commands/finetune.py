@@ -170,7 +170,7 @@ def finetune(
     if checkpoint != "none" and encoder is not None:
         raise click.UsageError("--encoder is only for --checkpoint none: a checkpoint says itself what it is")
 
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.trainer.downstream.finetune import NODES, FinetuneOptions, Start
     from graphkin.trainer.downstream.nodes import read_nodes
     from graphkin.trainer.downstream.study import Study, table

@@ -86,7 +86,7 @@ def molecules(
     than before is rejected.
     """
     from graphkin.ingest.readers import ReadOptions
-    from graphkin.recipes import molecule_recipe
+    from graphkin.ingest.recipes import molecule_recipe
 
     read = ReadOptions(format=format, **table)
     recipe_options["standardise"] = recipe_options["standardise"] or None
@@ -272,7 +272,7 @@ def fingerprints(
     `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
-    from graphkin.recipes import bits_recipe
+    from graphkin.ingest.recipes import bits_recipe
 
     read = ReadOptions(format=format, structure_column=fingerprint_column, name_column=name_column)
     recipe = bits_recipe(running["files"], read, bits, **recipe_options)
@@ -312,7 +312,7 @@ def vectors(
     `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
-    from graphkin.recipes import vector_recipe
+    from graphkin.ingest.recipes import vector_recipe
 
     read = ReadOptions(format=format, structure_column=vector_column, name_column=name_column)
     recipe = vector_recipe(running["files"], read, dimension, **recipe_options)
@@ -339,7 +339,7 @@ def _ingest(
 ) -> None:
     from graphkin.cli.output import published, published_json
     from graphkin.ingest.options import IngestOptions
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
 
     options_ = IngestOptions(
         read=read,
@@ -398,8 +398,8 @@ def _by_tasks(
 
 
 def _loaded(lake: str, collection: str, store_location: str) -> "Manifest":
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.ingest.reruns import reported
-    from graphkin.progress import terminal_progress
     from graphkin.store import open_lake, open_store
     from graphkin.store.transfer import copy_generation
 

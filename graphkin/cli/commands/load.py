@@ -44,7 +44,7 @@ def load(
 
     It keeps its id and becomes current there. A generation that is there already is not copied again.
     """
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import open_store
     from graphkin.store.transfer import copy_generation
 

@@ -40,22 +40,21 @@ def map(
     Items that are most similar are neighbours, those without any lie below. The same generation has the same map. It is
     computed once on a machine.
     """
-    from graphkin.answers import clusters_of
+    from graphkin.cli.conditions import clustering_of
     from graphkin.cli.output import whole_file
-    from graphkin.collection.layout import layout
+    from graphkin.collection.opened import OpenCollection
     from graphkin.export.cells import csv_lines
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.similarity.columns import numeric
     from graphkin.store import open_generation
 
     if method is None and threshold is not None:
         raise click.UsageError("--threshold is of --method")
-    progress = terminal_progress()
     with open_generation(store_location, collection, generation) as opened:
         values = None if name is None else numeric(opened, name)
-        label = None if method is None else clusters_of(opened, method, threshold, workers, progress).label
-        with progress.stage("map", opened.size, "items") as advance:
-            found = layout(opened, advance)
+        questions = OpenCollection(opened, workers, stage=terminal_progress().stage)
+        label = None if method is None else questions.clusters(clustering_of(method, threshold)).label
+        found = questions.layout()
         structure = opened.manifest.structure
         with whole_file(output) as file:
             file.writelines(csv_lines(_tables(opened, found, values, label), plain=(structure,)))

@@ -41,20 +41,20 @@ def pick(
     """
     import pyarrow as pa
 
-    from graphkin.answers import among_of
+    from graphkin.cli.conditions import query_of
     from graphkin.cli.output import whole_file
-    from graphkin.collection.picking import Picked, Picker
+    from graphkin.collection.opened import OpenCollection
     from graphkin.export.cells import csv_lines
-    from graphkin.progress import terminal_progress
-    from graphkin.similarity.kinds import kind_of
+    from graphkin.ingest.progress_bars import terminal_progress
+    from graphkin.protocol.requests import PickFields
+    from graphkin.protocol.validation import refusing
     from graphkin.store import open_generation
 
-    progress = terminal_progress()
     with open_generation(store_location, collection, generation) as opened:
-        among = among_of(opened, conditions, substructure, progress)
-        picks = Picker(opened, kind_of(opened).search(opened), among).picks(method, threshold, count)
-        with progress.stage("pick", count, "items") as advance:
-            picked = Picked.of(picks, count, advance)
+        source = query_of(opened.manifest, conditions, substructure)
+        with refusing():
+            request = PickFields.model_validate({"method": method, "threshold": threshold, "from": source})
+        picked = OpenCollection(opened, stage=terminal_progress().stage).pick(request, count)
         columns = ["id", opened.manifest.structure, "names"]
         items = opened.take(picked.ids, columns)
         table = pa.table({**{name: items[name] for name in columns}, "nearest": picked.nearest})

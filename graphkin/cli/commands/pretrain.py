@@ -105,7 +105,7 @@ def pretrain(
     _require_one_source(url, collection, generation, offline, beside or epochs_from)
     if output is None:
         raise click.MissingParameter(param_type="option", param_hint="--output")
-    from graphkin.progress import training_progress
+    from graphkin.cli.training_progress import training_progress
     from graphkin.trainer.model.device import computes_bf16
     from graphkin.trainer.model.ranks import launched
     from graphkin.trainer.pretraining.pretrain import pretrain as train

@@ -1,6 +1,5 @@
 """`graphkin query`: filter, sort and count a whole collection, and take what passes home."""
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -56,13 +55,15 @@ def query(
     A substructure is a SMARTS or, which is not the same, a molecule; RDKit says which molecules have it. The first time
     all of them are described, which takes a while; that is kept on this machine.
     """
-    from graphkin.answers import comparison_of, filter_of, having_of, near_of
+    from graphkin.cli.conditions import filter_of, require_search, substructure_of
     from graphkin.cli.output import whole_file
-    from graphkin.collection.selection import Selections
+    from graphkin.collection.opened import OpenCollection
     from graphkin.export import export_items
-    from graphkin.progress import terminal_progress
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.protocol.errors import require
     from graphkin.protocol.filters import Sort
+    from graphkin.protocol.requests import Near, QueryFields
+    from graphkin.protocol.validation import refusing
     from graphkin.store import open_generation
 
     require(output.suffix in _FORMATS, "file of items", str(output), f"a name that ends with {', '.join(_FORMATS)}")
@@ -71,15 +72,19 @@ def query(
     if descending and sort is None:
         raise click.UsageError("--descending is of --sort")
     with open_generation(store_location, collection, generation) as opened:
-        filters = [filter_of(opened.manifest, condition) for condition in conditions]
-        near = None if similar is None or min_similarity is None else near_of(opened, similar, min_similarity)
-        order = None if sort is None else Sort(by=sort, descending=descending)
-        selections = Selections(opened)
-        select = partial(selections.selected, filters, name, near)
-        found = select(order, having_of(opened, selections, substructure, lambda: select().ids, terminal_progress()))
-        compared = None if near is None else comparison_of(near)
+        require_search(min_similarity)
+        with refusing():
+            request = QueryFields(
+                filters=[filter_of(opened.manifest, condition) for condition in conditions],
+                name=name,
+                substructure=substructure_of(substructure),
+                similar=None if similar is None else Near(structure=similar, min_similarity=min_similarity),
+                sort=None if sort is None else Sort(by=sort, descending=descending),
+            )
+        questions = OpenCollection(opened, stage=terminal_progress().stage)
+        found, comparison = questions.query(request), questions.comparison(request)
         format = cast("ItemFormat", output.suffix[1:])
-        blocks = export_items(opened, format, found.first(limit).ids, compared, columns or None)
+        blocks = export_items(opened, format, found.first(limit).ids, comparison, columns or None)
         with whole_file(output) as file:
             file.writelines(blocks)
     click.echo(f"{len(found.ids):,} of {opened.size:,} items pass", err=True)

@@ -1,7 +1,6 @@
 """`graphkin info`, `neighbors`, `search` and `positives`: what a published generation knows."""
 
 import json
-import os
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -14,10 +13,12 @@ from graphkin.cli import options
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from graphkin.collection.opened import OpenCollection
     from graphkin.protocol.errors import Damage
     from graphkin.protocol.manifest import Counts, DifferingValues, Manifest
-    from graphkin.similarity.kind import Search
-    from graphkin.store.base import Collection, Generation, Store
+    from graphkin.protocol.measure import Measure
+    from graphkin.similarity.hits import Hits
+    from graphkin.store.base import Collection, Generation, Neighbors, Store
     from graphkin.store.reruns import KeptRerun
     from graphkin.store.sampling.base import Engine
 
@@ -202,18 +203,34 @@ def neighbors(
     as_json: bool,
 ) -> None:
     """Show the stored neighbours of one item, most similar first."""
-    from graphkin.answers import item_of, neighbors_of
+    from graphkin.collection.opened import OpenCollection
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
-        answer = neighbors_of(opened, item_of(opened, id, smiles, name), min_similarity, limit)
+        questions = OpenCollection(opened)
+        item_id = questions.item_id(id, smiles, name)
+        found = questions.neighbors(item_id, min_similarity, limit=limit)
+        (item,) = opened.items([item_id])
+        answer: dict[str, Any] = {
+            "generation": opened.id,
+            "item": item,
+            "neighbors": _hits(opened, found),
+            "total": found.total,
+            "capped": None if item["dropped"] is None else item["dropped"] != 0,
+        }
     if as_json:
         _print_json(answer)
         return
-    item = answer["item"]
-    click.echo(_line(item))
+    click.echo(_line(answer["item"]))
     click.echo(f"{len(answer['neighbors'])} of {answer['total']} neighbours" + (", capped" if answer["capped"] else ""))
     _show_hits(answer["neighbors"])
+
+
+def _hits(opened: "Generation", found: "Hits | Neighbors") -> list[dict[str, Any]]:
+    from graphkin.store.records import shortest
+
+    rows = zip(opened.items(found.ids), shortest(found.similarity), strict=True)
+    return [{"item": item, "similarity": similarity} for item, similarity in rows]
 
 
 def _show_hits(hits: list[dict[str, Any]]) -> None:
@@ -283,30 +300,38 @@ def search(
     With --file and --output every structure of a file is searched for, thousands at once: one row a hit, and one for
     each structure that cannot be read, which says why.
     """
-    from graphkin.answers import hits_of, measure_of
-    from graphkin.collection.query import point_to_name, read_structure
-    from graphkin.protocol.errors import InvalidInput
-    from graphkin.similarity.kinds import kind_of, recipe_of
+    from graphkin.cli.conditions import measure_of, require_search
+    from graphkin.collection.opened import OpenCollection
+    from graphkin.protocol.requests import SearchFields
+    from graphkin.protocol.validation import refusing
     from graphkin.store import open_generation
 
     if (structure is None) == (file is None) or (file is None) != (output is None):
         raise click.UsageError("either STRUCTURE, or --file and --output")
     if file is not None and (as_json or fingerprint):
         raise click.UsageError("--json and --fingerprint are for one STRUCTURE")
+    require_search(min_similarity)
+    measure = measure_of(tversky, counts)
     with open_generation(store_location, collection, generation) as opened:
-        searched = kind_of(opened).search(opened)
-        if tversky or counts:
-            searched = searched.measured(measure_of(tversky, counts))
+        questions = OpenCollection(opened)
         if file is not None and output is not None:
-            _search_file(opened, searched, file, read, min_similarity, limit, output)
+            _search_file(questions, file, read, measure, min_similarity, limit, output)
             return
         text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
-        try:
-            query = read_structure(recipe_of(opened), **{"fingerprint" if fingerprint else "structure": text})
-        except InvalidInput as error:
-            point_to_name(opened, error)
-            raise
-        answer = hits_of(opened, searched, query, min_similarity, limit)
+        with refusing():
+            request = SearchFields(
+                structure=None if fingerprint else text,
+                fingerprint=text if fingerprint else None,
+                measure=measure,
+                min_similarity=min_similarity,
+            )
+        query, hits = questions.search(request, limit)
+        answer: dict[str, Any] = {
+            "generation": opened.id,
+            "query": {"smiles": query.smiles, "id": questions.measured(measure).identical(query)},
+            "hits": _hits(opened, hits),
+            "total": hits.total,
+        }
     if as_json:
         _print_json(answer)
         return
@@ -315,29 +340,27 @@ def search(
 
 
 def _search_file(
-    opened: "Generation",
-    search: "Search",
+    questions: "OpenCollection",
     file: str,
     read: dict[str, Any],
+    measure: "Measure | None",
     min_similarity: float | None,
     limit: int,
     output: Path,
 ) -> None:
-    from graphkin.answers import require_search
-    from graphkin.batch import FileSearch, write
+    from graphkin.cli.file_search import FileSearch, write
     from graphkin.cli.output import whole_file
     from graphkin.ingest.readers import ReadOptions, open_source
     from graphkin.protocol.errors import require
     from graphkin.protocol.values import MAX_HITS
     from graphkin.similarity.kinds import kind_of
 
-    require_search(min_similarity)
     require(limit <= MAX_HITS, "limit", limit, f"at most {MAX_HITS} for each structure of a file")
     require(
         output.suffix in (".csv", ".parquet"), "file of hits", str(output), "a name that ends with .csv or .parquet"
     )
-    with closing(open_source(file, kind_of(opened).files, ReadOptions(**read))) as source:
-        searching = FileSearch(opened, search, source, min_similarity, limit, os.cpu_count() or 1)
+    with closing(open_source(file, kind_of(questions.generation).files, ReadOptions(**read))) as source:
+        searching = FileSearch(questions, source, measure, min_similarity, limit)
         with whole_file(output) as written:
             for piece in write(searching.tables(), output.suffix):
                 written.write(piece)
@@ -371,12 +394,35 @@ def positives(
     as_json: bool,
 ) -> None:
     """Draw positives of an anchor. The same seed, epoch, policy and generation give the same positives."""
-    from graphkin.answers import policy_of, positives_of
-    from graphkin.store import open_generation
+    import numpy as np
 
+    from graphkin.protocol.validation import policy_of
+    from graphkin.store import open_generation
+    from graphkin.store.records import shortest
+
+    policy = policy_of(**drawing)
     with open_generation(store_location, collection, generation) as opened:
-        sampler = opened.sampler(engine, threads=1)
-        answer = positives_of(opened, sampler, anchor, policy_of(**drawing), seed, epoch)
+        explained = opened.sampler(engine, threads=1).explain(anchor, policy, seed, epoch)
+        items = opened.items([positive.id for positive in explained])
+        rows = [
+            {
+                "item": item,
+                "similarity": None if positive.similarity is None else shortest(np.array([positive.similarity]))[0],
+                "direct": positive.direct,
+                "visits": positive.visits,
+                "path": list(positive.path),
+            }
+            for item, positive in zip(items, explained, strict=True)
+        ]
+        answer: dict[str, Any] = {
+            "generation": opened.id,
+            "anchor": anchor,
+            "policy": policy.model_dump(),
+            "seed": seed,
+            "epoch": epoch,
+            "isolated": not explained,
+            "positives": rows,
+        }
     if as_json:
         _print_json(answer)
         return

@@ -46,9 +46,9 @@ def remove(
     import os
 
     from graphkin.cli.output import published, published_json
+    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.ingest.rejections import saved
     from graphkin.ingest.remove import remove as run
-    from graphkin.progress import terminal_progress
     from graphkin.store import open_store
 
     with open_store(store_location) as store:

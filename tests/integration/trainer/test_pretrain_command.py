@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from graphkin.progress import training_progress
+from graphkin.cli.training_progress import training_progress
 from graphkin.store import open_store
 from graphkin.trainer.feed.offline import OfflineSource
 from graphkin.trainer.model.device import computes_bf16

@@ -1,0 +1,85 @@
+"""Conditions, substructures and measures as options name them."""
+
+import re
+from collections.abc import Sequence
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.filters import Filter
+from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.measure import Measure
+from graphkin.protocol.requests import ClusteringFields, QueryFields, Substructure
+from graphkin.protocol.validation import refusing
+from graphkin.protocol.values import ClusterMethod
+from graphkin.store.columns import shown
+
+_SIGNS = {">=": "min", "<=": "max", "=": "equals", "~": "contains"}
+_SIGN = re.compile("|".join(_SIGNS))
+_SIGNED = re.compile(rf"\s*({_SIGN.pattern})\s*(.*)", re.DOTALL)
+
+
+def query_of(manifest: Manifest, conditions: Sequence[str], substructure: tuple[str, str] | None) -> QueryFields | None:
+    """Return what items pass, or None for all of them.
+
+    Args:
+        manifest: of the collection.
+        conditions: such as `molwt>=300`.
+        substructure: a text and how it is written.
+    """
+    if not conditions and substructure is None:
+        return None
+    filters = [filter_of(manifest, condition) for condition in conditions]
+    with refusing():
+        return QueryFields(filters=filters, substructure=substructure_of(substructure))
+
+
+def substructure_of(substructure: tuple[str, str] | None) -> Substructure | None:
+    """Return a substructure from a text and how it is written."""
+    if substructure is None:
+        return None
+    text, writing = substructure
+    return Substructure(**{writing: text})
+
+
+def clustering_of(method: ClusterMethod, threshold: float | None) -> ClusteringFields:
+    """Return which clusters options name. Raises `InvalidInput` for a threshold that the method does not have."""
+    with refusing():
+        return ClusteringFields(method=method, threshold=threshold)
+
+
+def filter_of(manifest: Manifest, condition: str) -> Filter:
+    """Return the filter of a condition such as `molwt>=300`. Raises `InvalidInput` for a text that is no condition.
+
+    The property is the longest that is there, so that its name may hold such signs, too.
+    """
+    kinds = {title: column.kind for title, column in shown(manifest).items()}
+    known = [each for each in (*kinds, "names") if condition.startswith(each)]
+    named = [each for each in known if _SIGNED.match(condition.removeprefix(each))]
+    property = max(named, key=len) if named else _SIGN.split(condition, maxsplit=1)[0].strip()
+    said = _SIGNED.fullmatch(condition.removeprefix(property).lstrip())
+    if said is None:
+        raise InvalidInput(
+            "not a condition", given=condition, expected="as in molwt>=300: a property, >= <= = or ~, and a value"
+        )
+    sign, value = said.groups()
+    number = sign in (">=", "<=") or (sign == "=" and kinds.get(property) == "number")
+    try:
+        return Filter.model_validate({"property": property, _SIGNS[sign]: float(value) if number else value})
+    except ValueError as error:
+        raise InvalidInput("not a condition", given=condition, expected=f"a number after {sign}") from error
+
+
+def measure_of(tversky: tuple[float, float] | None, counts: bool) -> Measure | None:
+    """Return the measure that options name. Raises `InvalidInput` for both, and for weights that are none."""
+    if tversky and counts:
+        raise InvalidInput("a search is by one measure", given="--tversky and --counts", expected="one of them")
+    if tversky is None:
+        return Measure(name="counts") if counts else None
+    alpha, beta = tversky
+    with refusing():
+        return Measure(name="tversky", alpha=alpha, beta=beta)
+
+
+def require_search(min_similarity: float | None) -> None:
+    """Raise `InvalidInput` unless a similarity is above 0 and at most 1."""
+    if min_similarity is not None and not 0 < min_similarity <= 1:
+        raise InvalidInput("no such similarity", given=min_similarity, expected="above 0, at most 1")

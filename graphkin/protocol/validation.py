@@ -1,0 +1,27 @@
+"""What pydantic refuses, as our own errors."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pydantic import ValidationError
+
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.policy import Policy
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Raise `InvalidInput` with the first fault of a model that refuses its values."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = "".join(f"{each}: " for each in [".".join(map(str, first["loc"]))] if each)
+        raise InvalidInput(f"{where}{first['msg'].removeprefix('Value error, ')}", given=first["input"]) from error
+
+
+def policy_of(name: str, **parameters: Any) -> Policy:
+    """Return a policy, with defaults for parameters that are None. Raises `InvalidInput` naming the wrong one."""
+    with refusing():
+        return Policy.of(name, **parameters)

@@ -1,0 +1,48 @@
+"""Progress on a terminal or in a notebook: a bar with rate and time left. Elsewhere one plain line a stage, or none."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+from tqdm.auto import tqdm
+
+from graphkin.ingest.progress import Progress
+
+
+class _Bars(Progress):
+    @contextmanager
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
+        with tqdm(total=total, desc=name, unit=unit or "it", unit_scale=True, file=sys.stderr, leave=True) as bar:
+            yield bar.update
+
+    def note(self, text: str) -> None:
+        tqdm.write(text, file=sys.stderr)
+
+
+class _Lines(Progress):
+    @contextmanager
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
+        begin = time.perf_counter()
+        yield lambda _: None
+        size = "" if total is None else f" {total:,} {unit}"
+        click.echo(f"{name}:{size} {time.perf_counter() - begin:.1f} s", err=True)
+
+    def note(self, text: str) -> None:
+        click.echo(text, err=True)
+
+
+def terminal_progress() -> Progress:
+    """Bars if standard error is a terminal, else lines."""
+    return _Bars() if sys.stderr.isatty() else _Lines()
+
+
+def library_progress() -> Progress:
+    """Bars in a notebook or if standard error is a terminal; programs are told nothing."""
+    return _Bars() if _in_notebook() or sys.stderr.isatty() else Progress()
+
+
+def _in_notebook() -> bool:
+    interactive = sys.modules.get("IPython")
+    return interactive is not None and hasattr(interactive.get_ipython(), "kernel")
