@@ -1,7 +1,7 @@
 """Arrays by key, in a folder that threads and processes share.
 
 folder/
-  <SHA-256 of the key>/   one entry: an .npy file per array; key.json: the plain key, the SHA-256 of each array
+  <SHA-256 of the key>/   one entry: an .npy file per array; key.json: the key, the SHA-256 of each array
   .<...>.partial/         an entry being written, or left by a process that died
   .index                  lock held for moments: entries appear, vanish and are opened under it
   .building               lock held while an entry is written: one at a time, whatever the number of processes
@@ -124,7 +124,7 @@ class ArrayCache:
             made.mkdir(mode=FOLDER_MODE)
             write(made)
             columns = {path.stem: sha256_at(path) for path in made.iterdir()}
-            described = {**key, "columns": columns, "built_at": time.time_ns()}
+            described = {"key": _plain(key), "columns": columns, "built_at": time.time_ns()}
             (made / _KEY).write_text(json.dumps(described), encoding="utf-8")
             close_files(made)
             with self._index():
@@ -160,7 +160,7 @@ class ArrayCache:
     def _arrays(self, folder: Path, key: Key) -> dict[str, NDArray[Any]]:
         """Raises one of `_DAMAGE` if the entry is not whole."""
         described = json.loads((folder / _KEY).read_text(encoding="utf-8"))
-        if not key.items() <= described.items():
+        if described["key"] != _plain(key):
             raise ValueError("its key is another")
         is_verified = self._verified.get(folder.name) == described["built_at"]
         arrays = {}
@@ -190,9 +190,9 @@ class ArrayCache:
             if not folder.is_dir() or folder.suffix == PARTIAL or folder.name.startswith("."):
                 continue
             try:
-                key = json.loads((folder / _KEY).read_text(encoding="utf-8"))
+                generation = json.loads((folder / _KEY).read_text(encoding="utf-8"))["key"].get("generation")
                 size = sum(file.stat().st_size for file in folder.iterdir())
-                entries.append(_Entry(folder, size, key.get("generation"), (folder / _KEY).stat().st_mtime_ns))
+                entries.append(_Entry(folder, size, generation, (folder / _KEY).stat().st_mtime_ns))
             except _DAMAGE:
                 shutil.rmtree(folder)
         return entries
@@ -214,3 +214,9 @@ class ArrayCache:
 def entry_name(key: Key) -> str:
     """Return the name of the folder of an entry."""
     return hashlib.sha256(json.dumps(dict(key), sort_keys=True).encode()).hexdigest()
+
+
+def _plain(key: Key) -> dict[str, Any]:
+    """The key as JSON gives it back: a tuple is a list."""
+    plain: dict[str, Any] = json.loads(json.dumps(dict(key)))
+    return plain

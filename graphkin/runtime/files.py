@@ -19,9 +19,6 @@ from uuid import uuid4
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
-from platformdirs import user_cache_path
-
-from graphkin.runtime.folders import private_folder
 
 _HEADER = re.compile(rb"\{'descr': '([<>|=]\w+)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\), \} *\n")
 """Of the format's version 1.0, as numpy writes it. numpy reads it by Python's own parser, which in some Pythons fails
@@ -36,14 +33,6 @@ PARTIAL = ".partial"
 def absolute(url: str) -> str:
     """A URL, or the name of a folder, as processes with other working folders understand it too."""
     return url if "://" in url else str(Path(url).absolute())
-
-
-def user_workspace(*names: str) -> Path:
-    """A folder for unfinished pieces, in the user's cache folder, which is closed to other users where it can be."""
-    root = user_cache_path("graphkin")
-    with suppress(OSError):  # who makes the workspace raises that
-        private_folder(root)
-    return root.joinpath("work", *names)
 
 
 @contextmanager

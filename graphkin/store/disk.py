@@ -1,11 +1,14 @@
-"""Errors of the operating system and of SQLite, as errors of a store."""
+"""The disk of a store: its errors, and where unfinished pieces lie."""
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from platformdirs import user_cache_path
+
 from graphkin.protocol.errors import StoreError
+from graphkin.runtime.folders import private_folder
 
 
 @contextmanager
@@ -20,3 +23,11 @@ def disk(path: Path) -> Iterator[None]:
             expected="a writable local folder with free space",
             hint="nothing was published; free space or fix the permissions, then run the same command again",
         ) from error
+
+
+def user_workspace(*names: str) -> Path:
+    """A folder for unfinished pieces, in the user's cache folder, which is closed to other users where it can be."""
+    root = user_cache_path("graphkin")
+    with suppress(OSError):  # who makes the workspace raises that
+        private_folder(root)
+    return root.joinpath("work", *names)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict, StoreError
 from graphkin.protocol.manifest import FORMAT, Manifest, Provenance
-from graphkin.runtime.files import user_workspace
 from graphkin.store import csr
 from graphkin.store.base import Draft
+from graphkin.store.disk import user_workspace
 from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.lake.layout import FOLDERS, MANIFEST, RUN, Group, Lake, Part, opened, sealed
 from graphkin.store.lake.parts import (

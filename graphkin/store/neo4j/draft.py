@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import StoreBusy, StoreError
 from graphkin.protocol.manifest import FORMAT, Manifest, Provenance
 from graphkin.protocol.values import Kind
-from graphkin.runtime.files import user_workspace
 from graphkin.store.base import Draft
+from graphkin.store.disk import user_workspace
 from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection

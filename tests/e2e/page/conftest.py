@@ -196,7 +196,7 @@ def shown() -> Callable[[Locator], str]:
     """`shown(picture)`: the SVG that a picture is of, once it has come."""
 
     def svg(picture: Locator) -> str:
-        expect(picture).to_have_attribute("aria-busy", "false")
+        expect(picture).to_have_attribute("aria-busy", "false", timeout=20_000)  # comparing takes seconds
         return unquote((picture.get_attribute("src") or "").partition(",")[2])
 
     return svg

@@ -55,6 +55,12 @@ def test_cache_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert open_to_others(tmp_path / "new") == []
 
 
+@pytest.mark.parametrize("key", [{"epochs": (0, 2)}, {"columns": ["a"], "built_at": 1}])
+def test_any_json_is_a_key(tmp_path: Path, key: Mapping[str, Any]) -> None:
+    assert same(Cache(tmp_path, ROOM).get(key, lambda: arrays_of(1)), arrays_of(1))
+    assert same(Cache(tmp_path, ROOM).get(key, never), arrays_of(1))
+
+
 def test_every_part_of_the_key_counts(tmp_path: Path) -> None:
     cache = Cache(tmp_path, ROOM)
     keys: list[Mapping[str, Any]] = [{"a": 1}, {"a": 2}, {"b": 1}, {"a": "1"}, {"a": 1, "b": None}, {}]
