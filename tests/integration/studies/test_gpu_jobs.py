@@ -3,11 +3,13 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +152,10 @@ def test_losses_on_the_device_are_those_of_a_cpu(finished: Path) -> None:
 def test_killed_run_continues_on_another_machine(
     finished: Path, environment: Mapping[str, str], tmp_path: Path
 ) -> None:
-    """Nothing is left but what came back: the result is that of a run that nobody killed."""
+    """Only the prepared data and what came back are left. The result is that of a run that nobody killed."""
     work, output = tmp_path / "work", tmp_path / "output"
+    for each, prepared in product((work, tmp_path / "other"), ("data", "store")):
+        shutil.copytree(finished / "work" / "tiny" / prepared, each / "tiny" / prepared)
     arguments = ["--tiny", "--minutes", "20", "--work", str(work), "--output", str(output / "dose")]
     process = run(["-m", "studies.gpu", "run", "dose", *arguments], environment)
     try:
