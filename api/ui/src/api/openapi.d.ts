@@ -2051,11 +2051,6 @@ export interface components {
          */
         PickBody: {
             /**
-             * Count
-             * @example 3
-             */
-            count: number;
-            /**
              * Method
              * @default maxmin
              * @enum {string}
@@ -2080,6 +2075,11 @@ export interface components {
              *     }
              */
             from?: components["schemas"]["QueryFields"] | null;
+            /**
+             * Count
+             * @example 3
+             */
+            count: number;
         };
         /**
          * Problem
