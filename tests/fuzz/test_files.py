@@ -16,7 +16,7 @@ from graphkin.cli import run
 from tests.fuzz.files import File, every_file, files
 from tests.fuzz.process import PRIVATE, Watched
 
-LONGEST = 5.0  # seconds
+LONGEST = 10.0  # seconds
 PATIENCE = 20.0  # seconds until an ingest counts as one that never ends
 MOST_MEMORY = 10**9  # bytes
 MOST_SAID = 4000  # characters of an error
