@@ -16,7 +16,7 @@ from graphkin.cli import run
 from tests.fuzz.files import File, every_file, files
 from tests.fuzz.process import PRIVATE, Watched
 
-LONGEST = 10.0  # seconds
+LONGEST = 5.0  # seconds
 PATIENCE = 20.0  # seconds until an ingest counts as one that never ends
 MOST_MEMORY = 10**9  # bytes
 MOST_SAID = 4000  # characters of an error
@@ -92,6 +92,8 @@ def test_file(ingester: Ingester, case: File, tmp_path: Path) -> None:
         assert [reason for reason in outcome["reasons"] if PRIVATE.search(reason)] == []
         assert all(len(reason) < MOST_SAID for reason in outcome["reasons"])
     assert outcome["peak"] < MOST_MEMORY
+    if outcome["seconds"] >= LONGEST:  # others on the machine may hold it up once
+        outcome = ingester.ingest(case, case.write(tmp_path))
     assert outcome["seconds"] < LONGEST
 
 

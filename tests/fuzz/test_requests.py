@@ -22,7 +22,7 @@ from tests.fuzz.requests import Request, requests
 
 AT_A_TIME = 4
 LEFT_OPEN = 30  # connections on which half a request is left meanwhile
-LONGEST = 10.0  # seconds
+LONGEST = 5.0  # seconds
 LONGEST_LAG = 0.25  # seconds
 MOST_MEMORY = 400 * 2**20 + AT_A_TIME * MEMORY  # bytes: all that rests, and what so many requests may take
 
