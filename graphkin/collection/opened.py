@@ -37,12 +37,13 @@ from graphkin.protocol.requests import (
     StructureFields,
     Substructure,
 )
+from graphkin.protocol.values import ClusterMethod
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Query, Search, Substructures
 from graphkin.similarity.kinds import kind_of, recipe_of
 from graphkin.store.base import Generation, Neighbors, require_stored_threshold
 from graphkin.store.records import Int32, Int64
-from graphkin.store.sampling.base import Engine, PositiveSets, Sampler, require_ids
+from graphkin.store.sampling.base import PositiveSets, Sampler, require_ids
 from graphkin.store.transfer import Stage, silent
 
 
@@ -54,21 +55,13 @@ class OpenCollection:
     Args:
         generation: stays the caller's to close.
         threads: of searches and of matching substructures, and processes of clusters; by default one for each core.
-        engine: draws positives.
         stage: reports the progress of questions that take long.
     """
 
-    def __init__(
-        self,
-        generation: Generation,
-        threads: int | None = None,
-        engine: Engine = "snapshot",
-        stage: Stage = silent,
-    ) -> None:
+    def __init__(self, generation: Generation, threads: int | None = None, stage: Stage = silent) -> None:
         self.generation = generation
         self.selections = Selections(generation)
         self._threads = threads or os.cpu_count() or 1
-        self._engine: Engine = engine
         self._stage = stage
 
     @cached_property
@@ -78,7 +71,7 @@ class OpenCollection:
 
     @cached_property
     def sampler(self) -> Sampler:
-        return self.generation.sampler(self._engine)
+        return self.generation.sampler()
 
     @cached_property
     def _substructures(self) -> Substructures:
@@ -149,7 +142,7 @@ class OpenCollection:
         limit: int,
         measure: Measure | None = None,
     ) -> Answers:
-        """As `search_batch`, of structures that are written as the arguments of `read_structure`."""
+        """Return what `search_batch` returns, for structures written as the arguments of `read_structure`."""
         queries = Queries.of(self.measured(measure), read_each(self.generation, structures))
         return queries.found(queries.parts(min_similarity, limit, self._threads))
 
@@ -182,9 +175,7 @@ class OpenCollection:
 
     def clusters(self, request: ClusteringFields) -> Clusters:
         """Return all items in clusters, computed once on a machine."""
-        threshold = threshold_of(self.generation, request.method, request.threshold)
-        with self._stage("clusters", self.generation.size, "items") as advance:
-            return clusters(self.generation, request.method, threshold, self._threads, advance)
+        return self._clusters(request.method, threshold_of(self.generation, request.method, request.threshold))
 
     def core(self, number: int, clusters: Clusters) -> Core:
         """Return the largest substructure that the members of a cluster share, counted from 1."""
@@ -199,14 +190,21 @@ class OpenCollection:
         """Return the positive sets of anchors, in their order."""
         return self.sampler.positives(require_ids(anchors, self.generation.size), policy, seed, epoch)
 
+    def _clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
+        """The clusters at a threshold that `threshold_of` gave."""
+        with self._stage("clusters", self.generation.size, "items") as advance:
+            return clusters(self.generation, method, threshold, self._threads, advance)
+
     def _source(self, request: QueryFields) -> Source | None:
         """The items that a query chooses from; None: all."""
         if request.neighbors_of is not None:
-            return Neighboring(request.neighbors_of.id, request.neighbors_of.min_similarity)
+            id, min_similarity = request.neighbors_of.id, request.neighbors_of.min_similarity
+            require_stored_threshold(self.generation, min_similarity)
+            return Neighboring(id, min_similarity)
         if request.cluster is not None:
             id, method = request.cluster.id, request.cluster.method
             threshold = threshold_of(self.generation, method, request.cluster.threshold)
-            members = self.clusters(request.cluster).members(id - 1)
+            members = self._clusters(method, threshold).members(id - 1)
             return Members(["cluster", method, threshold, id], members)
         if request.ids is not None:
             return Listed(tuple(request.ids))
