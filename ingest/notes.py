@@ -61,6 +61,8 @@ def notes_of_changes(before: Provenance, after: Provenance) -> list[str]:
     for name, qualifier in before.qualifiers.items():
         renamed = after.qualifiers.get(name, qualifier)
         if renamed != qualifier:
-            moved = f"the signs of column {name} are in {renamed} now; they were in {qualifier} before"
-            sentences.append(f"{moved}, which is a column of the source now")
+            reason = ", which is a column of the source now" if qualifier in after.properties else ""
+            sentences.append(
+                f"the signs of column {name} are in {renamed} now; they were in {qualifier} before{reason}"
+            )
     return sentences
