@@ -24,7 +24,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from graphkin.runtime.files import PARTIAL, MapMode, map_array, partial, sha256, sha256_at, sweep
+from graphkin.runtime.files import MapMode, map_array, partial, sha256, sha256_at, sweep
 from graphkin.runtime.folders import FOLDER_MODE, close_files, private_folder
 
 Key: TypeAlias = Mapping[str, Any]
@@ -187,7 +187,7 @@ class ArrayCache:
         """The finished entries, in no order. The rest of an entry whose key cannot be read is deleted."""
         entries = []
         for folder in self._folder.iterdir():
-            if not folder.is_dir() or folder.suffix == PARTIAL or folder.name.startswith("."):
+            if not folder.is_dir() or folder.name.startswith("."):
                 continue
             try:
                 generation = json.loads((folder / _KEY).read_text(encoding="utf-8"))["key"].get("generation")
