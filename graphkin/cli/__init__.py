@@ -12,7 +12,7 @@ _COMMANDS = {
     "append": "append",
     "remove": "remove",
     "compact": "compact",
-    "info": "read",
+    "info": "info",
     "neighbors": "read",
     "search": "read",
     "query": "query",

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import click
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.manifest import MANY_FRAGMENTS, Manifest
+from graphkin.protocol.manifest import MANY_FRAGMENTS, Counts, Manifest
 from graphkin.runtime.files import whole
 
 
@@ -47,6 +47,11 @@ def whole_folder(path: Path) -> Iterator[Path]:
         raise InvalidInput(f"cannot write the folder: {error}", given=str(path), expected="a writable path") from error
 
 
+def records(counts: Counts) -> str:
+    """Return how many records were read, repeated and rejected, in words."""
+    return f"{counts.read:,} records, {counts.duplicates:,} duplicates, {counts.rejected:,} rejected"
+
+
 def published(collection: str, manifest: Manifest) -> str:
     """What came of an ingest, in a few lines."""
     counts = manifest.counts
@@ -59,8 +64,7 @@ def published(collection: str, manifest: Manifest) -> str:
     first = what if manifest.unchanged else f"published {collection} generation {manifest.generation}"
     return (
         f"{first}\n"
-        f"  {counts.kept:,} items ({counts.read:,} records, {counts.duplicates:,} duplicates, "
-        f"{counts.rejected:,} rejected{f', {removed:,} removed' if removed else ''})\n"
+        f"  {counts.kept:,} items ({records(counts)}{f', {removed:,} removed' if removed else ''})\n"
         f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g} ({manifest.pairs_text})\n"
         f"  seconds: {json.dumps(manifest.times)}{many}"
     )

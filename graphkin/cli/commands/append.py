@@ -47,7 +47,7 @@ def append(
     from graphkin.ingest import forking
 
     forking.begin(forking.MOLECULES)  # which imports meanwhile
-    from graphkin.cli.output import published, published_json
+    from graphkin.cli.output import published, published_json, records
     from graphkin.ingest.append import append as run
     from graphkin.ingest.options import IngestOptions
     from graphkin.ingest.progress_bars import terminal_progress
@@ -69,14 +69,11 @@ def append(
             **({"workers": workers} if workers else {}),
         )
         appended = run(store, collection, running["files"], how, terminal_progress())
-    counts = appended.counts
     if running["as_json"]:
         numbers = {"items": appended.items, "named": appended.named}
-        records = counts.model_dump(include={"read", "duplicates", "rejected"})
-        click.echo(published_json(appended.manifest, appended={**numbers, **records}))
+        own = appended.counts.model_dump(include={"read", "duplicates", "rejected"})
+        click.echo(published_json(appended.manifest, appended={**numbers, **own}))
         return
-    click.echo(
-        f"{appended.items:,} new items, {appended.named:,} older ones with more names ({counts.read:,} records, "
-        f"{counts.duplicates:,} duplicates, {counts.rejected:,} rejected)"
-    )
+    named = f"{appended.named:,} older ones with more names"
+    click.echo(f"{appended.items:,} new items, {named} ({records(appended.counts)})")
     click.echo(published(collection, appended.manifest))

@@ -45,12 +45,12 @@ def cluster(
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
-        questions = OpenCollection(opened, workers, stage=terminal_progress().stage)
-        found = questions.clusters(clustering_of(method, threshold))
+        open_collection = OpenCollection(opened, workers, stage=terminal_progress().stage)
+        clusters = open_collection.clusters(clustering_of(method, threshold))
         structure = opened.manifest.structure
         with whole_file(output) as file:
-            file.writelines(csv_lines(_tables(opened, found, ["id", structure, "names"]), plain=(structure,)))
-    sizes = found.sizes
+            file.writelines(csv_lines(_tables(opened, clusters, ["id", structure, "names"]), plain=(structure,)))
+    sizes = clusters.sizes
     click.echo(
         f"{len(sizes):,} clusters of {opened.size:,} items, the largest of {sizes[0]:,}; {(sizes == 1).sum():,} of one",
         err=True,

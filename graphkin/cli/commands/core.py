@@ -48,21 +48,21 @@ def core(
 
     progress = terminal_progress()
     with open_generation(store_location, collection, generation) as opened:
-        questions = OpenCollection(opened, workers, stage=progress.stage)
-        found = questions.clusters(clustering_of(method, threshold))
-        count = min(clusters, len(found.sizes))
+        open_collection = OpenCollection(opened, workers, stage=progress.stage)
+        clustering = open_collection.clusters(clustering_of(method, threshold))
+        count = min(clusters, len(clustering.sizes))
         with progress.stage("cores", count, "clusters") as advance, whole_file(output) as file:
-            for line in csv_lines(_rows(questions, found, count), plain=("smarts", "smiles")):
+            for line in csv_lines(_rows(open_collection, clustering, count), plain=("smarts", "smiles")):
                 file.write(line)
                 advance(1)
 
 
-def _rows(questions: "OpenCollection", found: "Clusters", count: int) -> "Iterator[pa.Table]":
+def _rows(open_collection: "OpenCollection", clustering: "Clusters", count: int) -> "Iterator[pa.Table]":
     """A table for each cluster."""
     import pyarrow as pa
 
     for number in range(1, count + 1):
-        shared = questions.core(number, found)
-        columns = {"cluster": [number], "size": [int(found.sizes[number - 1])]}
+        shared = open_collection.core(number, clustering)
+        columns = {"cluster": [number], "size": [int(clustering.sizes[number - 1])]}
         texts = {name: pa.array([getattr(shared, name)], pa.string()) for name in ("smarts", "smiles")}
         yield pa.table({**columns, **texts, "atoms": [shared.atoms], "complete": [shared.complete]})

@@ -1,10 +1,9 @@
 """`graphkin doctor`: is all well here?"""
 
-import json
-
 import click
 
 from graphkin.cli import options
+from graphkin.cli.json_lines import print_json
 
 
 @click.command()
@@ -24,7 +23,7 @@ def doctor(store_location: str | None, url: str | None, as_json: bool) -> int:
     if url is not None:
         found.append(checkup.server(url))
     if as_json:
-        click.echo(json.dumps([each._asdict() for each in found], ensure_ascii=False))
+        print_json([each._asdict() for each in found])
     else:
         for about, state, said, hint in found:
             click.echo(f"{state:<5}  {about}: {said}")

@@ -52,9 +52,9 @@ def map(
         raise click.UsageError("--threshold is of --method")
     with open_generation(store_location, collection, generation) as opened:
         values = None if name is None else numeric(opened, name)
-        questions = OpenCollection(opened, workers, stage=terminal_progress().stage)
-        label = None if method is None else questions.clusters(clustering_of(method, threshold)).label
-        found = questions.layout()
+        open_collection = OpenCollection(opened, workers, stage=terminal_progress().stage)
+        label = None if method is None else open_collection.clusters(clustering_of(method, threshold)).label
+        found = open_collection.layout()
         structure = opened.manifest.structure
         with whole_file(output) as file:
             file.writelines(csv_lines(_tables(opened, found, values, label), plain=(structure,)))

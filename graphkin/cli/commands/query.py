@@ -81,8 +81,8 @@ def query(
                 similar=None if similar is None else Near(structure=similar, min_similarity=min_similarity),
                 sort=None if sort is None else Sort(by=sort, descending=descending),
             )
-        questions = OpenCollection(opened, stage=terminal_progress().stage)
-        found, comparison = questions.query(request), questions.comparison(request)
+        open_collection = OpenCollection(opened, stage=terminal_progress().stage)
+        found, comparison = open_collection.query(request), open_collection.comparison(request)
         format = cast("ItemFormat", output.suffix[1:])
         blocks = export_items(opened, format, found.first(limit).ids, comparison, columns or None)
         with whole_file(output) as file:

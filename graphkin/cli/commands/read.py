@@ -1,6 +1,5 @@
-"""`graphkin info`, `neighbors`, `search` and `positives`: what a published generation knows."""
+"""`graphkin neighbors`, `search` and `positives`: similar items of one item or structure."""
 
-import json
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -9,178 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphkin.cli import options
+from graphkin.cli.json_lines import print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from graphkin.collection.opened import OpenCollection
-    from graphkin.protocol.errors import Damage
-    from graphkin.protocol.manifest import Counts, DifferingValues, Manifest
     from graphkin.protocol.measure import Measure
     from graphkin.similarity.hits import Hits
-    from graphkin.store.base import Collection, Generation, Neighbors, Store
-    from graphkin.store.reruns import KeptRerun
+    from graphkin.store.base import Generation, Neighbors
     from graphkin.store.sampling.base import Engine
-
-
-def _print_json(answer: Any) -> None:
-    click.echo(json.dumps(answer, ensure_ascii=False))
-
-
-@click.command()
-@options.store
-@options.one_or_all
-@options.generation
-@click.option("--rejections", is_flag=True, help="List the records that were not kept.")
-@click.option(
-    "--differing",
-    is_flag=True,
-    help="List values of repeated items that differ from the first record's: the first 100.",
-)
-@options.as_json
-def info(
-    store_location: str,
-    collection: str | None,
-    generation: str | None,
-    rejections: bool,
-    differing: bool,
-    as_json: bool,
-) -> None:
-    """Show collections, their generations, where they come from, and whether their files are damaged."""
-    from graphkin.store import open_store
-
-    if not collection and (rejections or differing or generation):
-        raise click.UsageError("--rejections, --differing and --generation need --collection")
-    with open_store(store_location) as store:
-        if not collection:
-            _show_collections(store, as_json)
-        elif rejections:
-            with store.open(collection, store.full_id(collection, generation)) as opened:
-                _show_rejections(opened, store.rerun(collection, opened.id), as_json)
-        elif differing:
-            manifest = store.manifest(collection, store.full_id(collection, generation))
-            _show_differing(manifest, store.rerun(collection, manifest.generation), as_json)
-        else:
-            id = store.full_id(collection, generation)
-            manifest, damage = store.manifest(collection, id), store.damage(collection, id)
-            kept = store.rerun(collection, manifest.generation)
-            _show_generation(store.collection(collection), manifest, kept, damage, as_json)
-
-
-def _show_collections(store: "Store", as_json: bool) -> None:
-    answer: list[dict[str, Any]] = []
-    for found in store.collections():
-        manifest, damage = store.manifest(found.name, found.current), store.damage(found.name, found.current)
-        answer.append(
-            {
-                "name": found.name,
-                "kind": found.kind,
-                "generation": manifest.generation,
-                "items": manifest.counts.kept,
-                "edges": manifest.edges,
-                "published_at": manifest.published_at,
-                "damaged": _told(damage),
-            }
-        )
-    if as_json:
-        _print_json({"collections": answer})
-        return
-    for row in answer:
-        click.echo(
-            f"{row['name']}: {row['items']:,} items ({row['kind']}), {row['edges']:,} edges, "
-            f"published {row['published_at']}, generation {row['generation']}"
-        )
-        _show_damage(row["damaged"])
-
-
-def _told(damage: "Damage | None") -> dict[str, str] | None:
-    return None if damage is None else {"file": damage.file, "problem": damage.problem}
-
-
-def _show_damage(damaged: dict[str, str] | None) -> None:
-    if damaged is not None:
-        click.echo(f"  DAMAGED: {damaged['file']}: {damaged['problem']}")
-
-
-def _show_generation(
-    found: "Collection", manifest: "Manifest", kept: "KeptRerun | None", damage: "Damage | None", as_json: bool
-) -> None:
-    if as_json:
-        rerun = kept and kept.rerun.model_dump(mode="json")
-        told = {"manifest": manifest.model_dump(mode="json"), "rerun": rerun, "damaged": _told(damage)}
-        _print_json({"name": found.name, "generations": list(found.generations), **told})
-        return
-    from graphkin.ingest.notes import notes, notes_of_differing
-
-    click.echo(f"{found.name} ({found.kind}), generation {manifest.generation}, published {manifest.published_at}")
-    _show_damage(_told(damage))
-    click.echo(f"  {_counted(manifest.counts)}")
-    click.echo(f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g} ({manifest.pairs_text})")
-    click.echo(f"  recipe {json.dumps(manifest.recipe)}")
-    click.echo(f"  versions {json.dumps(manifest.versions)}")
-    for note in notes(manifest):
-        click.echo(f"  {note}")
-    for source in manifest.inputs:
-        click.echo(f"  input {source.name}, {source.bytes:,} bytes, SHA-256 {source.sha256}")
-    for removal in manifest.removed:
-        click.echo(f"  removed {removal.items:,} items by {removal.by}: {removal.name}, SHA-256 {removal.sha256}")
-    if kept is not None:
-        names = ", ".join(source.name for source in kept.rerun.inputs)
-        click.echo(f"  unchanged by the run of {kept.rerun.ran_at} ({names}): {_counted(kept.rerun.counts)}")
-        for note in notes_of_differing(kept.rerun.differing):
-            click.echo(f"    {note}")
-    for id in found.generations:
-        click.echo(f"  generation {id}{' (current)' if id == found.current else ''}")
-
-
-def _show_differing(manifest: "Manifest", kept: "KeptRerun | None", as_json: bool) -> None:
-    if as_json:
-        rerun = kept and kept.rerun.model_dump(mode="json")
-        _print_json({"generation": manifest.generation, **manifest.differing.model_dump(), "rerun": rerun})
-        return
-    _show_values(manifest.differing)
-    if kept is not None:
-        click.echo(f"Of the run of {kept.rerun.ran_at}, which gave the same generation:", err=True)
-        _show_values(kept.rerun.differing)
-
-
-def _show_values(differing: "DifferingValues") -> None:
-    if not differing.counts:
-        click.echo("no values of repeated items differ from the first record's", err=True)
-    for name, count in differing.counts.items():
-        click.echo(f"{name}: {count:,} values of repeated items differ from the first record's")
-    for each in differing.first:
-        kept = "no value" if each.kept is None else each.kept
-        click.echo(f"{each.structure or '-'}\t{each.property}\tkept {kept}\tnot kept {each.value}")
-
-
-def _counted(counts: "Counts") -> str:
-    return (
-        f"{counts.read:,} records read, {counts.kept:,} kept, {counts.duplicates:,} duplicates, "
-        f"{counts.rejected:,} rejected"
-    )
-
-
-def _show_rejections(opened: "Generation", kept: "KeptRerun | None", as_json: bool) -> None:
-    rows = (row for batch in opened.rejections() for row in batch.to_pylist())
-    if as_json:
-        rerun = kept and {**kept.rerun.model_dump(mode="json"), "rejections": kept.rejections.to_pylist()}
-        _print_json({"generation": opened.id, "rejections": list(rows), "rerun": rerun})
-        return
-    _show_records(rows)
-    if kept is not None:
-        click.echo(f"Rejected by the run of {kept.rerun.ran_at}, which gave the same generation:", err=True)
-        _show_records(kept.rejections.to_pylist())
-
-
-def _show_records(rejections: "Iterable[dict[str, Any]]") -> None:
-    has_rejections = False
-    for row in rejections:
-        has_rejections = True
-        first_line = row["input"].partition("\n")[0]
-        click.echo(f"{row['source']}:{row['line']}: {row['reason']}\t{first_line[:200]}")
-    if not has_rejections:
-        click.echo("no rejected records", err=True)
 
 
 @click.command()
@@ -207,9 +42,9 @@ def neighbors(
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
-        questions = OpenCollection(opened)
-        item_id = questions.item_id(id, smiles, name)
-        found = questions.neighbors(item_id, min_similarity, limit=limit)
+        open_collection = OpenCollection(opened)
+        item_id = open_collection.item_id(id, smiles, name)
+        found = open_collection.neighbors(item_id, min_similarity, limit=limit)
         (item,) = opened.items([item_id])
         answer: dict[str, Any] = {
             "generation": opened.id,
@@ -219,7 +54,7 @@ def neighbors(
             "capped": None if item["dropped"] is None else item["dropped"] != 0,
         }
     if as_json:
-        _print_json(answer)
+        print_json(answer)
         return
     click.echo(_line(answer["item"]))
     click.echo(f"{len(answer['neighbors'])} of {answer['total']} neighbours" + (", capped" if answer["capped"] else ""))
@@ -313,9 +148,9 @@ def search(
     require_search(min_similarity)
     measure = measure_of(tversky, counts)
     with open_generation(store_location, collection, generation) as opened:
-        questions = OpenCollection(opened)
+        open_collection = OpenCollection(opened)
         if file is not None and output is not None:
-            _search_file(questions, file, read, measure, min_similarity, limit, output)
+            _search_file(open_collection, file, read, measure, min_similarity, limit, output)
             return
         text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
         with refusing():
@@ -325,22 +160,22 @@ def search(
                 measure=measure,
                 min_similarity=min_similarity,
             )
-        query, hits = questions.search(request, limit)
+        query, hits = open_collection.search(request, limit)
         answer: dict[str, Any] = {
             "generation": opened.id,
-            "query": {"smiles": query.smiles, "id": questions.measured(measure).identical(query)},
+            "query": {"smiles": query.smiles, "id": open_collection.measured(measure).identical(query)},
             "hits": _hits(opened, hits),
             "total": hits.total,
         }
     if as_json:
-        _print_json(answer)
+        print_json(answer)
         return
     click.echo(query.text)
     _show_hits(answer["hits"])
 
 
 def _search_file(
-    questions: "OpenCollection",
+    open_collection: "OpenCollection",
     file: str,
     read: dict[str, Any],
     measure: "Measure | None",
@@ -359,8 +194,8 @@ def _search_file(
     require(
         output.suffix in (".csv", ".parquet"), "file of hits", str(output), "a name that ends with .csv or .parquet"
     )
-    with closing(open_source(file, kind_of(questions.generation).files, ReadOptions(**read))) as source:
-        searching = FileSearch(questions, source, measure, min_similarity, limit)
+    with closing(open_source(file, kind_of(open_collection.generation).files, ReadOptions(**read))) as source:
+        searching = FileSearch(open_collection, source, measure, min_similarity, limit)
         with whole_file(output) as written:
             for piece in write(searching.tables(), output.suffix):
                 written.write(piece)
@@ -424,7 +259,7 @@ def positives(
             "positives": rows,
         }
     if as_json:
-        _print_json(answer)
+        print_json(answer)
         return
     if answer["isolated"]:
         click.echo(f"item {anchor} has no neighbour: no positives")
