@@ -1,4 +1,4 @@
-"""What `python -m studies.report` wrote of generations: its files, where the settings say that they lie."""
+"""Reports that `python -m studies.report` wrote: the files of a folder that the settings name."""
 
 from dataclasses import dataclass
 from pathlib import Path

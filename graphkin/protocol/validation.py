@@ -1,4 +1,4 @@
-"""What pydantic refuses, as our own errors."""
+"""Validation errors of pydantic as `InvalidInput`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

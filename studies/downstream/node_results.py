@@ -1,4 +1,4 @@
-"""What pre-training is worth on nodes of a graph never seen (T3 of the paper): 10-fold stratified cross-validation.
+"""The gain from pre-training on nodes of an unseen graph (T3 of the paper): 10-fold stratified cross-validation.
 
     python -m studies.downstream.node_results [--steps 10000] [--epochs 100] [--seeds 0 1 2] [--work node-results]
         [--graphs facebook github twitch_de twitch_fr]

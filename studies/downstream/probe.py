@@ -1,4 +1,4 @@
-"""What frozen features are worth: logistic regression on them (docs/training.md)."""
+"""Score frozen features by logistic regression (docs/training.md)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias

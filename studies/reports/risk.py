@@ -1,4 +1,4 @@
-"""What a similarity threshold does to positives: false-positive risk and gap (B.3 and B.5 of the paper).
+"""The effect of a similarity threshold on positives: false-positive risk and gap (B.3 and B.5 of the paper).
 
 Similarities of true positives and of true negatives have densities f₊ and f₋ on [0, 1]; pairs of similarity τ and up
 are drawn as positives in proportion to it.

@@ -1,4 +1,4 @@
-"""What the paper's theory of thresholds says of a collection: posterior, risk and gap (B.3 and B.5 of the paper)."""
+"""The paper's theory of thresholds, applied to a collection: posterior, risk and gap (B.3 and B.5 of the paper)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

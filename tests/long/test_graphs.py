@@ -142,7 +142,7 @@ def test_exact_edges_equal_brute_force(tmp_path: Path) -> None:
 
 @pytest.mark.shared
 def test_candidates_do_not_tell_the_class() -> None:
-    """Of IMDB-MULTI, whose file is ordered by class (55 % by index, 40 % shuffled)."""
+    """IMDB-MULTI has a file that is ordered by class: 55 % by index, 40 % shuffled."""
     structures, classes = _structures("IMDB-MULTI"), np.array(_told("IMDB-MULTI")[1])
     as_filed, shuffled = np.arange(len(structures)), np.random.default_rng(0).permutation(len(structures))
 

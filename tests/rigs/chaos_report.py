@@ -1,4 +1,4 @@
-"""What `tests.rigs.chaos` did and found, as Markdown."""
+"""The report of `tests.rigs.chaos` as Markdown."""
 
 from collections import Counter
 from collections.abc import Iterator

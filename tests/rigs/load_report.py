@@ -1,4 +1,4 @@
-"""What `tests.rigs.load` measured, as Markdown."""
+"""The report of `tests.rigs.load` as Markdown."""
 
 from collections import Counter
 from collections.abc import Iterator
