@@ -1,14 +1,17 @@
 """One request about one generation: which, in which media type, from where in a list, and the headers of its reply."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from concurrent import futures
 from contextlib import aclosing
 from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
 from itertools import chain, islice
 from math import ceil
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ParamSpec, TypeVar
 
+from anyio import to_thread
+from anyio.lowlevel import checkpoint_if_cancelled
 from fastapi import Depends
 from rdkit import rdBase
 from starlette.concurrency import run_in_threadpool
@@ -26,17 +29,13 @@ from graphkin.api.gate.reply import FOR_EVER, JSON, ROWS, SVG, document, entity_
 from graphkin.api.gate.security import DRAWING
 from graphkin.api.generations.opened import Opened
 from graphkin.api.state import state_of
-from graphkin.api.work.classes import COMPARED, as_work
-from graphkin.collection.clusters.kept import threshold_of
-from graphkin.collection.clusters.partition import Clusters
-from graphkin.collection.having import Having
-from graphkin.collection.query import written, written_pattern
-from graphkin.collection.selection import Listed, Members, Near, Neighboring, Selected, Source
+from graphkin.api.work.classes import COMPARED
+from graphkin.collection.opened import OpenCollection
 from graphkin.protocol.errors import BadRequest, InvalidInput
-from graphkin.protocol.requests import ClusteringFields, QueryFields, Substructure
-from graphkin.similarity.kind import Query
-from graphkin.store.base import Generation, require_stored_threshold
-from graphkin.store.records import Int32
+from graphkin.store.base import Generation
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _VERSION = f"{version('graphkin')} {rdBase.rdkitVersion}"
 
@@ -132,54 +131,22 @@ class Reading:
         """The cursor of this query's page that begins there."""
         return Cursor(self.generation.id, self._key(), position).encode()
 
-    def threshold(self, min_similarity: float | None) -> float | None:
-        """The caller's threshold. Raises `InvalidInput` if it lies below the stored τ."""
-        require_stored_threshold(self.generation, min_similarity)
-        return min_similarity
+    @property
+    def collection(self) -> OpenCollection:
+        """The questions about the generation."""
+        return self.opened.collection
 
-    async def structure(self, **structure: str | None) -> Query:
-        """A structure that the request names, as the collection reads it. Raises as `Structures.read` does."""
-        return await state_of(self._request)["structures"].read(self.generation, **structure)
+    async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function in a thread in which the ports of a collection may wait for worker processes.
 
-    async def query(self, asked: QueryFields) -> Callable[[], Selected]:
-        """What gives the items that a query finds, in a thread, and raises as `Selections.selected` does. Itself raises
-        as `structure`, `threshold`, `clusters` and `having` do."""
-        selections, source = self.opened.selections, await self._source(asked)
-        choose = partial(selections.selected, asked.filters or (), asked.name, source)
-        having = None
-        if asked.substructure is not None:
-            having = await self.having(asked.substructure, lambda: choose().ids)
-        return partial(choose, asked.sort, having)
-
-    async def _source(self, asked: QueryFields) -> Source | None:
-        """Which items a query chooses from; None: from all."""
-        if asked.similar is not None:
-            near = asked.similar
-            structure = await self.structure(**written(near))
-            return Near(self.opened.search, structure, near.min_similarity, near.measure, near.itself)
-        if asked.neighbors_of is not None:
-            return Neighboring(asked.neighbors_of.id, self.threshold(asked.neighbors_of.min_similarity))
-        if asked.cluster is not None:
-            clustered, id = await self.clusters(asked.cluster), asked.cluster.id
-            said = ["cluster", asked.cluster.method, clustered.threshold, id]
-            return Members(said, clustered.found.members(id - 1))
-        return None if asked.ids is None else Listed(tuple(asked.ids))
-
-    async def having(self, asked: str | Substructure, among: Callable[[], Int32]) -> Having:
-        """Which of some items, `among`, have a substructure. While that is learned the request is of the class
-        substructure.
-
-        Raises as `Patterns.get` and `among` do, and `StoreBusy`.
+        Only routes with a class of work may call this: the classes bound how many threads wait.
         """
-        ids = await run_in_threadpool(among)
-        async with as_work(self._request.scope, "substructure"):
-            return await state_of(self._request)["patterns"].get(self.opened, *written_pattern(asked), ids)
-
-    async def clusters(self, asked: ClusteringFields) -> "Clustered":
-        """Those that a request names. Raises as `threshold_of` and `Clusterings.get` do."""
-        threshold = await run_in_threadpool(threshold_of, self.generation, asked.method, asked.threshold)
-        found = await state_of(self._request)["clusterings"].get(self.opened, asked.method, threshold)
-        return Clustered(asked, threshold, found)
+        threads = state_of(self._request)["threads"]
+        try:
+            return await to_thread.run_sync(partial(function, *args, **kwargs), limiter=threads)
+        except futures.CancelledError:
+            await checkpoint_if_cancelled()  # the request was cancelled while its thread waited for a port
+            raise
 
     def spend(self, rows: int) -> None:
         """Count rows of the reply against the quota of the request's key."""
@@ -218,14 +185,6 @@ class Reading:
             raise
         body = () if self._for_head else _joined(begun, chunks)
         return _Relay(body, chunks, headers=headers, media_type=self.media_type)
-
-
-class Clustered(NamedTuple):
-    """Clusters, and how they were asked for; `threshold` is the one that was meant."""
-
-    asked: ClusteringFields
-    threshold: float | None
-    found: Clusters
 
 
 class _Whole(FileResponse):

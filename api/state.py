@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, closing, nullcontext
 from typing import TypedDict, cast
 
+from anyio import CapacityLimiter
 from starlette.requests import Request
 
 from graphkin.api.drawing.artist import Artist
@@ -15,9 +16,10 @@ from graphkin.api.generations.damage import Scrub
 from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.library import Library
 from graphkin.api.generations.patterns import Patterns
+from graphkin.api.generations.ports import Workers
 from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings
-from graphkin.api.work.classes import CLASSES, Queue
+from graphkin.api.work.classes import CLASSES, WORKING, Queue
 from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.pool import Pool
 from graphkin.api.work.structures import MEMORY, Structures
@@ -36,13 +38,10 @@ class State(TypedDict):
     admission: Admission
     library: Library
     positives: PositiveCache
-    structures: Structures
-    patterns: Patterns
     artist: Artist
     exports: Exports
-    clusterings: Clusterings
-    layouts: Layouts
     queues: dict[str, Queue]
+    threads: CapacityLimiter
     quotas: Quotas
     warmup: Warmup
     scrub: Scrub
@@ -59,11 +58,9 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
     with (
         open_store(settings.store) as store,
         closing(PositiveCache(folder, room, setting="GRAPHKIN_CACHE_BYTES")) as positives,
-        closing(Library(store, settings.sampler)) as library,
         closing(Quotas(settings.cache_dir / "quotas")) as quotas,
         closing(Clusterings()) as clusterings,
         closing(Layouts()) as layouts,
-        closing(Scrub(library.in_use, settings.scrub_hours * 3600)) as scrub,
         closing(Nursery()) if shared is None else nullcontext(shared) as nursery,
     ):
         store.require_engine(settings.sampler)
@@ -77,21 +74,24 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
             Pool(nursery, 2, niceness=10, idle=_IDLE) as exporters,
             aclosing(Patterns(Substructures(pattern_readers, matchers, location, _MATCHING))) as patterns,
         ):
-            with closing(
-                Exports(exporters, location, files, settings.export_bytes, setting="GRAPHKIN_EXPORT_BYTES")
-            ) as exports:
+            structures, artist = Structures(readers), Artist(drawers, comparers)
+            workers = Workers(structures, patterns, clusterings, layouts, artist)
+            with (
+                closing(
+                    Exports(exporters, location, files, settings.export_bytes, setting="GRAPHKIN_EXPORT_BYTES")
+                ) as exports,
+                closing(Library(store, settings.sampler, workers.ports)) as library,
+                closing(Scrub(library.in_use, settings.scrub_hours * 3600)) as scrub,
+            ):
                 yield State(
                     admission=Admission(store.keys()),
                     library=library,
                     positives=positives,
-                    structures=Structures(readers),
-                    patterns=patterns,
-                    artist=Artist(drawers, comparers),
+                    artist=artist,
                     exports=exports,
-                    clusterings=clusterings,
-                    layouts=layouts,
                     quotas=quotas,
                     queues={name: Queue(name) for name in CLASSES},
+                    threads=CapacityLimiter(WORKING + CLASSES["substructure"].waiting),
                     warmup=Warmup(readers),
                     scrub=scrub,
                     reports=Reports(settings.reports),

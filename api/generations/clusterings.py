@@ -3,10 +3,10 @@
 import os
 
 from graphkin.api.generations.background import Job, Threaded
-from graphkin.api.generations.opened import Opened
 from graphkin.collection.clusters.kept import clusters
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.values import ClusterMethod
+from graphkin.store.base import Generation
 
 _REMEMBERED = 32  # clusterings; their arrays are maps of files
 _PAIRS = 50_000_000  # similar ones, of Taylor and Butina's: 16 bytes each
@@ -21,13 +21,12 @@ class Clusterings(Threaded[Clusters]):
         super().__init__("clusters", threads=2, remembered=_REMEMBERED)
         self._long: Job[Clusters] | None = None
 
-    async def get(self, opened: Opened, method: ClusterMethod, threshold: float | None) -> Clusters:
+    async def get(self, generation: Generation, method: ClusterMethod, threshold: float | None) -> Clusters:
         """The clusters at a threshold that `threshold_of` gave.
 
         Where they are not there yet, they are computed from now on, unless others are; `StoreBusy` says how far that
         is. What went wrong is raised to the next caller. Raises `InvalidInput` where too many pairs are similar.
         """
-        generation = opened.generation
         key = (generation.collection, generation.id, method, threshold)
         job = self.job(key)
         if job is None:

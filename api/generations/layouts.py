@@ -3,8 +3,8 @@
 from functools import partial
 
 from graphkin.api.generations.background import Threaded
-from graphkin.api.generations.opened import Opened
 from graphkin.collection.layout import Layout, layout
+from graphkin.store.base import Generation
 
 _REMEMBERED = 8  # their arrays are maps of files
 
@@ -15,9 +15,8 @@ class Layouts(Threaded[Layout]):
     def __init__(self) -> None:
         super().__init__("a map", threads=1, remembered=_REMEMBERED)
 
-    async def get(self, opened: Opened) -> Layout:
+    async def get(self, generation: Generation) -> Layout:
         """Where it is not there yet, it is computed from now on; `StoreBusy` says how far that is."""
-        generation = opened.generation
         key = generation.collection, generation.id
         job = self.job(key) or self.begin(key, generation.size, partial(layout, generation))
         return await self.result(key, job)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from cachetools import LRUCache, TTLCache
 
 from graphkin.api.generations.damage import Damages
-from graphkin.api.generations.opened import Opened
+from graphkin.api.generations.opened import Opened, OpenPorts
 from graphkin.protocol.errors import Damage, NotFound, StoreDamaged
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Collection, Generation, Store
@@ -20,9 +20,10 @@ _FRESH = 0.4  # seconds for which the catalogue is believed; a publish is seen w
 class Library:
     """Generations by collection and id, the most recently used of them open. Safe to share between threads."""
 
-    def __init__(self, store: Store, engine: Engine = "snapshot") -> None:
+    def __init__(self, store: Store, engine: Engine, open_ports: OpenPorts) -> None:
         self.store = store
         self.engine = engine
+        self._open_ports = open_ports
         self._lock = threading.Lock()
         self._listed: TTLCache[str, Collection] = TTLCache(1024, _FRESH)
         self._opened: LRUCache[tuple[str, str], Opened] = LRUCache(_OPEN)
@@ -53,7 +54,7 @@ class Library:
         with self._lock:
             opened = self._opened.get(key)
         if opened is None:
-            opened = Opened(self._open(*key), self.engine)
+            opened = Opened(self._open(*key), self.engine, self._open_ports)
             with self._lock:
                 opened = self._opened.setdefault(key, opened)
         return opened

@@ -7,9 +7,9 @@ from hashlib import blake2b
 from starlette.concurrency import run_in_threadpool
 
 from graphkin.api.generations.background import Background
-from graphkin.api.generations.opened import Opened
 from graphkin.api.work.substructures import Substructures, failed
 from graphkin.collection.having import Having
+from graphkin.collection.selection import Selections
 from graphkin.protocol.errors import StoreBusy
 from graphkin.similarity.kind import Advance
 from graphkin.store.base import Generation
@@ -29,19 +29,18 @@ class Patterns(Background[Having]):
         super().__init__("matches of this substructure", 2 * _AT_ONCE)
         self._substructures = substructures
 
-    async def get(self, opened: Opened, text: str, writing: str, ids: Int32) -> Having:
+    async def get(self, generation: Generation, selections: Selections, text: str, writing: str, ids: Int32) -> Having:
         """Which of some items have what a text says in a writing.
 
         Where it is not known yet, it is learned from now on, unless it is already; `StoreBusy` says how far that is, or
         that too many are being learned. Raises as `Substructures.read` does.
         """
-        generation = opened.generation
         pattern = await self._substructures.read(generation, text, writing)
         digest = await run_in_threadpool(lambda: blake2b(ids.tobytes(), digest_size=32).digest())
         key = (generation.collection, generation.id, pattern.writing, pattern.text, digest)
         job = self.job(key)
         if job is None:
-            having = opened.selections.having(pattern)
+            having = selections.having(pattern)
             unknown = await run_in_threadpool(having.unknown, ids)
             if not unknown:
                 return having

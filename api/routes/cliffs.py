@@ -1,12 +1,10 @@
 """GET cliffs: similar items that differ much in a property."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from fastapi import APIRouter, Request
 from pydantic_core import to_json
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.gate.given import validated
@@ -15,9 +13,9 @@ from graphkin.api.gate.reply import JSON, array, similarity_texts
 from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.work.classes import Querying
-from graphkin.collection.selection import Selected
 from graphkin.protocol.replies import CliffsPage
-from graphkin.protocol.requests import CliffsQuery, CollectionPath, QueryFields
+from graphkin.protocol.requests import CliffsQuery, CollectionPath
+from graphkin.protocol.values import MAX_CLIFFS
 
 _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(CliffsQuery, "query")]
 
@@ -37,14 +35,11 @@ async def cliffs(request: Request) -> Response:
     path = validated(CollectionPath, request.path_params, "path")
     query = validated(CliffsQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, (JSON,))
-    chosen = None
-    if query.filters or query.substructure is not None:
-        chosen = await read.query(QueryFields(filters=query.filters, substructure=query.substructure))
-    return await run_in_threadpool(_page, read, query, chosen)
+    return await read.run(_page, read, query)
 
 
-def _page(read: Reading, query: CliffsQuery, chosen: Callable[[], Selected] | None) -> Response:
-    found, begin = read.opened.cliffs(query, chosen), read.position
+def _page(read: Reading, query: CliffsQuery) -> Response:
+    found, begin = read.collection.cliffs(query, MAX_CLIFFS, query.selection()), read.position
     end = min(begin + query.limit, len(found.a))
     shown = found.part(begin, end)
     ids = np.unique(np.concatenate([shown.a, shown.b])).tolist()

@@ -5,17 +5,16 @@ from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Query
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.gate.openapi import problems
 from graphkin.api.gate.paths import ClusterId, ItemId
 from graphkin.api.gate.reply import array
 from graphkin.api.gate.route import needing
-from graphkin.api.reading import Clustered, JsonReading, Reading
+from graphkin.api.reading import JsonReading, Reading
 from graphkin.api.work.classes import Searching
 from graphkin.collection.clusters.kept import chosen
-from graphkin.collection.clusters.partition import Ranges
+from graphkin.collection.clusters.partition import Clustering, Clusters, Ranges
 from graphkin.protocol.replies import ClusterReply, ClustersPage, ItemClusterReply
 from graphkin.protocol.requests import ClusteredFields, ClusterQuery, ClustersQuery, ItemClusterQuery
 from graphkin.similarity.columns import numeric
@@ -37,29 +36,30 @@ async def clusters(read: JsonReading, query: Annotated[ClustersQuery, Query()]) 
     Taylor and Butina's: the item with most neighbours and these, then the same of what is left. They and scaffolds take
     a while where there are many items: 503 says how far they are. Clusters are kept on this machine.
     """
-    return await run_in_threadpool(_page, read, query, await read.clusters(query))
+    return await read.run(_page, read, query)
 
 
 @router.get("/clusters/{id}", response_model=ClusterReply)
 async def cluster(read: JsonReading, id: ClusterId, query: Annotated[ClusterQuery, Query()]) -> Response:
     """One cluster, and its members: the centre first, then by id."""
-    return await run_in_threadpool(_members, read, id - 1, query, await read.clusters(query))
+    return await read.run(_members, read, id - 1, query)
 
 
 @router.get("/items/{id}/cluster", response_model=ItemClusterReply)
 async def item_cluster(read: JsonReading, id: ItemId, query: Annotated[ItemClusterQuery, Query()]) -> Response:
     """The cluster that an item is in."""
     require_ids(np.array([id]), read.generation.size)
-    return await run_in_threadpool(_own, read, id, query, await read.clusters(query))
+    return await read.run(_own, read, id, query)
 
 
-def _page(read: Reading, query: ClustersQuery, clustered: Clustered) -> Response:
-    found, begin = clustered.found, read.position
+def _page(read: Reading, query: ClustersQuery) -> Response:
+    clustering, begin = read.collection.clusters(query), read.position
+    found = clustering.clusters
     end = min(begin + query.limit, len(found.centre))
     return read.json(
         {
-            **_said(read, clustered),
-            "clusters": _summaries(read, query, clustered, begin, end),
+            **_method(read, query, clustering),
+            "clusters": _summaries(read, query, found, begin, end),
             "total": len(found.centre),
             "singletons": int((found.sizes == 1).sum()),
             "sizes": _histogram(found.sizes),
@@ -69,13 +69,14 @@ def _page(read: Reading, query: ClustersQuery, clustered: Clustered) -> Response
     )
 
 
-def _members(read: Reading, number: int, query: ClusterQuery, clustered: Clustered) -> Response:
-    members, begin = clustered.found.members(number), read.position
+def _members(read: Reading, number: int, query: ClusterQuery) -> Response:
+    clustering = read.collection.clusters(query)
+    members, begin = clustering.clusters.members(number), read.position
     end = begin + query.limit
-    (own,) = _summaries(read, query, clustered, number, number + 1)
+    (own,) = _summaries(read, query, clustering.clusters, number, number + 1)
     return read.json(
         {
-            **_said(read, clustered),
+            **_method(read, query, clustering),
             "cluster": own,
             "next_cursor": read.cursor_at(end) if end < len(members) else None,
         },
@@ -83,25 +84,24 @@ def _members(read: Reading, number: int, query: ClusterQuery, clustered: Cluster
     )
 
 
-def _own(read: Reading, id: int, query: ItemClusterQuery, clustered: Clustered) -> Response:
-    number = int(clustered.found.label[id])
-    (own,) = _summaries(read, query, clustered, number, number + 1)
-    return read.json({**_said(read, clustered), "cluster": own})
+def _own(read: Reading, id: int, query: ItemClusterQuery) -> Response:
+    clustering = read.collection.clusters(query)
+    number = int(clustering.clusters.label[id])
+    (own,) = _summaries(read, query, clustering.clusters, number, number + 1)
+    return read.json({**_method(read, query, clustering), "cluster": own})
 
 
-def _said(read: Reading, clustered: Clustered) -> dict[str, Any]:
-    asked = clustered.asked
-    why = None
-    if asked.method == "single" and asked.threshold is None:
-        why = {"stored": read.generation.manifest.threshold, "largest": chosen(read.generation).largest}
-    return {"method": asked.method, "threshold": clustered.threshold, "chosen": why}
+def _method(read: Reading, query: ClusteredFields, clustering: Clustering) -> dict[str, Any]:
+    """Return the method and threshold, and the reason for a threshold that the query does not name."""
+    reason = None
+    if query.method == "single" and query.threshold is None:
+        reason = {"stored": read.generation.manifest.threshold, "largest": chosen(read.generation).largest}
+    return {"method": query.method, "threshold": clustering.threshold, "chosen": reason}
 
 
-def _summaries(
-    read: Reading, query: ClusteredFields, clustered: Clustered, first: int, last: int
-) -> list[dict[str, Any]]:
-    """Of the clusters `first` to `last` - 1."""
-    found, numbers = clustered.found, range(first, last)
+def _summaries(read: Reading, query: ClusteredFields, found: Clusters, first: int, last: int) -> list[dict[str, Any]]:
+    """Return what replies say of the clusters `first` to `last` - 1."""
+    numbers = range(first, last)
     ranges: list[dict[str, Any] | None] = [None] * len(numbers)
     if query.property is not None:
         columns = [each.tolist() for each in found.ranges(numeric(read.generation, query.property), first, last)]

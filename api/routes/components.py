@@ -36,7 +36,7 @@ def components(read: JsonReading, query: Annotated[ComponentsQuery, Query()]) ->
     The medoid is the member with the largest sum of stored similarities inside the component. `named` are the lowest
     members and the medoids, by id.
     """
-    found = read.opened.components(read.threshold(query.min_similarity))
+    found = read.collection.components(query.min_similarity)
     ranked, begin = found.ranked(query.min_size), read.position
     end = begin + query.limit
     shown = ranked[begin:end]
@@ -56,7 +56,7 @@ def components(read: JsonReading, query: Annotated[ComponentsQuery, Query()]) ->
 def component(read: JsonReading, id: ComponentId, query: Annotated[ComponentQuery, Query()]) -> Response:
     """One component: its members by id, and what it falls into when the threshold rises above its own similarity: the
     1,000 largest parts. `named` are the lowest members and the medoids of it and its 10 largest parts, by id."""
-    found = read.opened.components(read.threshold(query.min_similarity))
+    found = read.collection.components(query.min_similarity)
     if id >= len(found.label) or found.label[id] != id:
         raise NotFound(f"no component {id} at this threshold", given=id, expected="the id of one, its lowest member's")
     members, begin = found.members(id), read.position

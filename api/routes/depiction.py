@@ -14,7 +14,7 @@ from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, SvgReading
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Drawing
-from graphkin.protocol.requests import DepictionQuery, StructureDepictionQuery
+from graphkin.protocol.requests import DepictionQuery, StructureDepictionQuery, StructureFields
 from graphkin.store.base import Generation
 
 router = APIRouter(
@@ -47,7 +47,7 @@ async def structure_depiction(
     request: Request, read: SvgReading, query: Annotated[StructureDepictionQuery, Query()]
 ) -> Response:
     """A structure as the collection understands it, drawn, and compared as the picture of an item is."""
-    smiles = (await read.structure(smiles=query.smiles, inchi=query.inchi)).text
+    smiles = await _canonical(read, StructureFields(smiles=query.smiles, inchi=query.inchi))
     return await _drawing(request, read, query, smiles, smiles)
 
 
@@ -59,7 +59,7 @@ async def _drawing(
     if query.highlight is not None:
         like = (await run_in_threadpool(_row, read.generation, query.highlight))[manifest.structure]
     if query.highlight_smiles is not None:
-        like = (await read.structure(smiles=query.highlight_smiles)).text
+        like = await _canonical(read, StructureFields(smiles=query.highlight_smiles))
     svg = await state_of(request)["artist"].draw(
         kind=manifest.kind,
         structure=structure,
@@ -71,6 +71,10 @@ async def _drawing(
         turned=query.turned,
     )
     return read.whole(svg.encode("latin-1"))
+
+
+async def _canonical(read: Reading, structure: StructureFields) -> str:
+    return (await read.run(read.collection.read, structure)).text
 
 
 def _row(generation: Generation, id: int) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def positives_epoch(
     policy, size = query.resolved(), read.generation.size
     anchors = id_range(read.generation, query.start, query.stop)
     cache = state_of(request)["positives"]
-    sets = cache.get(read.opened.sampler(), read.generation.id, size, policy, query.seed, e)
+    sets = cache.get(read.collection.sampler, read.generation.id, size, policy, query.seed, e)
     read.spend(len(anchors))
     blocks = positives_blocks(sets, anchors.start, anchors.stop)
     chunks = write(

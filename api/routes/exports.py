@@ -4,7 +4,6 @@ from math import ceil
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.gate.body import as_body, body_of
@@ -16,8 +15,8 @@ from graphkin.api.state import state_of
 from graphkin.api.work.classes import Exporting
 from graphkin.api.work.reading import packed
 from graphkin.export import MEDIA_TYPES, media_type
-from graphkin.protocol.requests import ExportBody, ExportQuery, GenerationQuery
-from graphkin.store.base import Generation, id_range
+from graphkin.protocol.requests import ExportBody, ExportQuery, GenerationQuery, StructureFields
+from graphkin.store.base import Generation, id_range, require_stored_threshold
 
 _OFFERED = tuple(sorted({type for formats in MEDIA_TYPES.values() for type in formats.values()}))
 
@@ -46,7 +45,7 @@ async def export(request: Request, c: CollectionName, query: Annotated[ExportQue
         "columns": query.columns,
         "start": query.start,
         "stop": query.stop,
-        "min_similarity": read.threshold(query.min_similarity),
+        "min_similarity": _threshold(read, query.min_similarity),
     }
     rows = _rows(read.generation, query)
     exports, headers = state_of(request)["exports"], {"Accept-Ranges": "bytes", **_named(read, choice)}
@@ -77,7 +76,9 @@ async def export_selection(
     With `query_smiles` each item has its exact similarity to that molecule, and GraphML has the molecule itself.
     """
     read = await open_reading(request, c, (media_type(body.what, body.format),))
-    compared = None if body.query_smiles is None else packed(await read.structure(smiles=body.query_smiles))
+    compared = None
+    if body.query_smiles is not None:
+        compared = packed(await read.run(read.collection.read, StructureFields(smiles=body.query_smiles)))
     ids = await _ids(read, body)
     read.spend(len(ids))
     return await _streamed(
@@ -86,7 +87,7 @@ async def export_selection(
         what=body.what,
         format=body.format,
         ids=ids,
-        min_similarity=read.threshold(body.min_similarity),
+        min_similarity=_threshold(read, body.min_similarity),
         compared_with=compared,
     )
 
@@ -96,8 +97,14 @@ async def _ids(read: Reading, body: ExportBody) -> list[int]:
     named, query = body.ids or [], body.query
     if query is None:
         return named
-    found = await run_in_threadpool(await read.query(query))
+    found = await read.run(read.collection.query, query)
     return [*dict.fromkeys([*named, *found.ids.tolist()])]
+
+
+def _threshold(read: Reading, min_similarity: float | None) -> float | None:
+    """Return a threshold of edges. Raises `InvalidInput` for one below the stored threshold."""
+    require_stored_threshold(read.generation, min_similarity)
+    return min_similarity
 
 
 def _rows(generation: Generation, query: ExportQuery) -> int:

@@ -12,7 +12,6 @@ from graphkin.api.gate.reply import array, similarity_texts
 from graphkin.api.gate.route import needing
 from graphkin.api.reading import JsonReading
 from graphkin.api.work.classes import Searching
-from graphkin.collection.hops import by_hop
 from graphkin.protocol.replies import HopsReply, PathReply, Subgraph
 from graphkin.protocol.requests import HopsQuery, PathQuery, SubgraphQuery
 
@@ -27,8 +26,7 @@ router = APIRouter(
 @router.get("/items/{id}/subgraph", response_model=Subgraph)
 def subgraph(read: JsonReading, id: ItemId, query: Annotated[SubgraphQuery, Query()]) -> Response:
     """What lies around an item: nodes by hop, similarity, id; edges among them, most similar first."""
-    threshold = read.threshold(query.min_similarity)
-    found = read.generation.subgraph(id, query.hops, query.max_items, query.max_edges, threshold)
+    found = read.collection.subgraph(id, query)
     texts = read.opened.item_texts(found.nodes.tolist())
     nodes = zip(texts, found.hop.tolist(), found.hidden.tolist(), strict=True)
     ends = zip(found.edges.source.tolist(), found.edges.target.tolist(), strict=True)
@@ -43,15 +41,13 @@ def subgraph(read: JsonReading, id: ItemId, query: Annotated[SubgraphQuery, Quer
 @router.get("/hops", response_model=HopsReply, responses=problems(409))
 def hops(read: JsonReading, query: Annotated[HopsQuery, Query()]) -> Response:
     """How similar items are that lie so many edges apart: random targets, each with at most 50 items of every hop."""
-    search, threshold = read.opened.search(), read.threshold(query.min_similarity)
-    found = by_hop(read.generation, search, threshold, query.targets, query.max_hops, query.seed)
-    return read.json({"hops": [asdict(hop) for hop in found]})
+    return read.json({"hops": [asdict(hop) for hop in read.collection.hops(query)]})
 
 
 @router.get("/paths", response_model=PathReply)
 def path(read: JsonReading, query: Annotated[PathQuery, Query()]) -> Response:
     """The path between two items: fewest edges, then the largest minimum similarity. Null if they are farther apart."""
-    found = read.generation.path(query.source, query.target, query.max_hops, read.threshold(query.min_similarity))
+    found = read.collection.path(query)
     if found is None:
         return read.json({"path": None})
     steps = zip(found.ids.tolist(), [b"null", *similarity_texts(found.similarity)], strict=True)

@@ -3,24 +3,20 @@
 from typing import Annotated
 
 import pyarrow as pa
-from fastapi import APIRouter, Query, Request
-from starlette.concurrency import run_in_threadpool
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from graphkin.api.gate.openapi import problems, replies
 from graphkin.api.gate.reply import ARROW, ROWS
 from graphkin.api.gate.route import needing
 from graphkin.api.gate.rows import write
-from graphkin.api.reading import RowsReading
-from graphkin.api.state import state_of
+from graphkin.api.reading import Reading, RowsReading
 from graphkin.api.work.classes import Querying
 from graphkin.collection.layout import ROWS as MAP
-from graphkin.collection.layout import rows
 from graphkin.protocol.errors import Conflict
 from graphkin.protocol.replies import MapRow
 from graphkin.protocol.requests import MapQuery
 from graphkin.protocol.values import MAX_MAPPED
-from graphkin.similarity.columns import numeric
 from graphkin.store.records import shortest
 
 _ROWS = 65_536
@@ -34,7 +30,7 @@ router = APIRouter(
 
 
 @router.get("/map", response_class=Response, responses=replies(*ROWS, row=MapRow))
-async def map(request: Request, read: RowsReading, query: Annotated[MapQuery, Query()]) -> Response:
+async def map(read: RowsReading, query: Annotated[MapQuery, Query()]) -> Response:
     """Where each item lies on a map of the whole, in id order: the spanning forest of the hierarchy laid out, and below
     it what is alone. With a property its value, with a method its cluster.
 
@@ -47,16 +43,17 @@ async def map(request: Request, read: RowsReading, query: Annotated[MapQuery, Qu
             expected=f"at most {MAX_MAPPED:,}",
             hint="`map` of graphkin.open has no such bound",
         )
-    values = None if query.property is None else await run_in_threadpool(numeric, read.generation, query.property)
-    clustering = query.clustering()
-    label = None if clustering is None else (await read.clusters(clustering)).found.label
-    found = await state_of(request)["layouts"].get(read.opened)
+    return await read.run(_reply, read, query)
+
+
+def _reply(read: Reading, query: MapQuery) -> Response:
+    placed = read.collection.map(query)
     read.spend(read.generation.size)
-    parts = (rows(found, values, label, slice(at, at + _ROWS)) for at in range(0, read.generation.size, _ROWS))
-    told = parts if read.media_type == ARROW else (_shortest(part) for part in parts)
+    parts = (placed.rows(slice(start, start + _ROWS)) for start in range(0, read.generation.size, _ROWS))
+    batches = parts if read.media_type == ARROW else (_shortest(part) for part in parts)
     schema = MAP if read.media_type == ARROW else _TEXTS
     provenance = {"generation": read.generation.id}
-    return await run_in_threadpool(lambda: read.stream(write(read.media_type, schema, told, provenance)))
+    return read.stream(write(read.media_type, schema, batches, provenance))
 
 
 _PLACES = ("x", "y")

@@ -11,7 +11,6 @@ from graphkin.api.gate.reply import JSON, similar_items
 from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.work.classes import Looking
-from graphkin.collection.having import Having
 from graphkin.protocol.replies import NeighborsPage
 from graphkin.protocol.requests import ItemPath, NeighborsQuery
 
@@ -38,18 +37,17 @@ async def neighbors(request: Request) -> Response:
     path = validated(ItemPath, request.path_params, "path")
     query = validated(NeighborsQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, (JSON,))
-    having = None
     if query.substructure is not None:
-        threshold = read.threshold(query.min_similarity)
-        having = await read.having(query.substructure, lambda: read.generation.neighbors(path.id, threshold).ids)
-    elif read.generation.local and query.limit <= _QUICK and not query.filters:
+        return await read.run(_page, read, path.id, query)
+    if read.generation.local and query.limit <= _QUICK and not query.filters:
         return _page(read, path.id, query)
-    return await run_in_threadpool(_page, read, path.id, query, having)
+    return await run_in_threadpool(_page, read, path.id, query)
 
 
-def _page(read: Reading, id: int, query: NeighborsQuery, having: Having | None = None) -> Response:
-    threshold, begin = read.threshold(query.min_similarity), read.position
-    found = read.opened.selections.neighbors(id, threshold, begin, query.limit, query.filters or (), having)
+def _page(read: Reading, id: int, query: NeighborsQuery) -> Response:
+    begin = read.position
+    selection = query.filters or (), query.substructure
+    found = read.collection.neighbors(id, query.min_similarity, *selection, begin, query.limit)
     end = begin + len(found.ids)
     item, *texts = read.opened.item_texts([id, *found.ids.tolist()])
     dropped = from_json(item)["dropped"]

@@ -31,7 +31,7 @@ router = APIRouter(
 def positives(read: DrawReading, id: ItemId, query: Annotated[PositivesQuery, Query()]) -> Response:
     """The positives of one anchor, each with the reason why it is one."""
     policy = query.resolved()
-    drawn = read.opened.sampler().explain(id, policy, query.seed, query.epoch)
+    drawn = read.collection.explained_positives(id, policy, query.seed, query.epoch)
     texts = read.opened.item_texts([positive.id for positive in drawn])
     return read.json(
         {
@@ -66,7 +66,7 @@ def positives_batch(
     policy = body.resolved()
     anchors = np.array(body.ids, dtype=np.int32)
     read.spend(len(anchors))
-    rows = positives_rows(read.opened.sampler().positives(anchors, policy, body.seed, body.epoch))
+    rows = positives_rows(read.collection.positives(anchors, policy, body.seed, body.epoch))
     chunks = write(
         read.media_type, rows.schema, [rows], positives_provenance(read.generation.id, policy, body.seed, body.epoch)
     )

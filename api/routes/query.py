@@ -1,11 +1,9 @@
 """POST items/query: filter, sort and count a whole collection."""
 
-from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic_core import to_json
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.gate.body import as_body, body_of
@@ -15,7 +13,6 @@ from graphkin.api.gate.reply import JSON, array, similarity_texts
 from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
 from graphkin.api.work.classes import Querying
-from graphkin.collection.selection import Selected
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import QueryPage
 from graphkin.protocol.requests import GenerationQuery, QueryBody
@@ -50,7 +47,7 @@ async def query(
     a substructure.
     """
     read = await open_reading(request, c, (JSON,), said=_said(body))
-    return await run_in_threadpool(_page, read, body, await read.query(body))
+    return await read.run(_page, read, body)
 
 
 def _said(body: QueryBody) -> dict[str, str]:
@@ -58,9 +55,9 @@ def _said(body: QueryBody) -> dict[str, str]:
     return said if body.cursor is None else {**said, "cursor": body.cursor}
 
 
-def _page(read: Reading, body: QueryBody, query: Callable[[], Selected]) -> Response:
+def _page(read: Reading, body: QueryBody) -> Response:
     shown = None if body.columns is None else _properties(read.generation, body.columns)
-    found = query()
+    found = read.collection.query(body)
     begin, total = read.position, len(found.ids)
     end = min(begin + body.limit, total)
     read.spend(max(0, end - begin))

@@ -35,7 +35,7 @@ def rejections(request: Request, read: JsonReading, query: Annotated[RejectionsQ
         body = to_json({"generation": generation.id, **page})
         return reply_by_content(request, body, headers={"Graphkin-Generation": generation.id})
     rest = end < read.generation.manifest.counts.rejected
-    rows = (row for batch in read.generation.rejections(read.position) for row in batch.to_pylist())
+    rows = (row for batch in read.collection.rejections(read.position) for row in batch.to_pylist())
     return read.json(
         {
             "rejections": list(islice(rows, query.limit)),

@@ -1,24 +1,18 @@
 """POST search: any structure against a whole collection."""
 
-from functools import partial
+from time import perf_counter
 
 from fastapi import APIRouter, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.gate.body import as_body, received
-from graphkin.api.gate.given import validated
+from graphkin.api.gate.given import parsed, validated
 from graphkin.api.gate.metrics import Metrics
 from graphkin.api.gate.openapi import parameters, problems
 from graphkin.api.gate.reply import JSON, similar_items
 from graphkin.api.gate.route import needing
 from graphkin.api.reading import Reading, open_reading
-from graphkin.api.state import state_of
 from graphkin.api.work.classes import Searching
-from graphkin.api.work.structures import Search
-from graphkin.collection.having import Having
-from graphkin.collection.query import point_to_name
-from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import SearchReply
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBody
 
@@ -43,28 +37,16 @@ async def search(request: Request) -> Response:
     path = validated(CollectionPath, request.path_params, "path")  # by hand, as for neighbours
     validated(GenerationQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, (JSON,))
-    try:
-        asked = await state_of(request)["structures"].read_search(read.generation, await received(request))
-    except InvalidInput as error:
-        await run_in_threadpool(point_to_name, read.generation, error)
-        raise
-    having = None
-    if asked.substructure is not None:
-        chosen = partial(read.opened.selections.selected, asked.filters)
-        having = await read.having(asked.substructure, lambda: chosen().ids)
-    return await run_in_threadpool(_hits, read, asked, having, request.app.state.metrics)
+    return await read.run(_reply, read, await received(request), request.app.state.metrics)
 
 
-def _hits(read: Reading, asked: Search, having: Having | None, metrics: Metrics) -> Response:
-    searched = read.opened.search()
-    if asked.measure is not None:
-        searched = searched.measured(asked.measure)
-    with metrics.search_seconds.time():
-        hits = read.opened.selections.hits(
-            searched, asked.query, asked.min_similarity, asked.limit, asked.filters, having
-        )
-    texts = read.opened.item_texts(hits.ids.tolist())
+def _reply(read: Reading, body: bytes, metrics: Metrics) -> Response:
+    search = parsed(SearchBody, body)
+    begin = perf_counter()
+    result = read.collection.search(search, search.limit)
+    metrics.search_seconds.observe(perf_counter() - begin)
+    hits = result.hits
     return read.json(
-        {"query": {"smiles": asked.query.smiles, "id": searched.identical(asked.query)}, "total": hits.total},
-        hits=similar_items(texts, hits.similarity),
+        {"query": {"smiles": result.query.smiles, "id": result.id}, "total": hits.total},
+        hits=similar_items(read.opened.item_texts(hits.ids.tolist()), hits.similarity),
     )

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.gate.openapi import problems
@@ -11,7 +10,7 @@ from graphkin.api.gate.route import needing
 from graphkin.api.reading import JsonReading
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import StructureReply
-from graphkin.protocol.requests import StructureQuery
+from graphkin.protocol.requests import StructureFields, StructureQuery
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
@@ -24,6 +23,6 @@ router = APIRouter(
 @router.get("/structure", response_model=StructureReply)
 async def structure(read: JsonReading, query: Annotated[StructureQuery, Query()]) -> Response:
     """Canonical SMILES after the collection's own standardisation, and the id of the item if it is stored."""
-    smiles = (await read.structure(smiles=query.smiles, inchi=query.inchi)).text
-    stored = await run_in_threadpool(read.generation.find, "smiles", smiles, limit=1)
-    return read.json({"smiles": smiles, "id": stored[0] if stored else None})
+    request = StructureFields(smiles=query.smiles, inchi=query.inchi)
+    structure, id = await read.run(read.collection.structure, request)
+    return read.json({"smiles": structure.text, "id": id})

@@ -8,6 +8,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,7 +20,6 @@ from graphkin.api.gate.guard import REST
 from graphkin.api.gate.route import Route
 from graphkin.protocol.errors import StoreBusy
 
-_PLACE = "graphkin.place"  # of a request, in its scope
 _STALLED = 60  # seconds after which a client that takes nothing of a reply loses it
 
 
@@ -58,6 +58,9 @@ subset; drawing: a picture; comparison: a picture of a molecule beside another, 
 feed: positives of all anchors, negatives; export: a whole collection as a file; part: a part of such a file, which the
 first has made."""
 
+
+WORKING = sum(limits.at_once for limits in CLASSES.values())
+"""Requests of all classes that are worked on at once."""
 
 COMPARED = frozenset({"highlight", "highlight_smiles"})
 """Parameters of a picture that is compared with another."""
@@ -173,10 +176,14 @@ class Place:
         return sent
 
 
+_PLACE: ContextVar[Place] = ContextVar("place")
+"""The place of the request that is being answered; the threads that work for it inherit the variable."""
+
+
 @asynccontextmanager
-async def as_work(scope: Scope, work: str) -> AsyncIterator[None]:
-    """For part of what a `Queued` route does for a request: it is of another class meanwhile. Raises `StoreBusy`."""
-    place: Place = scope[_PLACE]
+async def as_work(work: str) -> AsyncIterator[None]:
+    """Move the request of a `Queued` route into another class of work for a while. Raises `StoreBusy`."""
+    place = _PLACE.get()
     own = place.work
     await place.take(work)
     yield
@@ -193,7 +200,8 @@ class Queued(Route):
         return self.work
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        place = scope[_PLACE] = Place(scope)
+        place = Place(scope)
+        _PLACE.set(place)
         with place.stopping:
             try:
                 await place.take(self.work_of(scope))
@@ -206,6 +214,13 @@ class Queued(Route):
 class Looking(Queued):
     heavy = False
     work = None
+
+
+class ReadingItems(Looking):
+    """A structure is read as for a search; all else is answered at once."""
+
+    def work_of(self, scope: Scope) -> str | None:
+        return "search" if "smiles" in QueryParams(scope["query_string"]) else None
 
 
 class Searching(Queued):

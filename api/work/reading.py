@@ -1,4 +1,4 @@
-"""The tasks `read`, `read_each` and `read_search`: structures that somebody asks about, as a recipe reads them."""
+"""The tasks `read` and `read_each`: query structures, as a recipe reads them."""
 
 import json
 from base64 import b64decode, b64encode
@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graphkin.api.gate.given import parsed
 from graphkin.api.work import crossing
 from graphkin.api.work.worker import at_most
-from graphkin.collection.query import read_asked, read_structure
+from graphkin.collection.query import read_structure
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.requests import SearchBody, Substructure
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_named
 
@@ -35,22 +33,6 @@ def read_each(
         except InvalidInput as error:
             said = {"error": crossing.packed(error)}
         yield json.dumps(said).encode()
-
-
-def read_search(kind: str, recipe: dict[str, Any], body: str) -> dict[str, Any]:
-    """The body of a search, whose bytes are the first 256 characters: its query, packed, and what else it says.
-
-    Raises as `read` and `api.gate.given.parsed` do.
-    """
-    asked = parsed(SearchBody, body.encode("latin-1"))
-    query = packed(read_asked(kind_named(kind).recipe(recipe), asked))
-    measure = None if asked.measure is None else asked.measure.model_dump()
-    filters = [each.model_dump() for each in asked.filters or ()]
-    drawn = asked.substructure
-    substructure = drawn.model_dump() if isinstance(drawn, Substructure) else drawn
-    chosen = {"filters": filters, "substructure": substructure}
-    rest = {**chosen, "min_similarity": asked.min_similarity, "limit": asked.limit}
-    return {"query": query, "measure": measure, **rest}
 
 
 def packed(query: Query) -> dict[str, Any]:

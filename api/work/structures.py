@@ -4,7 +4,6 @@ import json
 from asyncio import timeout
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -15,9 +14,6 @@ from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
 from graphkin.api.work.reading import unpacked
 from graphkin.collection.queries import Unread, Written
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.filters import Filter
-from graphkin.protocol.measure import Measure
-from graphkin.protocol.requests import Substructure
 from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation
 
@@ -28,18 +24,6 @@ _SECONDS = 2.0  # of a processor, for one structure
 _TOGETHER = 100  # structures of a batch that a process reads before others get their turn
 _REMEMBERED = 16 * 2**20  # bytes: some ten thousand molecules
 _ENTRY = 1024  # bytes that remembering one takes beside what it holds, about
-
-
-@dataclass(frozen=True)
-class Search:
-    """What the body of a search asks for: `protocol.requests.SearchBody`, its structure read."""
-
-    query: Query
-    measure: Measure | None
-    filters: list[Filter]
-    substructure: str | Substructure | None
-    min_similarity: float | None
-    limit: int
 
 
 class Structures:
@@ -66,17 +50,6 @@ class Structures:
         if query is None:
             query = self._known[key] = unpacked(await self._ask(generation, "read", **given))
         return query
-
-    async def read_search(self, generation: Generation, body: bytes) -> Search:
-        """The body of a search, all of it: one of 2 MB takes its time too. Raises as `read` does, and as
-        `api.gate.given.parsed`."""
-        said = await self._ask(generation, "read_search", body=body.decode("latin-1"))
-        measure = None if said["measure"] is None else Measure.model_validate(said["measure"])
-        filters = [Filter.model_validate(each) for each in said["filters"]]
-        drawn = said["substructure"]
-        substructure = Substructure.model_validate(drawn) if isinstance(drawn, dict) else drawn
-        query = unpacked(said["query"])
-        return Search(query, measure, filters, substructure, said["min_similarity"], said["limit"])
 
     async def read_each(self, generation: Generation, structures: Sequence[Written | Unread]) -> list[Query | Unread]:
         """Many structures, each as `read` reads one, or why it cannot be; those that are no structure stay as they are.

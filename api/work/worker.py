@@ -26,7 +26,6 @@ PIECE, RESULT, ERROR = b"p", b"r", b"e"
 TASKS = {
     "read": "graphkin.api.work.reading",
     "read_each": "graphkin.api.work.reading",
-    "read_search": "graphkin.api.work.reading",
     "draw": "graphkin.api.drawing.molecule",
     "draw_graph": "graphkin.api.drawing.graph",
     "shared_atoms": "graphkin.api.drawing.molecule",

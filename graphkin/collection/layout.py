@@ -1,5 +1,6 @@
 """A map of a whole collection: its spanning forest, laid out in the plane."""
 
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import NamedTuple
 
@@ -37,14 +38,26 @@ ROWS = pa.schema(
 """What is told of each item: `value` of a property, `cluster` from 1."""
 
 
-def rows(found: Layout, values: Float64 | None, label: Int32 | None, part: slice) -> pa.RecordBatch:
-    """Consecutive items of a map, as `ROWS`. values: (N,), NaN where an item lacks one; label: (N,), clusters from 0;
-    null where they are None."""
-    x = found.x[part]
-    ids = np.arange(part.start, part.start + len(x), dtype=np.int32)
-    value = pa.nulls(len(x), pa.float64()) if values is None else pa.array(values[part], from_pandas=True)
-    cluster = pa.nulls(len(x), pa.int32()) if label is None else pa.array(label[part] + np.int32(1))
-    return pa.record_batch([ids, x, found.y[part], value, cluster], schema=ROWS)
+@dataclass(frozen=True)
+class Map:
+    """A layout, and two columns of its items, None where they were not requested.
+
+    Attributes:
+        values: (N,) float64 of a property, NaN where an item lacks it.
+        label: (N,) int32, the cluster of each item, from 0.
+    """
+
+    layout: Layout
+    values: Float64 | None
+    label: Int32 | None
+
+    def rows(self, part: slice) -> pa.RecordBatch:
+        """Return consecutive items with the columns of `ROWS`."""
+        x = self.layout.x[part]
+        ids = np.arange(part.start, part.start + len(x), dtype=np.int32)
+        value = pa.nulls(len(x), pa.float64()) if self.values is None else pa.array(self.values[part], from_pandas=True)
+        cluster = pa.nulls(len(x), pa.int32()) if self.label is None else pa.array(self.label[part] + np.int32(1))
+        return pa.record_batch([ids, x, self.layout.y[part], value, cluster], schema=ROWS)
 
 
 def layout(generation: Generation, advance: Advance = lambda _: None) -> Layout:

@@ -1,27 +1,28 @@
 """One open generation, and one method for each question about it."""
 
-import os
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, partial
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
+import pyarrow as pa
+from cachetools import LRUCache
 
 from graphkin.collection.cliffs import Cliffs, cliffs
-from graphkin.collection.clusters.core import Core, compared, core
-from graphkin.collection.clusters.kept import clusters, threshold_of
-from graphkin.collection.clusters.partition import Clusters
+from graphkin.collection.clusters.core import ClusterCore, compared
+from graphkin.collection.clusters.kept import threshold_of
+from graphkin.collection.clusters.partition import Clustering
 from graphkin.collection.having import Having
-from graphkin.collection.layout import Layout, layout
+from graphkin.collection.hops import Hop, by_hop
+from graphkin.collection.layout import Map
 from graphkin.collection.picking import Picked, Picker
-from graphkin.collection.queries import Answers, Queries, Unread, Written, read_each, written_each
-from graphkin.collection.query import (
-    point_to_name,
-    read_asked,
-    require_one_way,
-    the_one,
-    written_pattern,
-)
+from graphkin.collection.ports import Ports, in_process
+from graphkin.collection.queries import Answers, Queries, Unread, Written, written_each
+from graphkin.collection.query import point_to_name, require_one_way, the_one, written
 from graphkin.collection.selection import Listed, Members, Near, Neighboring, Selected, Selections, Source
+from graphkin.export import read_edges, read_items
 from graphkin.export.table import Comparison
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter
@@ -30,56 +31,81 @@ from graphkin.protocol.policy import Policy
 from graphkin.protocol.requests import (
     CliffRanking,
     ClusteringFields,
+    HopsQuery,
+    ItemsQuery,
+    MapQuery,
+    NegativesQuery,
+    PathQuery,
     PickFields,
     QueryFields,
     SearchBatchBody,
     SearchFields,
     StructureFields,
+    SubgraphQuery,
     Substructure,
 )
-from graphkin.protocol.values import ClusterMethod
-from graphkin.similarity.hits import Hits
-from graphkin.similarity.kind import Query, Search, Substructures
-from graphkin.similarity.kinds import kind_of, recipe_of
-from graphkin.store.base import Generation, Neighbors, require_stored_threshold
+from graphkin.similarity.columns import numeric
+from graphkin.similarity.hits import Hits, Matches
+from graphkin.similarity.kind import Query, Search
+from graphkin.similarity.kinds import kind_of
+from graphkin.store.base import Generation, Neighbors, Path, Subgraph, require_stored_threshold, rounded
+from graphkin.store.components import Components
 from graphkin.store.records import Int32, Int64
-from graphkin.store.sampling.base import PositiveSets, Sampler, require_ids
-from graphkin.store.transfer import Stage, silent
+from graphkin.store.sampling.base import Positive, PositiveSets, Sampler, require_ids
+from graphkin.store.sampling.rows import negatives_rows
+
+T = TypeVar("T")
+
+_COMPONENTS = 4  # thresholds whose components are remembered: 12 bytes an item each
+_RANKINGS = 8  # rankings of cliffs that are remembered: 20 bytes a pair
+_NEGATIVES = 2**20  # ids of a block of negatives
+
+
+class SearchResult(NamedTuple):
+    """The query structure as the collection reads it, the id of the item that it is (None if it is not stored), and
+    its hits."""
+
+    query: Query
+    id: int | None
+    hits: Hits
 
 
 class OpenCollection:
-    """One open generation. Each method answers one question, given as the request model of the API.
+    """One open generation. Each method answers one question, posed as the request model of the REST API.
 
-    What several questions need is computed once and remembered. Safe to share between threads.
+    Results that several questions need are computed once and remembered. Safe to share between threads.
 
     Args:
-        generation: stays the caller's to close.
-        threads: of searches and of matching substructures, and processes of clusters; by default one for each core.
-        stage: reports the progress of questions that take long.
+        generation: the generation, which the caller closes.
+        open_ports: returns the ports that do the expensive parts; `graphkin.collection.ports.in_process` by default.
     """
 
-    def __init__(self, generation: Generation, threads: int | None = None, stage: Stage = silent) -> None:
+    def __init__(
+        self, generation: Generation, open_ports: Callable[[Generation, Selections], Ports] = in_process
+    ) -> None:
         self.generation = generation
-        self.selections = Selections(generation)
-        self._threads = threads or os.cpu_count() or 1
-        self._stage = stage
+        self._selections = Selections(generation)
+        self._ports = open_ports(generation, self._selections)
+        self._lock = threading.RLock()
+        self._singletons: dict[str, object] = {}
+        self._components: LRUCache[Hashable, Components] = LRUCache(_COMPONENTS)
+        self._rankings: LRUCache[Hashable, Cliffs] = LRUCache(_RANKINGS)
 
-    @cached_property
+    @property
     def index(self) -> Search:
         """The search index. Raises `Conflict` for a collection that cannot be searched."""
-        return kind_of(self.generation).search(self.generation)
+        return self._singleton("index", lambda: kind_of(self.generation).search(self.generation))
 
-    @cached_property
+    @property
     def sampler(self) -> Sampler:
-        return self.generation.sampler()
-
-    @cached_property
-    def _substructures(self) -> Substructures:
-        return kind_of(self.generation).substructures(self.generation)
+        """The sampler of positives and negatives."""
+        return self._singleton("sampler", self._ports.sampler)
 
     def measured(self, measure: Measure | None) -> Search:
         """Return the search index, by another measure than the collection's own if one is named."""
         return self.index if measure is None else self.index.measured(measure)
+
+    # Items and structures
 
     def read(self, request: StructureFields) -> Query:
         """Return a structure as the collection reads it.
@@ -87,10 +113,16 @@ class OpenCollection:
         Raises `InvalidInput` for one that cannot be read; its hint names an item of this name, if there is one.
         """
         try:
-            return read_asked(recipe_of(self.generation), request)
+            return self._ports.reader.read(written(request))
         except InvalidInput as error:
             point_to_name(self.generation, error)
             raise
+
+    def structure(self, request: StructureFields) -> tuple[Query, int | None]:
+        """Return a structure as the collection reads it, and the id of the item that it is, None if there is none."""
+        query = self.read(request)
+        ids = self.generation.find("smiles", query.text, limit=1)
+        return query, ids[0] if ids else None
 
     def item_id(self, id: int | None = None, smiles: str | None = None, name: str | None = None) -> int:
         """Return the id of an item that is named in exactly one way.
@@ -108,6 +140,31 @@ class OpenCollection:
         similar_names = [] if ids else self.generation.names_like(name or "")
         return the_one(ids, collection, name=name, like=similar_names)
 
+    def item_ids(self, request: ItemsQuery, start: int, limit: int) -> list[int]:
+        """Return the first `limit` ids ≥ `start` of all items, or of those with one SMILES, name or InChIKey."""
+        if request.smiles is not None:
+            structure = self.read(StructureFields(smiles=request.smiles)).text
+            return self.generation.find("smiles", structure, start - 1, limit)
+        if request.name is not None:
+            return self.generation.named(request.name, start - 1, limit)
+        if request.inchikey is not None:
+            return self.generation.find("inchikey", request.inchikey, start - 1, limit)
+        return [*range(start, min(start + limit, self.generation.size))]
+
+    def items(self, columns: Sequence[str] | None = None, start: int = 0, stop: int | None = None) -> pa.Table:
+        """Return some columns, by default all, of the items `start` to `stop` - 1, as exports have them."""
+        return read_items(self.generation, columns=columns, start=start, stop=stop)
+
+    def items_of(self, ids: Int32 | Int64) -> pa.Table:
+        """Return all columns of some items, in the order of `ids`, as exports have them."""
+        return read_items(self.generation, require_ids(ids, self.generation.size))
+
+    def rejections(self, start: int = 0) -> Iterator[pa.RecordBatch]:
+        """Yield the rejected records of the input, in its order, but for the first `start`."""
+        return self.generation.rejections(start)
+
+    # Similar items
+
     def neighbors(
         self,
         id: int,
@@ -120,15 +177,15 @@ class OpenCollection:
         """Return the stored neighbors of an item that pass all filters and have a substructure, most similar first."""
         require_stored_threshold(self.generation, min_similarity)
         having = self._having(substructure, lambda: self.generation.neighbors(id, min_similarity).ids)
-        return self.selections.neighbors(id, min_similarity, offset, limit, filters, having)
+        return self._selections.neighbors(id, min_similarity, offset, limit, filters, having)
 
-    def search(self, request: SearchFields, limit: int) -> tuple[Query, Hits]:
-        """Return the structure as the collection reads it, and the most similar of the items that pass."""
-        query = self.read(request)
+    def search(self, request: SearchFields, limit: int) -> SearchResult:
+        """Return the most similar of the items that pass."""
+        query, filters = self.read(request), request.filters or ()
+        having = self._having(request.substructure, lambda: self._selections.selected(filters).ids)
         index = self.measured(request.measure)
-        filters = request.filters or ()
-        having = self._having(request.substructure, lambda: self.selections.selected(filters).ids)
-        return query, self.selections.hits(index, query, request.min_similarity, limit, filters, having)
+        hits = self._selections.hits(index, query, request.min_similarity, limit, filters, having)
+        return SearchResult(query, index.identical(query), hits)
 
     def search_batch(self, request: SearchBatchBody) -> Answers:
         """Return the hits of each structure, or why it could not be read."""
@@ -143,13 +200,21 @@ class OpenCollection:
         measure: Measure | None = None,
     ) -> Answers:
         """Return what `search_batch` returns, for structures written as the arguments of `read_structure`."""
-        queries = Queries.of(self.measured(measure), read_each(self.generation, structures))
-        return queries.found(queries.parts(min_similarity, limit, self._threads))
+        queries = Queries.of(self.measured(measure), self._ports.reader.read_each(structures))
+        parts = list[Matches]()
+        with (
+            self._ports.stage("search", None, "structures") as advance,
+            closing(queries.parts(min_similarity, limit, self._ports.threads)) as searching,
+        ):
+            for part in searching:
+                parts.append(part)
+                advance(0)
+        return queries.found(parts)
 
     def query(self, request: QueryFields) -> Selected:
         """Return the items that pass, in the order of the request."""
         source, filters = self._source(request), request.filters or ()
-        select = partial(self.selections.selected, filters, request.name, source)
+        select = partial(self._selections.selected, filters, request.name, source)
         return select(request.sort, self._having(request.substructure, lambda: select().ids))
 
     def comparison(self, request: QueryFields) -> Comparison | None:
@@ -165,47 +230,109 @@ class OpenCollection:
     def pick(self, request: PickFields, count: int) -> Picked:
         """Return a diverse subset of `count` items, or of fewer by `sphere`."""
         among = None if request.source is None else self.query(request.source).ids
+        size = self.generation.size if among is None else len(among)
+        most = self._ports.max_comparisons
+        if most is not None and count * size > most:
+            raise InvalidInput(
+                "to pick so many of so many takes too long here",
+                given=f"{count:,} of {size:,}",
+                expected=f"count x items at most {most:,}",
+                hint="pick fewer, or from fewer; `graphkin pick` has no such bound",
+            )
         picks = Picker(self.generation, self.index, among).picks(request.method, request.threshold, count)
-        with self._stage("pick", count, "items") as advance:
-            return Picked.of(picks, count, advance)
+        with self._ports.stage("pick", count, "items") as advance:
+            return Picked.of(picks, count, size, advance)
 
-    def cliffs(self, ranking: CliffRanking, limit: int, among: QueryFields | None = None) -> Cliffs:
+    def cliffs(self, request: CliffRanking, limit: int, among: QueryFields | None = None) -> Cliffs:
         """Return the first `limit` activity cliffs, of the items that a query finds."""
-        return cliffs(self.generation, ranking, limit, None if among is None else self.query(among).ids)
+        ranking = request.model_dump_json(include=set(CliffRanking.model_fields))
+        key = (ranking, limit, among and among.model_dump_json())
 
-    def clusters(self, request: ClusteringFields) -> Clusters:
+        def rank() -> Cliffs:
+            return cliffs(self.generation, request, limit, None if among is None else self.query(among).ids)
+
+        return self._remembered(self._rankings, key, rank)
+
+    # Clusters and the map
+
+    def clusters(self, request: ClusteringFields) -> Clustering:
         """Return all items in clusters, computed once on a machine."""
-        return self._clusters(request.method, threshold_of(self.generation, request.method, request.threshold))
+        threshold = threshold_of(self.generation, request.method, request.threshold)
+        return Clustering(request.method, threshold, self._ports.builder.clusters(request.method, threshold))
 
-    def core(self, number: int, clusters: Clusters) -> Core:
-        """Return the largest substructure that the members of a cluster share, counted from 1."""
-        return core([*self.generation.structures(compared(self.generation, clusters, number - 1))])
+    def core(self, number: int, clustering: Clustering) -> ClusterCore:
+        """Return the largest substructure that the members of a cluster, counted from 1, share."""
+        members = compared(self.generation, clustering.clusters, number - 1)
+        shared = self._ports.builder.core([*self.generation.structures(members)])
+        return ClusterCore(number, len(clustering.clusters.members(number - 1)), len(members), shared)
 
-    def layout(self) -> Layout:
-        """Return the map of the collection, computed once on a machine."""
-        with self._stage("map", self.generation.size, "items") as advance:
-            return layout(self.generation, advance)
+    def map(self, request: MapQuery) -> Map:
+        """Return the map of the collection, computed once on a machine, with a property and clusters if named."""
+        values = None if request.property is None else numeric(self.generation, request.property)
+        clustering = request.clustering()
+        label = None if clustering is None else self.clusters(clustering).clusters.label
+        return Map(self._ports.builder.layout(), values, label)
+
+    # The similarity graph
+
+    def edges(self, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> pa.Table:
+        """Return the stored edges whose source is `start` to `stop` - 1, by source, then target."""
+        require_stored_threshold(self.generation, min_similarity)
+        return read_edges(self.generation, min_similarity, start, stop)
+
+    def components(self, min_similarity: float | None) -> Components:
+        """Return the connected components at a threshold."""
+        require_stored_threshold(self.generation, min_similarity)
+        threshold = rounded(min_similarity)
+        graph, forest = self.generation.graph, self.generation.forest
+        return self._remembered(self._components, threshold, lambda: Components.at(graph(), forest(), threshold))
+
+    def subgraph(self, id: int, request: SubgraphQuery) -> Subgraph:
+        """Return the bounded neighborhood of an item."""
+        require_stored_threshold(self.generation, request.min_similarity)
+        bounds = request.hops, request.max_items, request.max_edges
+        return self.generation.subgraph(id, *bounds, request.min_similarity)
+
+    def path(self, request: PathQuery) -> Path | None:
+        """Return the path with the fewest edges between two items, None if they are farther apart than `max_hops`."""
+        require_stored_threshold(self.generation, request.min_similarity)
+        return self.generation.path(request.source, request.target, request.max_hops, request.min_similarity)
+
+    def hops(self, request: HopsQuery) -> list[Hop]:
+        """Return the similarity of items that are so many edges apart (the paper's figure 4)."""
+        index = self.index
+        require_stored_threshold(self.generation, request.min_similarity)
+        bounds = request.targets, request.max_hops, request.seed
+        return by_hop(self.generation, index, request.min_similarity, *bounds)
+
+    # Samples
 
     def positives(self, anchors: Int32 | Int64, policy: Policy, seed: int, epoch: int) -> PositiveSets:
         """Return the positive sets of anchors, in their order."""
         return self.sampler.positives(require_ids(anchors, self.generation.size), policy, seed, epoch)
 
-    def _clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
-        """The clusters at a threshold that `threshold_of` gave."""
-        with self._stage("clusters", self.generation.size, "items") as advance:
-            return clusters(self.generation, method, threshold, self._threads, advance)
+    def explained_positives(self, anchor: int, policy: Policy, seed: int, epoch: int) -> list[Positive]:
+        """Return the positives of one anchor, each with the reason why it is one."""
+        return self.sampler.explain(anchor, policy, seed, epoch)
+
+    def negatives(self, request: NegativesQuery) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of shared negatives, in blocks."""
+        sampler, end = self.sampler, request.first + request.batches
+        step = max(1, _NEGATIVES // request.count)
+        for first in range(request.first, end, step):
+            ids = sampler.negatives(request.seed, request.epoch, first, min(step, end - first), request.count)
+            yield negatives_rows(first, ids)
 
     def _source(self, request: QueryFields) -> Source | None:
-        """The items that a query chooses from; None: all."""
+        """Return the items that a query selects from, None for all."""
         if request.neighbors_of is not None:
             id, min_similarity = request.neighbors_of.id, request.neighbors_of.min_similarity
             require_stored_threshold(self.generation, min_similarity)
             return Neighboring(id, min_similarity)
         if request.cluster is not None:
-            id, method = request.cluster.id, request.cluster.method
-            threshold = threshold_of(self.generation, method, request.cluster.threshold)
-            members = self._clusters(method, threshold).members(id - 1)
-            return Members(["cluster", method, threshold, id], members)
+            id, clustering = request.cluster.id, self.clusters(request.cluster)
+            members = clustering.clusters.members(id - 1)
+            return Members(["cluster", clustering.method, clustering.threshold, id], members)
         if request.ids is not None:
             return Listed(tuple(request.ids))
         return self._near(request)
@@ -217,11 +344,21 @@ class OpenCollection:
         query = self.read(similar)
         return Near(lambda: self.index, query, similar.min_similarity, similar.measure, similar.itself)
 
-    def _having(self, substructure: str | Substructure | None, among: Callable[[], Int32]) -> Having | None:
-        """Which of some items have a substructure."""
-        if substructure is None:
-            return None
-        pattern = kind_of(self.generation).pattern(recipe_of(self.generation), *written_pattern(substructure))
-        ids = among()
-        with self._stage("match", len(ids), "items") as advance:
-            return self.selections.having(pattern).find(self._substructures, ids, self._threads, advance)
+    def _having(self, substructure: str | Substructure | None, select: Callable[[], Int32]) -> Having | None:
+        return None if substructure is None else self._ports.matcher.match(substructure, select)
+
+    def _singleton(self, name: str, make: Callable[[], T]) -> T:
+        with self._lock:
+            if name not in self._singletons:
+                self._singletons[name] = make()
+            return cast("T", self._singletons[name])
+
+    def _remembered(self, cache: LRUCache[Hashable, T], key: Hashable, compute: Callable[[], T]) -> T:
+        """Return a cached value. Two threads that compute the same value at once keep either."""
+        with self._lock:
+            value = cache.get(key)
+        if value is None:
+            value = compute()
+            with self._lock:
+                cache[key] = value
+        return value

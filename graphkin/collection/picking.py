@@ -26,20 +26,29 @@ class Pick(NamedTuple):
 
 @dataclass(frozen=True)
 class Picked:
-    """ids (n,) int32 in the order in which they were picked; nearest (n,) float32, as of `Pick`."""
+    """A diverse subset.
+
+    Attributes:
+        ids: (n,) int32, in the order in which they were picked.
+        nearest: (n,) float32, as `Pick` has it.
+        size: how many items it was picked from.
+    """
 
     ids: Int32
     nearest: Float32
+    size: int
 
     @classmethod
-    def of(cls, picks: Iterator[Pick], count: int, advance: Advance = lambda _: None) -> "Picked":
-        """The first so many, or as many as there are."""
+    def of(cls, picks: Iterator[Pick], count: int, size: int, advance: Advance = lambda _: None) -> "Picked":
+        """Return the first `count` picks, or as many as there are, from `size` items."""
         found = list[Pick]()
         for pick in islice(picks, count):
             found.append(pick)
             advance(1)
         return cls(
-            np.array([pick.id for pick in found], np.int32), np.array([pick.nearest for pick in found], np.float32)
+            np.array([pick.id for pick in found], np.int32),
+            np.array([pick.nearest for pick in found], np.float32),
+            size,
         )
 
 

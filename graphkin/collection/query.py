@@ -40,11 +40,6 @@ def read_structure(recipe: Recipe, **structure: str | None) -> Query:
     return kind.read(recipe, text, writing)
 
 
-def read_asked(recipe: Recipe, asked: StructureFields) -> Query:
-    """The structure that a search asks for. Raises as `read_structure` does."""
-    return read_structure(recipe, **written(asked))
-
-
 def point_to_name(generation: Generation, error: InvalidInput) -> None:
     """Add to an error about an unreadable structure the item that has this text as its name, if there is one."""
     name = error.given

@@ -131,7 +131,7 @@ class ServedCollection(Collection):
 
     def _pick(self, asked: PickBody) -> Picked:
         found = self._asked.pick(**asked.model_dump(exclude_none=True))
-        return Picked(np.array(found.ids, np.int32), np.array(found.nearest, np.float32))
+        return Picked(np.array(found.ids, np.int32), np.array(found.nearest, np.float32), found.size)
 
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
         require_one_way(id, smiles, name)

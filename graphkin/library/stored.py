@@ -9,11 +9,9 @@ import pyarrow as pa
 
 from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.core import Core
-from graphkin.collection.layout import rows
 from graphkin.collection.opened import OpenCollection
 from graphkin.collection.picking import Picked
 from graphkin.collection.selection import Selected
-from graphkin.export import read_edges, read_items
 from graphkin.library.collection import Collection, Collections, Found
 from graphkin.library.table import Table
 from graphkin.protocol.requests import (
@@ -23,7 +21,6 @@ from graphkin.protocol.requests import (
     MapQuery,
     PickBody,
     QueryBody,
-    QueryFields,
     SearchBatchBody,
     SearchBody,
 )
@@ -31,9 +28,8 @@ from graphkin.protocol.validation import policy_of
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.columns import numeric
 from graphkin.similarity.hits import Matches
-from graphkin.store.base import Generation, Store, require_stored_threshold
+from graphkin.store.base import Generation, Store
 from graphkin.store.records import Int32, Int64
-from graphkin.store.sampling.base import require_ids
 from graphkin.store.sampling.rows import positives_provenance, positives_rows, told
 
 if TYPE_CHECKING:
@@ -82,7 +78,7 @@ class StoredCollection(Collection):
         return Table(pa.Table.from_batches([rows]).replace_schema_metadata(provenance))
 
     def _search(self, asked: SearchBody) -> Found:
-        _, hits = self._open.search(asked, asked.limit)
+        hits = self._open.search(asked, asked.limit).hits
         return Found(hits.ids, hits.similarity)
 
     def _query(self, asked: QueryBody, limit: int | None) -> Selected:
@@ -93,7 +89,7 @@ class StoredCollection(Collection):
         return pa.array(answers.errors, pa.string()), answers.hits
 
     def _clusters(self, asked: ClusteredFields, limit: int | None) -> pa.Table:
-        clusters = self._open.clusters(asked)
+        clusters = self._open.clusters(asked).clusters
         last = len(clusters.centre) if limit is None else min(limit, len(clusters.centre))
         columns = {
             "cluster": np.arange(1, last + 1, dtype=np.int32),
@@ -106,23 +102,16 @@ class StoredCollection(Collection):
         return pa.table({name: pa.array(column, from_pandas=True) for name, column in {**columns, **ranges}.items()})
 
     def _cluster(self, number: int, asked: ClusteredFields, limit: int | None) -> Int32:
-        return self._open.clusters(asked).members(number - 1)[:limit]
+        return self._open.clusters(asked).clusters.members(number - 1)[:limit]
 
     def _core(self, number: int, asked: ClusteringFields) -> Core:
-        return self._open.core(number, self._open.clusters(asked))
+        return self._open.core(number, self._open.clusters(asked)).core
 
     def _map(self, asked: MapQuery) -> pa.Table:
-        places = self._open.layout()
-        values = None if asked.property is None else numeric(self._generation, asked.property)
-        clustering = asked.clustering()
-        label = None if clustering is None else self._open.clusters(clustering).label
-        return pa.Table.from_batches([rows(places, values, label, slice(0, self.size))])
+        return pa.Table.from_batches([self._open.map(asked).rows(slice(0, self.size))])
 
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
-        among = None
-        if asked.filters or asked.substructure is not None:
-            among = QueryFields(filters=asked.filters, substructure=asked.substructure)
-        return self._open.cliffs(asked, limit, among)
+        return self._open.cliffs(asked, limit, asked.selection())
 
     def _pick(self, asked: PickBody) -> Picked:
         return self._open.pick(asked, asked.count)
@@ -135,14 +124,13 @@ class StoredCollection(Collection):
         return Found(found.ids, found.similarity)
 
     def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:
-        require_stored_threshold(self._generation, min_similarity)
-        return read_edges(self._generation, min_similarity, start, stop)
+        return self._open.edges(min_similarity, start, stop)
 
     def _range(self, columns: Sequence[str] | None, start: int, stop: int | None) -> pa.Table:
-        return read_items(self._generation, columns=columns, start=start, stop=stop)
+        return self._open.items(columns, start, stop)
 
     def _rows(self, ids: Int32 | Int64) -> pa.Table:
-        return read_items(self._generation, require_ids(ids, self.size))
+        return self._open.items_of(ids)
 
     def close(self) -> None:
         self._closing()

@@ -257,6 +257,12 @@ class CliffsQuery(CliffRanking, PageQuery):
     ] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
 
+    def selection(self) -> "QueryFields | None":
+        """Return the query whose items the pairs are of, None for all items."""
+        if not self.filters and self.substructure is None:
+            return None
+        return QueryFields(filters=self.filters, substructure=self.substructure)
+
 
 class SubgraphQuery(GenerationQuery):
     """How much of a neighbourhood."""

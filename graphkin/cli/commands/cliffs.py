@@ -59,7 +59,7 @@ def cliffs(
     from graphkin.cli.output import note_truncation, whole_file
     from graphkin.collection.cliffs import cliffs_table
     from graphkin.collection.opened import OpenCollection
-    from graphkin.export import read_items
+    from graphkin.collection.ports import in_process
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.protocol.requests import CliffRanking
@@ -70,9 +70,10 @@ def cliffs(
         ranking = CliffRanking(property=name, **ranked)
     with open_generation(store_location, collection, generation) as opened:
         among = query_of(opened.manifest, conditions, substructure)
-        found = OpenCollection(opened, stage=terminal_progress().stage).cliffs(ranking, limit, among)
+        open_collection = OpenCollection(opened, partial(in_process, stage=terminal_progress().stage))
+        found = open_collection.cliffs(ranking, limit, among)
         structure = opened.manifest.structure
-        table = cliffs_table(found, opened.manifest, name, partial(read_items, opened))
+        table = cliffs_table(found, opened.manifest, name, open_collection.items_of)
         with whole_file(output) as file:
             file.writelines(csv_lines([table], plain=(f"{structure}_a", f"{structure}_b")))
         note_truncation(opened.manifest)

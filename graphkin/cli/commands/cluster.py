@@ -1,6 +1,7 @@
 """`graphkin cluster`: a whole collection in clusters."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,13 +41,14 @@ def cluster(
     from graphkin.cli.conditions import clustering_of
     from graphkin.cli.output import whole_file
     from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.ports import in_process
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
-        open_collection = OpenCollection(opened, workers, stage=terminal_progress().stage)
-        clusters = open_collection.clusters(clustering_of(method, threshold))
+        open_collection = OpenCollection(opened, partial(in_process, threads=workers, stage=terminal_progress().stage))
+        clusters = open_collection.clusters(clustering_of(method, threshold)).clusters
         structure = opened.manifest.structure
         with whole_file(output) as file:
             file.writelines(csv_lines(_tables(opened, clusters, ["id", structure, "names"]), plain=(structure,)))

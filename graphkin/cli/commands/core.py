@@ -1,6 +1,7 @@
 """`graphkin core`: what the molecules of a cluster have in common."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from graphkin.protocol.values import ClusterMethod
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from graphkin.collection.clusters.partition import Clusters
+    from graphkin.collection.clusters.partition import Clustering
     from graphkin.collection.opened import OpenCollection
 
 
@@ -42,27 +43,28 @@ def core(
     from graphkin.cli.conditions import clustering_of
     from graphkin.cli.output import whole_file
     from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.ports import in_process
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import open_generation
 
     progress = terminal_progress()
     with open_generation(store_location, collection, generation) as opened:
-        open_collection = OpenCollection(opened, workers, stage=progress.stage)
+        open_collection = OpenCollection(opened, partial(in_process, threads=workers, stage=progress.stage))
         clustering = open_collection.clusters(clustering_of(method, threshold))
-        count = min(clusters, len(clustering.sizes))
+        count = min(clusters, len(clustering.clusters.centre))
         with progress.stage("cores", count, "clusters") as advance, whole_file(output) as file:
             for line in csv_lines(_rows(open_collection, clustering, count), plain=("smarts", "smiles")):
                 file.write(line)
                 advance(1)
 
 
-def _rows(open_collection: "OpenCollection", clustering: "Clusters", count: int) -> "Iterator[pa.Table]":
+def _rows(open_collection: "OpenCollection", clustering: "Clustering", count: int) -> "Iterator[pa.Table]":
     """A table for each cluster."""
     import pyarrow as pa
 
     for number in range(1, count + 1):
         shared = open_collection.core(number, clustering)
-        columns = {"cluster": [number], "size": [int(clustering.sizes[number - 1])]}
-        texts = {name: pa.array([getattr(shared, name)], pa.string()) for name in ("smarts", "smiles")}
-        yield pa.table({**columns, **texts, "atoms": [shared.atoms], "complete": [shared.complete]})
+        columns = {"cluster": [shared.cluster], "size": [shared.size]}
+        texts = {name: pa.array([getattr(shared.core, name)], pa.string()) for name in ("smarts", "smiles")}
+        yield pa.table({**columns, **texts, "atoms": [shared.core.atoms], "complete": [shared.core.complete]})

@@ -1,6 +1,7 @@
 """`graphkin map`: where the items of a collection lie on a map of it."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,8 @@ from graphkin.protocol.values import ClusterMethod
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from graphkin.collection.layout import Layout
+    from graphkin.collection.layout import Map
     from graphkin.store.base import Generation
-    from graphkin.store.records import Float64, Int32
 
 _ROWS = 65_536  # of a piece that is written at once
 
@@ -40,37 +40,33 @@ def map(
     Items that are most similar are neighbours, those without any lie below. The same generation has the same map. It is
     computed once on a machine.
     """
-    from graphkin.cli.conditions import clustering_of
     from graphkin.cli.output import whole_file
     from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.ports import in_process
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress
-    from graphkin.similarity.columns import numeric
+    from graphkin.protocol.requests import MapQuery
+    from graphkin.protocol.validation import refusing
     from graphkin.store import open_generation
 
     if method is None and threshold is not None:
         raise click.UsageError("--threshold is of --method")
+    with refusing():
+        request = MapQuery(property=name, method=method, threshold=threshold)
     with open_generation(store_location, collection, generation) as opened:
-        values = None if name is None else numeric(opened, name)
-        open_collection = OpenCollection(opened, workers, stage=terminal_progress().stage)
-        label = None if method is None else open_collection.clusters(clustering_of(method, threshold)).label
-        found = open_collection.layout()
-        structure = opened.manifest.structure
+        open_collection = OpenCollection(opened, partial(in_process, threads=workers, stage=terminal_progress().stage))
+        tables = _tables(opened, open_collection.map(request))
         with whole_file(output) as file:
-            file.writelines(csv_lines(_tables(opened, found, values, label), plain=(structure,)))
+            file.writelines(csv_lines(tables, plain=(opened.manifest.structure,)))
 
 
-def _tables(
-    opened: "Generation", found: "Layout", values: "Float64 | None", label: "Int32 | None"
-) -> "Iterator[pa.Table]":
+def _tables(opened: "Generation", placed: "Map") -> "Iterator[pa.Table]":
     import numpy as np
     import pyarrow as pa
 
-    from graphkin.collection.layout import rows
-
     for start in range(0, opened.size, _ROWS):
         stop = min(start + _ROWS, opened.size)
-        table = pa.Table.from_batches([rows(found, values, label, slice(start, stop))])
+        table = pa.Table.from_batches([placed.rows(slice(start, stop))])
         items = opened.take(np.arange(start, stop, dtype=np.int32), [opened.manifest.structure, "names"])
         for column in (opened.manifest.structure, "names"):
             table = table.append_column(column, items[column])

@@ -1,5 +1,6 @@
 """`graphkin pick`: a diverse subset of a collection."""
 
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -44,6 +45,7 @@ def pick(
     from graphkin.cli.conditions import query_of
     from graphkin.cli.output import whole_file
     from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.ports import in_process
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.protocol.requests import PickFields
@@ -54,7 +56,7 @@ def pick(
         source = query_of(opened.manifest, conditions, substructure)
         with refusing():
             request = PickFields.model_validate({"method": method, "threshold": threshold, "from": source})
-        picked = OpenCollection(opened, stage=terminal_progress().stage).pick(request, count)
+        picked = OpenCollection(opened, partial(in_process, stage=terminal_progress().stage)).pick(request, count)
         columns = ["id", opened.manifest.structure, "names"]
         items = opened.take(picked.ids, columns)
         table = pa.table({**{name: items[name] for name in columns}, "nearest": picked.nearest})

@@ -1,5 +1,6 @@
 """`graphkin query`: filter, sort and count a whole collection, and take what passes home."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -58,6 +59,7 @@ def query(
     from graphkin.cli.conditions import filter_of, require_search, substructure_of
     from graphkin.cli.output import whole_file
     from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.ports import in_process
     from graphkin.export import export_items
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.protocol.errors import require
@@ -81,7 +83,7 @@ def query(
                 similar=None if similar is None else Near(structure=similar, min_similarity=min_similarity),
                 sort=None if sort is None else Sort(by=sort, descending=descending),
             )
-        open_collection = OpenCollection(opened, stage=terminal_progress().stage)
+        open_collection = OpenCollection(opened, partial(in_process, stage=terminal_progress().stage))
         found, comparison = open_collection.query(request), open_collection.comparison(request)
         format = cast("ItemFormat", output.suffix[1:])
         blocks = export_items(opened, format, found.first(limit).ids, comparison, columns or None)

@@ -160,10 +160,10 @@ def search(
                 measure=measure,
                 min_similarity=min_similarity,
             )
-        query, hits = open_collection.search(request, limit)
+        query, id, hits = open_collection.search(request, limit)
         answer: dict[str, Any] = {
             "generation": opened.id,
-            "query": {"smiles": query.smiles, "id": open_collection.measured(measure).identical(query)},
+            "query": {"smiles": query.smiles, "id": id},
             "hits": _hits(opened, hits),
             "total": hits.total,
         }

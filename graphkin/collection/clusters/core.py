@@ -33,6 +33,16 @@ class Core(NamedTuple):
     complete: bool
 
 
+class ClusterCore(NamedTuple):
+    """The substructure that members of a cluster share: the cluster's number from 1, its size, and how many members
+    were compared."""
+
+    cluster: int
+    size: int
+    compared: int
+    core: Core
+
+
 NONE_IN_TIME = Core(None, None, 0, complete=False)
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphkin.protocol.errors import NotFound
+from graphkin.protocol.values import ClusterMethod
 from graphkin.store.records import Float64, Int32, Int64
 
 
@@ -73,3 +74,11 @@ class Clusters(NamedTuple):
         sums = np.add.reduceat(np.where(known, own, 0), begins)
         mean = np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
         return Ranges(np.fmin.reduceat(own, begins), np.fmax.reduceat(own, begins), mean, counts)
+
+
+class Clustering(NamedTuple):
+    """All items in clusters, and how they were made: the threshold is None for scaffolds."""
+
+    method: ClusterMethod
+    threshold: float | None
+    clusters: Clusters

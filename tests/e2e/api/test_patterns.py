@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from graphkin.api.generations.opened import Opened
 from graphkin.api.generations.patterns import Patterns
 from graphkin.api.work.nursery import Nursery
 from graphkin.api.work.pool import Pool
 from graphkin.api.work.substructures import Substructures
 from graphkin.collection import having
+from graphkin.collection.selection import Selections
 from graphkin.library import connect
 from graphkin.protocol.errors import StoreBusy
 from graphkin.store import open_store
+from graphkin.store.base import Generation
 from tests.until import once_ready
 
 URL = "/v1/collections/nci"
@@ -78,20 +79,21 @@ def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
     monkeypatch.setattr(Patterns, "patience", 0)
     pattern, ids = "[#6]!@[#6]", np.arange(400, dtype=np.int32)
 
-    async def once_known(patterns: Patterns, opened: Opened) -> having.Having:
+    async def once_known(patterns: Patterns, generation: Generation, selections: Selections) -> having.Having:
         while True:
             try:
-                return await patterns.get(opened, pattern, "smarts", ids)
+                return await patterns.get(generation, selections, pattern, "smarts", ids)
             except StoreBusy:
                 await asyncio.sleep(0.01)
 
-    async def story(opened: Opened) -> list[int]:
+    async def story(generation: Generation) -> list[int]:
+        selections = Selections(generation)
         async with (
             Pool(nursery, 1) as pool,
             aclosing(Patterns(Substructures(pool, pool, str(store_folder), 2))) as patterns,
         ):
             with pytest.raises(StoreBusy, match="0 of 400"):
-                await patterns.get(opened, pattern, "smarts", ids)
+                await patterns.get(generation, selections, pattern, "smarts", ids)
             (job,) = patterns._jobs.values()
             known = having.Having.learn
 
@@ -104,13 +106,13 @@ def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
                 with pytest.raises(StoreBusy, match="given up"):
                     await asyncio.wrap_future(job.made)
             with pytest.raises(StoreBusy, match="16 of 400"):
-                await patterns.get(opened, pattern, "smarts", ids)
-            found = np.flatnonzero((await once_known(patterns, opened)).of(ids)).tolist()
+                await patterns.get(generation, selections, pattern, "smarts", ids)
+            found = np.flatnonzero((await once_known(patterns, generation, selections)).of(ids)).tolist()
             with pytest.raises(StoreBusy, match="0 of 400"):
-                await patterns.get(opened, "[#8]!@[#7]", "smarts", ids)
+                await patterns.get(generation, selections, "[#8]!@[#7]", "smarts", ids)
             (job,) = patterns._jobs.values()
         assert job.made.cancelled()
         return found
 
-    with open_store(store_folder) as store:
-        assert asyncio.run(story(Opened(store.open("nci"), "snapshot"))) == with_(pattern, molecules(client))
+    with open_store(store_folder) as store, store.open("nci") as generation:
+        assert asyncio.run(story(generation)) == with_(pattern, molecules(client))

@@ -56,7 +56,7 @@ class Work:
         return Response(name)
 
     async def turn_out(self, request: Request, name: str) -> Response:
-        async with as_work(request.scope, "substructure"):
+        async with as_work("substructure"):
             return await self.do(name)
 
     def stream(self, name: str) -> Response:

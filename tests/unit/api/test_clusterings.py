@@ -10,9 +10,9 @@ import pytest
 
 from graphkin.api.generations import clusterings
 from graphkin.api.generations.clusterings import Clusterings
-from graphkin.api.generations.opened import Opened
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
+from graphkin.store.base import Generation
 
 
 class Computing:
@@ -45,33 +45,34 @@ def computing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Computing]:
 
 
 @pytest.fixture
-def opened(generation: Callable[..., Any], nci_molecules: list[Any]) -> Opened:
-    return Opened(generation(nci_molecules[:5]), "snapshot")
+def molecules(generation: Callable[..., Any], nci_molecules: list[Any]) -> Generation:
+    made: Generation = generation(nci_molecules[:5])
+    return made
 
 
-async def ready(all_of_them: Clusterings, opened: Opened, threshold: float) -> Clusters:
+async def ready(all_of_them: Clusterings, molecules: Generation, threshold: float) -> Clusters:
     while True:
         try:
-            return await all_of_them.get(opened, "butina", threshold)
+            return await all_of_them.get(molecules, "butina", threshold)
         except StoreBusy:
             await asyncio.sleep(0.01)
 
 
-def test_one_is_computed_at_a_time_and_says_how_far_it_is(computing: Computing, opened: Opened) -> None:
+def test_one_is_computed_at_a_time_and_says_how_far_it_is(computing: Computing, molecules: Generation) -> None:
     async def story(all_of_them: Clusterings) -> None:
         with pytest.raises(StoreBusy, match="computing clusters"):
-            await all_of_them.get(opened, "butina", 0.7)
+            await all_of_them.get(molecules, "butina", 0.7)
         computing.at.wait()
         for method, threshold in (("butina", 0.7), ("butina", 0.8), ("scaffold", None)):
             with pytest.raises(StoreBusy, match="3 of 5") as raised:
-                await all_of_them.get(opened, method, threshold)  # type: ignore[arg-type]
+                await all_of_them.get(molecules, method, threshold)  # type: ignore[arg-type]
             assert raised.value.retry_after == 1
         assert computing.asked == [("butina", 0.7)]
         computing.go.set()
-        found = await ready(all_of_them, opened, 0.7)
+        found = await ready(all_of_them, molecules, 0.7)
         assert found.sizes.tolist() == [5]
-        assert await all_of_them.get(opened, "butina", 0.7) is found
-        assert (await ready(all_of_them, opened, 0.8)).sizes.tolist() == [5]
+        assert await all_of_them.get(molecules, "butina", 0.7) is found
+        assert (await ready(all_of_them, molecules, 0.8)).sizes.tolist() == [5]
         assert computing.asked == [("butina", 0.7), ("butina", 0.8)]
 
     all_of_them = Clusterings()
@@ -79,12 +80,12 @@ def test_one_is_computed_at_a_time_and_says_how_far_it_is(computing: Computing, 
     all_of_them.close()
 
 
-def test_single_linkage_waits_for_no_other(computing: Computing, opened: Opened) -> None:
+def test_single_linkage_waits_for_no_other(computing: Computing, molecules: Generation) -> None:
     async def story(all_of_them: Clusterings) -> None:
         with pytest.raises(StoreBusy):
-            await all_of_them.get(opened, "butina", 0.7)
+            await all_of_them.get(molecules, "butina", 0.7)
         with pytest.raises(StoreBusy):
-            await all_of_them.get(opened, "single", 0.7)
+            await all_of_them.get(molecules, "single", 0.7)
         while len(computing.asked) < 2:
             await asyncio.sleep(0.01)
 
@@ -94,19 +95,21 @@ def test_single_linkage_waits_for_no_other(computing: Computing, opened: Opened)
     all_of_them.close()
 
 
-def test_what_cannot_be_computed_is_remembered_and_other_failures_are_not(computing: Computing, opened: Opened) -> None:
+def test_what_cannot_be_computed_is_remembered_and_other_failures_are_not(
+    computing: Computing, molecules: Generation
+) -> None:
     async def story(all_of_them: Clusterings) -> None:
         computing.go.set()
         computing.failure = InvalidInput("too many pairs")
         for _ in range(2):
             with pytest.raises(InvalidInput, match="too many pairs"):
-                await ready(all_of_them, opened, 0.2)
+                await ready(all_of_them, molecules, 0.2)
         assert len(computing.asked) == 1
         computing.failure = StoreError("a full disk")
         with pytest.raises(StoreError, match="a full disk"):
-            await ready(all_of_them, opened, 0.3)
+            await ready(all_of_them, molecules, 0.3)
         computing.failure = None
-        assert (await ready(all_of_them, opened, 0.3)).sizes.tolist() == [5]
+        assert (await ready(all_of_them, molecules, 0.3)).sizes.tolist() == [5]
 
     all_of_them = Clusterings()
     asyncio.run(story(all_of_them))
@@ -114,10 +117,10 @@ def test_what_cannot_be_computed_is_remembered_and_other_failures_are_not(comput
 
 
 @pytest.mark.parametrize("end", ["closed", "forgotten"])
-def test_what_nobody_waits_for_is_given_up(computing: Computing, opened: Opened, end: str) -> None:
+def test_what_nobody_waits_for_is_given_up(computing: Computing, molecules: Generation, end: str) -> None:
     all_of_them = Clusterings()
     with pytest.raises(StoreBusy):
-        asyncio.run(all_of_them.get(opened, "butina", 0.7))
+        asyncio.run(all_of_them.get(molecules, "butina", 0.7))
     (job,) = all_of_them._jobs.values()
     computing.at.wait()
     if end == "forgotten":

@@ -13,12 +13,19 @@ from typing import Any
 import pytest
 
 from graphkin.api.generations.library import Library
+from graphkin.collection.ports import Ports, in_process
+from graphkin.collection.selection import Selections
 from graphkin.protocol.errors import Deleted, NotFound, StoreDamaged
 from graphkin.store import open_store
-from graphkin.store.base import Store
+from graphkin.store.base import Generation, Store
+from graphkin.store.sampling.base import Sampler
 from tests.until import until
 
 MOST_OPEN = 8
+
+
+def in_this_process(sampler: Callable[[], Sampler], generation: Generation, selections: Selections) -> Ports:
+    return replace(in_process(generation, selections), sampler=sampler)
 
 
 @pytest.fixture
@@ -29,7 +36,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def library(store: Store) -> Iterator[Library]:
-    library = Library(store)
+    library = Library(store, "snapshot", in_this_process)
     yield library
     library.close()
 
@@ -221,9 +228,9 @@ def test_nobody_waits_for_what_is_at_hand(library: Library, store: Store, molecu
 def test_what_is_computed_for_a_generation_is_computed_once(library: Library, store: Store, molecules: Any) -> None:
     molecules.publish(store, "m")
     opened = library.get("m")
-    assert opened.sampler() is opened.sampler()
-    assert opened.components(0.5) is opened.components(0.5)
-    assert opened.components(0.5) is not opened.components(0.6)
+    assert opened.collection.sampler is opened.collection.sampler
+    assert opened.collection.components(0.5) is opened.collection.components(0.5)
+    assert opened.collection.components(0.5) is not opened.collection.components(0.6)
     texts = opened.item_texts([3, 0, 3])
     assert [text.count(b"CCO") for text in texts] == [0, 1, 0]
     assert texts == opened.item_texts([3, 0, 3])

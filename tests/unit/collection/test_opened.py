@@ -1,15 +1,19 @@
-"""The sources that a query chooses from."""
+"""One open generation: the sources of a query, and work that is cancelled."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rdkit import RDConfig
 
 from graphkin.collection.opened import OpenCollection
+from graphkin.collection.ports import in_process
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.requests import ClusteringFields, QueryFields
+from graphkin.protocol.requests import ClusteringFields, PickFields, QueryFields
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 
@@ -43,9 +47,42 @@ def test_neighbors_below_the_stored_threshold_are_refused(molecules: OpenCollect
 
 @pytest.mark.parametrize("method", ["butina", "single", "scaffold"])
 def test_members_of_a_cluster_are_those_of_the_clusters(molecules: OpenCollection, method: str) -> None:
-    members = molecules.clusters(ClusteringFields.model_validate({"method": method})).members(0)
+    members = molecules.clusters(ClusteringFields.model_validate({"method": method})).clusters.members(0)
     assert query(molecules, cluster={"method": method, "id": 1}) == members.tolist()
 
 
 def test_listed_items_keep_their_order(molecules: OpenCollection) -> None:
     assert query(molecules, ids=[7, 3, 7, 5]) == [7, 3, 5]
+
+
+class Cancelled(Exception):
+    pass
+
+
+@contextmanager
+def cancelled_after_one(*_: object) -> Iterator[Callable[[int], object]]:
+    """A stage whose second advance cancels the work."""
+    advances = iter([None])
+
+    def advance(_: int) -> None:
+        for _ in advances:
+            return
+        raise Cancelled
+
+    yield advance
+
+
+def test_a_pick_that_is_cancelled_picks_no_more(molecules: OpenCollection) -> None:
+    compared = 0
+    similarities = molecules.index.similarities
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal compared
+        compared += 1
+        return similarities(*arguments)
+
+    stoppable = OpenCollection(molecules.generation, partial(in_process, stage=cancelled_after_one))
+    stoppable.index.similarities = counted  # type: ignore[method-assign]
+    with pytest.raises(Cancelled):
+        stoppable.pick(PickFields(), 10)
+    assert compared == 2

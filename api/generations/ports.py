@@ -1,0 +1,108 @@
+"""The ports of open collections over the worker processes and background jobs of a server."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from os import cpu_count
+
+from anyio import from_thread
+
+from graphkin.api.drawing.artist import Artist
+from graphkin.api.generations.clusterings import Clusterings
+from graphkin.api.generations.layouts import Layouts
+from graphkin.api.generations.patterns import Patterns
+from graphkin.api.work.classes import as_work
+from graphkin.api.work.structures import Structures
+from graphkin.collection.clusters.core import Core
+from graphkin.collection.clusters.partition import Clusters
+from graphkin.collection.having import Having
+from graphkin.collection.layout import Layout
+from graphkin.collection.ports import Ports
+from graphkin.collection.queries import Unread, Written
+from graphkin.collection.query import written_pattern
+from graphkin.collection.selection import Selections
+from graphkin.protocol.requests import Substructure
+from graphkin.protocol.values import MAX_COMPARED, ClusterMethod
+from graphkin.similarity.kind import Query
+from graphkin.store.base import Generation
+from graphkin.store.records import Int32
+from graphkin.store.sampling.base import Sampler
+
+_THREADS = max(1, (cpu_count() or 1) // 2)  # the other cores serve other requests
+
+
+class Workers:
+    """Opens the ports of collections. They block, so they are for the threads of `Reading.run`.
+
+    A port runs its coroutine on the event loop within the request's cancel scope: it stops with the request.
+    """
+
+    def __init__(
+        self, structures: Structures, patterns: Patterns, clusterings: Clusterings, layouts: Layouts, artist: Artist
+    ) -> None:
+        self._structures = structures
+        self._patterns = patterns
+        self._clusterings = clusterings
+        self._layouts = layouts
+        self._artist = artist
+
+    def ports(self, sampler: Callable[[], Sampler], generation: Generation, selections: Selections) -> Ports:
+        """Return the ports of one open generation."""
+        return Ports(
+            _Reader(self._structures, generation),
+            _Matcher(self._patterns, generation, selections),
+            _Builder(self._clusterings, self._layouts, self._artist, generation),
+            sampler,
+            _THREADS,
+            _stoppable,
+            MAX_COMPARED,
+        )
+
+
+class _Reader:
+    def __init__(self, structures: Structures, generation: Generation) -> None:
+        self._structures = structures
+        self._generation = generation
+
+    def read(self, structure: Written) -> Query:
+        return from_thread.run(partial(self._structures.read, self._generation, **structure))
+
+    def read_each(self, structures: Iterable[Written | Unread]) -> list[Query | Unread]:
+        return from_thread.run(self._structures.read_each, self._generation, [*structures])
+
+
+class _Matcher:
+    def __init__(self, patterns: Patterns, generation: Generation, selections: Selections) -> None:
+        self._patterns = patterns
+        self._generation = generation
+        self._selections = selections
+
+    def match(self, substructure: str | Substructure, select: Callable[[], Int32]) -> Having:
+        return from_thread.run(self._match, substructure, select())
+
+    async def _match(self, substructure: str | Substructure, ids: Int32) -> Having:
+        async with as_work("substructure"):
+            return await self._patterns.get(self._generation, self._selections, *written_pattern(substructure), ids)
+
+
+class _Builder:
+    def __init__(self, clusterings: Clusterings, layouts: Layouts, artist: Artist, generation: Generation) -> None:
+        self._clusterings = clusterings
+        self._layouts = layouts
+        self._artist = artist
+        self._generation = generation
+
+    def clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
+        return from_thread.run(self._clusterings.get, self._generation, method, threshold)
+
+    def layout(self) -> Layout:
+        return from_thread.run(self._layouts.get, self._generation)
+
+    def core(self, smiles: Sequence[str]) -> Core:
+        return from_thread.run(self._artist.core, smiles)
+
+
+@contextmanager
+def _stoppable(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG001
+    """Announce no progress; each advance ends the work of a request whose client has left or whose time is up."""
+    yield lambda _: from_thread.check_cancelled()
