@@ -16,7 +16,7 @@ from graphkin.api.generations.damage import Scrub
 from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.library import Library
 from graphkin.api.generations.patterns import Patterns
-from graphkin.api.generations.ports import Workers
+from graphkin.api.ports import Workers
 from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings
 from graphkin.api.work.classes import CLASSES, WORKING, Queue

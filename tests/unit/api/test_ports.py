@@ -5,7 +5,7 @@ import asyncio
 import anyio
 from anyio import from_thread, to_thread
 
-from graphkin.api.generations.ports import _stoppable
+from graphkin.api.ports import _stoppable
 
 
 def test_work_in_a_thread_ends_at_its_next_advance_once_the_request_is_cancelled() -> None:
