@@ -32,10 +32,11 @@ def test_the_hook_calls_make_lint_and_nothing_else() -> None:
     assert [(hook["language"], hook["entry"]) for hook in repository["hooks"]] == [("system", "make lint")]
 
 
-def test_what_contributors_are_sent_to_is_there() -> None:
-    """Every file that CONTRIBUTING.md names, and the names that a point of its lists says are in them."""
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/extending.md"])
+def test_files_and_names_that_contributors_are_sent_to_exist(page: str) -> None:
+    """Every file that the page names, and the names that a point of its lists says are in them."""
     missing = []
-    for point in re.split(r"\n\n|\n(?=- )", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
+    for point in re.split(r"\n\n|\n(?=- )", (ROOT / page).read_text(encoding="utf-8")):
         named = re.findall(r"`(?!\.\./)([^`\s]+)`", point)  # but not beside the repository
         places = [ROOT / each for each in named if "/" in each or each.endswith((".md", ".toml", ".yaml", ".yml"))]
         missing += [place for place in places if not place.exists()]

@@ -1,0 +1,123 @@
+"""The worked example of CONTRIBUTING.md, applied to a copy of the code: one new question on every surface."""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections import Counter
+from pathlib import Path
+
+import httpx
+import pytest
+
+import graphkin.library as graphkin
+from benchmarks.command import served
+from graphkin.store import open_store
+from tests.karate import publish_karate
+
+ROOT = Path(__file__).parents[2]
+MOST_FILES = 6
+LIMIT = 5
+
+CLIENTS = """
+import asyncio, json, sys
+from graphkin.client import AsyncGraphkin, Graphkin
+
+def pairs(table):
+    return [list(pair) for pair in zip(*table.to_pydict().values(), strict=True)]
+
+async def asynchronous(url):
+    async with AsyncGraphkin(url) as server:
+        return pairs(await (await server.collection("karate")).hubs(limit=5))
+
+with Graphkin(sys.argv[1]) as server:
+    synchronous = pairs(server.collection("karate").hubs(limit=5))
+print(json.dumps([synchronous, asyncio.run(asynchronous(sys.argv[1]))]))
+"""
+
+
+def blocks() -> list[tuple[str, str | None, str]]:
+    """The file, the class or dictionary, and the code of each block of the worked example."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    found = re.findall(r"```python\n# (\S+?)(?:, in (\w+))?\n(.*?)```", text, re.DOTALL)
+    return [(file, place or None, code) for file, place, code in found]
+
+
+def insert(source: str, place: str | None, code: str) -> str:
+    """Add code at the end of a module, a class or a dictionary, and its imports after the module's last one."""
+    lines, tree = source.splitlines(), ast.parse(source)
+    imports = re.match(r"((?:from .*\n)*)\n?", code)
+    assert imports is not None
+    rest = code[imports.end() :].rstrip()
+    end = len(lines)
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == place:
+            end, rest = node.end_lineno or end, textwrap.indent(rest, "    ")
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == place:
+            end = (node.end_lineno or end) - 1
+    after = max(node.end_lineno or 0 for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+    gap = [] if rest.startswith(" " * 4 + '"') else ["", ""]
+    return "\n".join(
+        [*lines[:after], *imports[1].splitlines(), *lines[after:end], *gap, rest, *lines[end:], ""],
+    )
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the code with the example in it."""
+    folder = tmp_path_factory.mktemp("checkout")
+    ignored = shutil.ignore_patterns("node_modules", "__pycache__")
+    for name in ("graphkin", "api", "ingest", "trainer", "docs"):
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
+    for file, place, code in blocks():
+        path = folder / file
+        path.write_text(insert(path.read_text(encoding="utf-8"), place, code), encoding="utf-8")
+    run(folder, "docs/synchronous.py")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("karate")
+    with open_store(folder / "store", create=True) as opened:
+        publish_karate(opened, folder)
+    return folder / "store"
+
+
+@pytest.fixture(scope="module")
+def hubs(store: Path) -> list[list[int]]:
+    """Id and degree of the items with the most neighbors, counted from the edges."""
+    with graphkin.open(store)["karate"] as karate:
+        edges = karate.edges().arrow
+        ends = [*edges["source"].to_pylist(), *edges["target"].to_pylist()]
+    by_degree = sorted(Counter(ends).items(), key=lambda pair: (-pair[1], pair[0]))
+    return [[id, degree] for id, degree in by_degree[:LIMIT]]
+
+
+def run(folder: Path, *arguments: str | Path) -> str:
+    command, environment = [sys.executable, *map(str, arguments)], {**os.environ, "PYTHONPATH": str(folder)}
+    return subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def test_it_touches_six_files_at_most() -> None:
+    assert 0 < len({file for file, _, _ in blocks()}) <= MOST_FILES
+
+
+def test_the_command_answers_the_question(checkout: Path, store: Path, hubs: list[list[int]]) -> None:
+    arguments = ["hubs", "--store", store, "--collection", "karate", "--limit", str(LIMIT)]
+    lines = run(checkout, "-m", "graphkin", *arguments).splitlines()
+    assert [[*map(int, line.split("\t"))] for line in lines] == hubs
+
+
+def test_the_api_and_both_clients_answer_it(checkout: Path, store: Path, hubs: list[list[int]]) -> None:
+    with served(checkout, store) as ((host, port), _):
+        url = f"http://{host}:{port}"
+        reply = httpx.get(f"{url}/v1/collections/karate/hubs", params={"limit": LIMIT})
+        assert reply.status_code == 200, reply.text
+        assert [[row["id"], row["degree"]] for row in map(json.loads, reply.text.splitlines())] == hubs
+        assert httpx.get(f"{url}/v1/collections/karate/hubs", params={"limit": 0}).status_code == 422
+        assert json.loads(run(checkout, "-c", CLIENTS, url)) == [hubs, hubs]

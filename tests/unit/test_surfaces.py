@@ -1,0 +1,153 @@
+"""The library, the commands, the API and both clients answer the questions of an open collection, and no others."""
+
+import inspect
+from dataclasses import dataclass, field
+
+import click
+import pytest
+from fastapi.routing import APIRoute
+
+from graphkin.api.app import _SUBJECTS
+from graphkin.cli import graphkin
+from graphkin.client import AsyncCollection
+from graphkin.client import Collection as SyncCollection
+from graphkin.collection.opened import OpenCollection
+from graphkin.library.collection import Collection
+
+PREFIX = "/v1/collections/{c}"
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question: the methods of `OpenCollection` that answer it, and its names on every surface."""
+
+    methods: set[str]
+    library: set[str] = field(default_factory=set)
+    commands: set[str] = field(default_factory=set)
+    routes: set[str] = field(default_factory=set)
+    client: set[str] = field(default_factory=set)
+
+
+QUESTIONS = [
+    Question(
+        {"items", "items_of", "item_id", "item_ids"},
+        {"items", "column"},
+        {"export"},
+        {"/items", "/items/{id:item}"},
+        {"item", "items", "table", "table_of", "column"},
+    ),
+    Question({"edges"}, {"edges"}, {"export"}, {"/export"}, {"edges"}),
+    Question({"rejections"}, set(), {"info"}, {"/rejections"}, {"rejections"}),
+    Question({"read", "structure"}, set(), set(), {"/structure"}, {"structure"}),
+    Question({"neighbors"}, {"neighbors"}, {"neighbors"}, {"/items/{id}/neighbors"}, {"neighbors"}),
+    Question({"search", "measured"}, {"search"}, {"search"}, {"/search"}, {"search"}),
+    Question({"search_batch", "search_each"}, {"search_batch"}, {"search"}, {"/search/batch"}, {"search_batch"}),
+    Question({"query", "comparison"}, {"query"}, {"query"}, {"/items/query"}, {"query"}),
+    Question({"pick"}, {"pick"}, {"pick"}, {"/pick"}, {"pick"}),
+    Question({"cliffs"}, {"cliffs"}, {"cliffs"}, {"/cliffs"}, {"cliffs"}),
+    Question(
+        {"clusters"},
+        {"clusters", "cluster"},
+        {"cluster"},
+        {"/clusters", "/clusters/{id}", "/items/{id}/cluster"},
+        {"clusters", "cluster", "item_cluster"},
+    ),
+    Question(
+        {"core"},
+        {"core"},
+        {"core"},
+        {"/clusters/{id}/core", "/clusters/{id}/core.svg"},
+        {"core", "core_depiction"},
+    ),
+    Question({"map"}, {"map"}, {"map"}, {"/map"}, {"map"}),
+    Question({"components"}, set(), set(), {"/components", "/components/{id}"}, {"components", "component"}),
+    Question({"subgraph"}, set(), set(), {"/items/{id}/subgraph"}, {"subgraph"}),
+    Question({"path"}, set(), set(), {"/paths"}, {"path"}),
+    Question({"hops"}, set(), set(), {"/hops"}, {"hops"}),
+    Question(
+        {"positives", "explained_positives"},
+        {"positives", "feed"},
+        {"positives", "epochs"},
+        {"/items/{id}/positives", "/positives/batch", "/positives/epochs/{e}"},
+        {"positives", "positives_batch", "epoch"},
+    ),
+    Question({"negatives"}, set(), {"fetch"}, {"/negatives"}, {"negatives"}),
+]
+
+MISSING = {
+    "library": {
+        "rejections": "the command `info` lists them",
+        "structure": "`search` reads a structure and finds the item that it is",
+        "components": "follow from `edges`",
+        "subgraph": "follows from `edges`",
+        "path": "follows from `edges`",
+        "hops": "an analysis of the paper, for its report",
+        "negatives": "are for a trainer, which is a client",
+    },
+    "commands": {
+        "structure": "`search` prints the structure that it read",
+        "components": "follow from `export edges`",
+        "subgraph": "follows from `export edges`",
+        "path": "follows from `export edges`",
+        "hops": "an analysis of the paper, which `python -m studies.report hops` writes",
+    },
+}
+"""The questions that a surface does not answer, and why."""
+
+OTHERS = {
+    "library": {"close", "to_pyg"},
+    "commands": {
+        *("ingest", "append", "remove", "compact", "delete", "prune"),
+        *("load", "backup", "restore", "recall", "verify", "doctor", "serve", "keys", "demo"),
+        *("pretrain", "finetune", "embed"),
+    },
+    "routes": {
+        *("", "/reports", "/reports/{report}.svg"),
+        *("/items/{id}/depiction.svg", "/structure.svg"),
+    },
+    "client": {
+        *("export", "links", "reports", "report_charts"),
+        *("depiction", "structure_depiction"),
+    },
+}
+"""Names that ask nothing of an open collection: files, pictures, other generations, building and learning."""
+
+
+def public_methods(kind: type) -> set[str]:
+    return {name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
+
+
+def routes() -> set[str]:
+    """The paths below a collection."""
+    paths = [route.path for subject in _SUBJECTS for route in subject.router.routes if isinstance(route, APIRoute)]
+    return {path.removeprefix(PREFIX) for path in paths if path.startswith(PREFIX)}
+
+
+SURFACES = {
+    "library": public_methods(Collection),
+    "commands": {*graphkin.list_commands(click.Context(graphkin))},
+    "routes": routes(),
+    "client": public_methods(AsyncCollection),
+}
+
+
+def test_each_method_of_an_open_collection_answers_one_question() -> None:
+    methods = [name for question in QUESTIONS for name in sorted(question.methods)]
+    assert sorted(methods) == sorted(public_methods(OpenCollection))
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_a_surface_answers_these_questions_and_no_others(surface: str) -> None:
+    names = set().union(*(getattr(question, surface) for question in QUESTIONS))
+    assert not names & OTHERS[surface]
+    assert names | OTHERS[surface] == SURFACES[surface]
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_a_question_that_a_surface_lacks_has_a_reason(surface: str) -> None:
+    lacking = {name for question in QUESTIONS if not getattr(question, surface) for name in question.methods}
+    assert {*MISSING.get(surface, {})} == lacking - {"read"}
+
+
+def test_both_clients_have_the_same_methods() -> None:
+    assert public_methods(SyncCollection) == public_methods(AsyncCollection)
