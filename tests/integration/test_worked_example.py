@@ -108,8 +108,8 @@ def test_it_touches_six_files_at_most() -> None:
 
 
 def test_the_command_answers_the_question(checkout: Path, store: Path, hubs: list[list[int]]) -> None:
-    arguments = ["hubs", "--store", store, "--collection", "karate", "--limit", str(LIMIT)]
-    lines = run(checkout, "-m", "graphkin", *arguments).splitlines()
+    options = ["--store", str(store), "--collection", "karate", "--limit", str(LIMIT)]
+    lines = run(checkout, "-m", "graphkin", "hubs", *options).splitlines()
     assert [[*map(int, line.split("\t"))] for line in lines] == hubs
 
 

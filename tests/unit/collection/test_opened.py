@@ -14,6 +14,7 @@ from graphkin.collection.ports import in_process
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.requests import ClusteringFields, PickFields, QueryFields
+from graphkin.similarity.kind import Query
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 
@@ -62,27 +63,26 @@ class Cancelled(Exception):
 @contextmanager
 def cancelled_after_one(*_: object) -> Iterator[Callable[[int], object]]:
     """A stage whose second advance cancels the work."""
-    advances = iter([None])
+    advances = 0
 
     def advance(_: int) -> None:
-        for _ in advances:
-            return
-        raise Cancelled
+        nonlocal advances
+        advances += 1
+        if advances > 1:
+            raise Cancelled
 
     yield advance
 
 
-def test_a_pick_that_is_cancelled_picks_no_more(molecules: OpenCollection) -> None:
-    compared = 0
-    similarities = molecules.index.similarities
-
-    def counted(*arguments: Any) -> Any:
-        nonlocal compared
-        compared += 1
-        return similarities(*arguments)
-
+def test_a_pick_that_is_cancelled_picks_no_more(molecules: OpenCollection, monkeypatch: pytest.MonkeyPatch) -> None:
     stoppable = OpenCollection(molecules.generation, partial(in_process, stage=cancelled_after_one))
-    stoppable.index.similarities = counted  # type: ignore[method-assign]
+    similarities, compared = stoppable.index.similarities, list[object]()
+
+    def counted(of: int | Query, *others: Any) -> Any:
+        compared.append(of)
+        return similarities(of, *others)
+
+    monkeypatch.setattr(stoppable.index, "similarities", counted)
     with pytest.raises(Cancelled):
         stoppable.pick(PickFields(), 10)
-    assert compared == 2
+    assert len(compared) == 2
