@@ -4,9 +4,7 @@ import hashlib
 import json
 from dataclasses import asdict
 from functools import partial
-from urllib.parse import urlsplit
 
-import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 from graphkin.protocol.epochs import MANIFEST, EpochPart, Epochs
 from graphkin.protocol.errors import Damaged, InvalidInput, NotFound, Unavailable
 from graphkin.protocol.policy import Policy
+from graphkin.runtime.location import Location, UnknownFileSystem, Unreachable, without_credentials
 from graphkin.trainer.feed.source import Generation
 from graphkin.trainer.feed.tables import positives_of
 from graphkin.trainer.strategy import Draws
@@ -29,10 +28,10 @@ class EpochFolder:
     """
 
     def __init__(self, url: str) -> None:
-        self._shown = url.replace(f"{urlsplit(url).netloc.rpartition('@')[0]}@", "")
+        self._shown = without_credentials(url)
         try:
-            self._files, self._root = fsspec.core.url_to_fs(url)
-        except (ImportError, ValueError) as error:
+            self._location = Location(url)
+        except UnknownFileSystem as error:
             raise InvalidInput(
                 f"this file system is not known here: {error}",
                 given=self._shown,
@@ -110,16 +109,13 @@ class EpochFolder:
     def _read(self, name: str) -> bytes:
         """Raises `FileNotFoundError`."""
         try:
-            content: bytes = self._files.cat_file(f"{self._root.rstrip('/')}/{name}")
-        except FileNotFoundError:
-            raise
-        except Exception as error:  # file systems raise what their libraries raise
+            return self._location.read(name)
+        except Unreachable as error:
             raise Unavailable(
                 f"the epochs cannot be read: {error}",
                 given=self._shown,
                 hint="check the address and the credentials, then run the same command again",
             ) from error
-        return content
 
     def _damaged(self, name: str, problem: str) -> Damaged:
         return Damaged(

@@ -1,0 +1,194 @@
+"""Files below a URL, on any file system that fsspec knows: local folders, S3, GCS, HDFS. Needs fsspec, an extra."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import fsspec
+from filelock import FileLock, Timeout
+from fsspec.implementations.local import LocalFileSystem
+
+from graphkin.runtime.files import PARTIAL
+
+
+class LocationError(Exception):
+    """A file system could not do what it was asked to. Its text is the reason that the file system gives, if any."""
+
+
+class UnknownFileSystem(LocationError):
+    """fsspec does not know the file system of a URL, or the package of that file system is missing."""
+
+
+class Unreachable(LocationError):
+    """The file system cannot be read or written: no network, no credentials, no space."""
+
+
+class Locked(LocationError):
+    """Another process, or another thread, holds the lock."""
+
+
+class PartialFileRemoved(LocationError):
+    """Another writer removed a partial file before it was renamed."""
+
+
+class Location:
+    """The files below a URL, by their names relative to it. Safe to share between threads.
+
+    Credentials are those that the file system finds in its environment; a pickle holds the URL alone. Raises
+    `UnknownFileSystem` at construction. Every method raises `Unreachable`. A subclass that overrides `_reached` raises
+    the errors of its own package instead.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.shown = without_credentials(url)
+        try:
+            self._files, self._root = fsspec.core.url_to_fs(url)
+        except (ImportError, ValueError) as error:
+            raise UnknownFileSystem(str(error)) from error
+
+    def read(self, name: str) -> bytes:
+        """Return a whole file. Raises `FileNotFoundError`."""
+        with self._reached():
+            content: bytes = self._files.cat_file(self._path(name))
+            return content
+
+    def read_range(self, name: str, start: int, stop: int) -> bytes:
+        """Return some of the bytes of a file. Raises `FileNotFoundError`."""
+        with self._reached():
+            content: bytes = self._files.cat_file(self._path(name), start=start, end=stop)
+            return content
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a whole file beside its name and rename it: a reader finds all of it, or the file before it.
+
+        Raises `PartialFileRemoved` where another writer removes the file before it has its name.
+        """
+        path = self._path(name)
+        folder, _, last = path.rpartition("/")
+        beside = f"{folder}/.{last}.{uuid4().hex}{PARTIAL}"
+        with self._reached():
+            self._files.makedirs(folder, exist_ok=True)
+            try:
+                self._files.pipe_file(beside, content)
+                self._files.mv(beside, path)
+            except FileNotFoundError as error:
+                raise PartialFileRemoved(str(error)) from error
+            except BaseException:
+                if self._files.exists(beside):
+                    self._files.rm_file(beside)
+                raise
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Write a whole file unless there is one of that name: of several writers one gets True.
+
+        Object stores are asked to write under a condition (S3: `If-None-Match: *`).
+        """
+        path = self._path(name)
+        with self._reached():
+            try:
+                if self.is_local:
+                    _create_local(path, content)
+                else:
+                    self._files.pipe_file(path, content, mode="create")
+            except FileExistsError:  # of this very write, where a reply was lost and the file system tried again
+                return bool(self._files.cat_file(path) == content)
+        return True
+
+    @property
+    def is_local(self) -> bool:
+        return isinstance(self._files, LocalFileSystem)
+
+    def lock(self, name: str) -> Callable[[], None]:
+        """Create a lock file in a local folder, and return a function that releases the lock; elsewhere do nothing.
+
+        Raises `Locked` while another process, or another thread, holds it. A process that is killed leaves the file,
+        which locks nothing.
+        """
+        if not self.is_local:
+            return lambda: None
+        lock = FileLock(self._path(name), timeout=0, thread_local=False)
+        with self._reached():
+            self._files.makedirs(self._root, exist_ok=True)
+            try:
+                lock.acquire()
+            except Timeout as error:
+                raise Locked from error
+
+        def release() -> None:
+            with suppress(OSError):
+                # Unlink while the lock is held: filelock tells such a file from a new one.
+                Path(lock.lock_file).unlink(missing_ok=True)
+            lock.release()
+
+        return release
+
+    def names(self, below: str = "") -> list[str]:
+        """Return the names of all files in a folder, partial files included."""
+        return list(self.sizes(below))
+
+    def sizes(self, below: str = "") -> dict[str, int]:
+        """Return the bytes of each file in a folder, by name."""
+        with self._reached():
+            self._files.invalidate_cache()
+            try:
+                files: dict[str, Any] = self._files.find(self._path(below).rstrip("/"), detail=True)
+            except FileNotFoundError:
+                return {}
+            named = {path.removeprefix(self._root).lstrip("/"): file for path, file in files.items()}
+            return {name: file["size"] for name, file in named.items() if name}
+
+    def remove(self, name: str) -> None:
+        """Remove a file. Raises `FileNotFoundError`."""
+        with self._reached():
+            self._files.rm_file(self._path(name))
+
+    def remove_folder(self, name: str) -> None:
+        """Remove a folder and all files in it. Raises `FileNotFoundError`."""
+        with self._reached():
+            self._files.rm(self._path(name), recursive=True)
+
+    def _path(self, name: str) -> str:
+        return f"{self._root.rstrip('/')}/{name}"
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        """Translate the exceptions of file systems. Raises `FileNotFoundError` and `LocationError`."""
+        try:
+            yield
+        except (FileNotFoundError, LocationError):
+            raise
+        except Exception as error:  # file systems raise what their libraries raise
+            raise Unreachable(str(error)) from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.url,)
+
+
+def without_credentials(url: str) -> str:
+    """Return a URL as messages show it: without the name and the password of a user."""
+    return url.replace(f"{urlsplit(url).netloc.rpartition('@')[0]}@", "")
+
+
+def _create_local(path: str, content: bytes) -> None:
+    """Write a synced file that has all of its content when it appears. Raises `FileExistsError`."""
+    beside = Path(f"{path}.{uuid4().hex}{PARTIAL}")
+    try:
+        with beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(beside, path)
+        except FileExistsError:
+            raise
+        except OSError as error:  # a file system without hard links; the lock keeps other writers away
+            if Path(path).exists():
+                raise FileExistsError(path) from error
+            beside.rename(path)
+    finally:
+        beside.unlink(missing_ok=True)
