@@ -47,7 +47,7 @@ from graphkin.api.routes import (
 )
 from graphkin.api.settings import Settings
 from graphkin.api.state import State, opened
-from graphkin.api.work.nursery import Nursery
+from graphkin.runtime.workers.fork_server import Nursery
 
 _SUBJECTS = (
     neighbors,

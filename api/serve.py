@@ -21,8 +21,8 @@ from graphkin.api.app import create_app
 from graphkin.api.gate.connection import Bounds, Connection, Reason
 from graphkin.api.settings import Settings
 from graphkin.api.state import opened
-from graphkin.api.work.nursery import Nursery
 from graphkin.protocol.errors import InvalidInput
+from graphkin.runtime.workers.fork_server import Nursery
 
 PATIENCE = 10
 """Seconds that replies get to end when the server is told to."""

@@ -20,11 +20,11 @@ from graphkin.api.ports import Workers
 from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings
 from graphkin.api.work.classes import CLASSES, WORKING, Queue
-from graphkin.api.work.nursery import Nursery
-from graphkin.api.work.pool import Pool
 from graphkin.api.work.structures import MEMORY, Structures
 from graphkin.api.work.substructures import Substructures
 from graphkin.api.work.warmup import Warmup
+from graphkin.runtime.workers.fork_server import Nursery
+from graphkin.runtime.workers.pool import Pool
 from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
 

@@ -26,7 +26,7 @@ from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.processes import Workers, end_with_parent
 from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import StoreError
-from graphkin.runtime.forkserver import CONTEXT
+from graphkin.runtime.workers.context import CONTEXT
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.disk import disk

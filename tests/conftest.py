@@ -23,10 +23,10 @@ from xdist.scheduler import LoadScopeScheduling
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
-from graphkin.api.work.nursery import Nursery
 from graphkin.ingest import forking
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.readers import RECORD_SCHEMA
+from graphkin.runtime.workers.fork_server import Nursery
 from graphkin.similarity.graphs.describer import GraphDescriber
 from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, NODES, Hierarchy

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphkin.api.work.worker import at_most
+from graphkin.runtime.workers.worker import at_most
 from graphkin.similarity.kind import Pattern, Substructures
 from graphkin.similarity.kinds import kind_named, kind_of
 from graphkin.store import kept_open

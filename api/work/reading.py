@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graphkin.api.work import crossing
-from graphkin.api.work.worker import at_most
+from graphkin.api.work import errors
 from graphkin.collection.query import read_structure
 from graphkin.protocol.errors import InvalidInput
+from graphkin.runtime.workers.worker import at_most
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_named
 
@@ -31,7 +31,7 @@ def read_each(
             with at_most(seconds):
                 said = {"query": packed(read_structure(read_as, **structure))}
         except InvalidInput as error:
-            said = {"error": crossing.packed(error)}
+            said = {"error": errors.packed(error)}
         yield json.dumps(said).encode()
 
 

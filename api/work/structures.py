@@ -9,11 +9,11 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from graphkin.api.work import crossing
-from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
+from graphkin.api.work import errors
 from graphkin.api.work.reading import unpacked
 from graphkin.collection.queries import Unread, Written
 from graphkin.protocol.errors import InvalidInput
+from graphkin.runtime.workers.pool import PATIENCE, Ended, Failed, Pool, busy
 from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation
 
@@ -105,7 +105,7 @@ class Structures:
 def _query_or_error(said: dict[str, Any]) -> Query | Unread:
     if "query" in said:
         return unpacked(said["query"])
-    error = crossing.unpacked(said["error"])
+    error = errors.unpacked(said["error"])
     assert isinstance(error, InvalidInput)
     return error
 

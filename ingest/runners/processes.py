@@ -15,7 +15,7 @@ from graphkin.ingest import forking
 from graphkin.ingest.processes import Workers, end_with_parent
 from graphkin.ingest.runners.base import Runner, Task
 from graphkin.protocol.errors import StoreError
-from graphkin.runtime.forkserver import CONTEXT
+from graphkin.runtime.workers.context import CONTEXT
 from graphkin.similarity.kind import Advance
 
 T = TypeVar("T")

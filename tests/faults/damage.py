@@ -27,11 +27,11 @@ from rdkit import RDConfig
 
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
-from graphkin.api.work.nursery import Nursery
 from graphkin.cli import run
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
 from graphkin.protocol.errors import StoreFormat
+from graphkin.runtime.workers.fork_server import Nursery
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.nodes.recipe import resolve_nodes

@@ -30,8 +30,8 @@ from rdkit import RDConfig
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
-from graphkin.api.work.nursery import Nursery
 from graphkin.cli import run
+from graphkin.runtime.workers.fork_server import Nursery
 from tests.rigs.lies import FIRST, HIGH, FolderLie, ReplyLie, epoch_lies, offline_lies, reply_lies
 
 MOLECULES = 120

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rdkit import Chem, rdBase
 
 from graphkin.protocol.errors import GraphkinError, InvalidInput
-from graphkin.runtime.forkserver import CONTEXT
+from graphkin.runtime.workers.context import CONTEXT
 from graphkin.trainer.features.corpus import DIRECTIONS, DUMMY, Corpus
 
 _BLOCK = 4096  # molecules handed to a process at a time

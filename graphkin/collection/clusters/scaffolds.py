@@ -9,7 +9,7 @@ from rdkit import Chem
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from graphkin.collection.clusters.partition import Clusters
-from graphkin.runtime.forkserver import CONTEXT
+from graphkin.runtime.workers.context import CONTEXT
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.threads import in_order
 from graphkin.store.base import Generation

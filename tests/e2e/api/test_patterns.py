@@ -12,13 +12,13 @@ import pytest
 from rdkit import Chem
 
 from graphkin.api.generations.patterns import Patterns
-from graphkin.api.work.nursery import Nursery
-from graphkin.api.work.pool import Pool
 from graphkin.api.work.substructures import Substructures
 from graphkin.collection import having
 from graphkin.collection.selection import Selections
 from graphkin.library import connect
 from graphkin.protocol.errors import StoreBusy
+from graphkin.runtime.workers.fork_server import Nursery
+from graphkin.runtime.workers.pool import Pool
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 from tests.until import once_ready

@@ -10,10 +10,10 @@ from rdkit import Chem
 
 from graphkin.api.drawing.artist import Artist
 from graphkin.api.drawing.molecule import draw, shared_atoms
-from graphkin.api.work.nursery import Nursery
-from graphkin.api.work.pool import Pool
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import Mark
+from graphkin.runtime.workers.fork_server import Nursery
+from graphkin.runtime.workers.pool import Pool
 from tests.stopped import held_up
 
 PEPTIDE = Chem.MolToSmiles(Chem.MolFromSequence("ACDEFGHIKLMNPQRSTVWY" * 5))  # takes seconds to draw

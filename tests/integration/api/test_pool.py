@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from graphkin.api.work.crossing import packed, unpacked
-from graphkin.api.work.nursery import Nursery
-from graphkin.api.work.pool import Ended, Failed, Pool
+from graphkin.api.work.errors import packed, unpacked
 from graphkin.protocol import errors
 from graphkin.protocol.errors import GraphkinError, InvalidInput, NotFound, StoreBusy
+from graphkin.runtime.workers.fork_server import Nursery
+from graphkin.runtime.workers.pool import Ended, Failed, Pool
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from tests.fused import fused

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import pytest
 
 from graphkin.api.work import structures
-from graphkin.api.work.nursery import Nursery
-from graphkin.api.work.pool import Pool
 from graphkin.api.work.structures import Structures
 from graphkin.protocol.errors import InvalidInput, StoreBusy
+from graphkin.runtime.workers.fork_server import Nursery
+from graphkin.runtime.workers.pool import Pool
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation

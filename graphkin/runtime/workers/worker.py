@@ -1,4 +1,4 @@
-"""What a process of `api.work.pool` does: it answers questions, and may be killed at any moment.
+"""What a process of `runtime.workers.pool` does: it answers questions, and may be killed at any moment.
 
 A question is a line of JSON: a task, its arguments, how many seconds it may take at most, and how many of a processor;
 null: any number. An answer is frames: any number of pieces, bytes, and then a result or an error, JSON.
@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from graphkin.api.work.crossing import packed
+from graphkin.api.work.errors import packed
 from graphkin.protocol.errors import GraphkinError
 
 HEADER = struct.Struct(">cI")

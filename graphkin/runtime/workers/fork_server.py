@@ -3,7 +3,7 @@
 So a worker is there within milliseconds, shares what was imported with all others, and the server itself, which is
 large and has threads, never forks. The server asks over a Unix socket, which is this process's standard input.
 
-    python -m graphkin.api.work.nursery
+    python -m graphkin.runtime.workers.fork_server
 """
 
 import gc
@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from graphkin.api.work.worker import TASKS, work
 from graphkin.protocol.errors import StoreError
+from graphkin.runtime.workers.worker import TASKS, work
 
 _LONGEST = 1024  # bytes of an order
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # a process with threads must not fork
@@ -44,7 +44,7 @@ class Nursery:
         return None if self._process is None else self._process.pid
 
     def fork(self, **options: Any) -> tuple[int, socket.socket]:
-        """A worker with these options of `api.work.worker.work`: its number, and the socket to ask it by.
+        """A worker with these options of `runtime.workers.worker.work`: its number, and the socket to ask it by.
 
         Raises `StoreError` if there can be none.
         """
@@ -77,7 +77,7 @@ class Nursery:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "graphkin.api.work.nursery"],
+                [sys.executable, "-P", "-m", "graphkin.runtime.workers.fork_server"],
                 stdin=theirs.fileno(),
                 env={**os.environ, **_ONE_THREAD},
                 start_new_session=True,

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any, Self
 
-from graphkin.api.work.crossing import unpacked
-from graphkin.api.work.nursery import Nursery
-from graphkin.api.work.worker import ERROR, HEADER, PIECE
+from graphkin.api.work.errors import unpacked
 from graphkin.protocol.errors import StoreBusy, StoreError
+from graphkin.runtime.workers.fork_server import Nursery
+from graphkin.runtime.workers.worker import ERROR, HEADER, PIECE
 
 PATIENCE = 10.0
 """Seconds after which somebody is told to come back, whose question the processors were too busy for."""

@@ -1,0 +1,1 @@
+"""Worker processes: a fork server, a pool of workers that can be killed, and maps over chunks."""
