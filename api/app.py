@@ -47,7 +47,7 @@ from graphkin.api.routes import (
 )
 from graphkin.api.settings import Settings
 from graphkin.api.state import State, opened
-from graphkin.runtime.workers.fork_server import Nursery
+from graphkin.runtime.workers.fork_server import ForkServer
 
 _SUBJECTS = (
     neighbors,
@@ -81,9 +81,10 @@ _THREADS = 16
 """For what is read at once and for searches; more would only wait for each other, and each holds memory."""
 
 
-def create_app(settings: Settings, nursery: Nursery | None = None, shared: Shared | None = None) -> FastAPI:
-    """The ASGI application. What it holds (`State`) is opened when it starts and closed when it ends, but for a nursery
-    that it shares. `shared`: its metrics are those of several processes. Raises as `AccessLog` and `Traces` do."""
+def create_app(settings: Settings, fork_server: ForkServer | None = None, shared: Shared | None = None) -> FastAPI:
+    """The ASGI application. What it holds (`State`) is opened when it starts and closed when it ends, but for a fork
+    server that it shares. `shared`: its metrics are those of several processes. Raises as `AccessLog` and `Traces`
+    do."""
 
     metrics = Metrics(shared)
     log = None if settings.access_log is None else AccessLog(settings.access_log)
@@ -93,7 +94,7 @@ def create_app(settings: Settings, nursery: Nursery | None = None, shared: Share
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[State]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
-        async with opened(settings, nursery) as state, state["warmup"].running():
+        async with opened(settings, fork_server) as state, state["warmup"].running():
             metrics.counting(Census(state, metrics.registry).take)
             state["scrub"].start()
             try:

@@ -14,10 +14,10 @@ from typing import Any
 from cachetools import LRUCache
 from filelock import FileLock, Timeout
 
+from graphkin.api.work.pool import Ended, Failed, Pool
 from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.runtime.files import sweep, whole
 from graphkin.runtime.folders import FILE_MODE, private_folder
-from graphkin.runtime.workers.pool import Ended, Failed, Pool
 from graphkin.store.base import Generation
 
 

@@ -22,7 +22,7 @@ from graphkin.api.gate.connection import Bounds, Connection, Reason
 from graphkin.api.settings import Settings
 from graphkin.api.state import opened
 from graphkin.protocol.errors import InvalidInput
-from graphkin.runtime.workers.fork_server import Nursery
+from graphkin.runtime.workers.fork_server import ForkServer
 
 PATIENCE = 10
 """Seconds that replies get to end when the server is told to."""
@@ -43,15 +43,15 @@ _TURN = 0.0005
 class Server:
     """One process that listens from its construction on, so its URL is known before it answers.
 
-    `nursery`: what its processes come from, if it shares that with other servers here.
+    `fork_server`: starts its worker processes, if it shares that with other servers here.
 
     Raises `InvalidInput` if it cannot listen there, or so, and what opening the store, the caches and the log raises.
     """
 
-    def __init__(self, settings: Settings, nursery: Nursery | None = None) -> None:
+    def __init__(self, settings: Settings, fork_server: ForkServer | None = None) -> None:
         share_machine()
         require_servable(settings)
-        app = create_app(settings, nursery)
+        app = create_app(settings, fork_server)
         self._socket = listening(settings.host, settings.port)
         self._server = Listener(app, settings)
         self.url = url_of(self._socket, settings)

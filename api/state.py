@@ -20,11 +20,11 @@ from graphkin.api.ports import Workers
 from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings
 from graphkin.api.work.classes import CLASSES, WORKING, Queue
+from graphkin.api.work.pool import Pool, new_fork_server
 from graphkin.api.work.structures import MEMORY, Structures
 from graphkin.api.work.substructures import Substructures
 from graphkin.api.work.warmup import Warmup
-from graphkin.runtime.workers.fork_server import Nursery
-from graphkin.runtime.workers.pool import Pool
+from graphkin.runtime.workers.fork_server import ForkServer
 from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
 
@@ -49,10 +49,10 @@ class State(TypedDict):
 
 
 @asynccontextmanager
-async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIterator[State]:
+async def opened(settings: Settings, shared: ForkServer | None = None) -> AsyncIterator[State]:
     """Open the store and the caches. Raises as they do, and as `Store.require_engine` does.
 
-    `shared`: what processes come from, and what stays when all else is closed; by default a nursery of its own.
+    `shared`: the fork server of worker processes, which stays when all else is closed; by default a new one.
     """
     folder, room = settings.cache_dir / "positives", settings.cache_bytes
     with (
@@ -61,17 +61,17 @@ async def opened(settings: Settings, shared: Nursery | None = None) -> AsyncIter
         closing(Quotas(settings.cache_dir / "quotas")) as quotas,
         closing(Clusterings()) as clusterings,
         closing(Layouts()) as layouts,
-        closing(Nursery()) if shared is None else nullcontext(shared) as nursery,
+        closing(new_fork_server()) if shared is None else nullcontext(shared) as fork_server,
     ):
         store.require_engine(settings.sampler)
         location, files = str(settings.store), settings.cache_dir / "exports"
         async with (
-            Pool(nursery, 2, niceness=2, memory=MEMORY) as readers,
-            Pool(nursery, 2, niceness=5, memory=MEMORY) as drawers,
-            Pool(nursery, 2, niceness=10, memory=MEMORY) as comparers,
-            Pool(nursery, 2, niceness=10, memory=MEMORY, idle=_IDLE) as pattern_readers,
-            Pool(nursery, _MATCHING, niceness=10, memory=MEMORY) as matchers,
-            Pool(nursery, 2, niceness=10, idle=_IDLE) as exporters,
+            Pool(fork_server, 2, niceness=2, memory=MEMORY) as readers,
+            Pool(fork_server, 2, niceness=5, memory=MEMORY) as drawers,
+            Pool(fork_server, 2, niceness=10, memory=MEMORY) as comparers,
+            Pool(fork_server, 2, niceness=10, memory=MEMORY, idle=_IDLE) as pattern_readers,
+            Pool(fork_server, _MATCHING, niceness=10, memory=MEMORY) as matchers,
+            Pool(fork_server, 2, niceness=10, idle=_IDLE) as exporters,
             aclosing(Patterns(Substructures(pattern_readers, matchers, location, _MATCHING))) as patterns,
         ):
             structures, artist = Structures(readers), Artist(drawers, comparers)

@@ -23,10 +23,11 @@ from xdist.scheduler import LoadScopeScheduling
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
+from graphkin.api.work.pool import new_fork_server
 from graphkin.ingest import forking
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.readers import RECORD_SCHEMA
-from graphkin.runtime.workers.fork_server import Nursery
+from graphkin.runtime.workers.fork_server import ForkServer
 from graphkin.similarity.graphs.describer import GraphDescriber
 from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, NODES, Hierarchy
@@ -94,17 +95,17 @@ def require_tools() -> Callable[..., None]:
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
+def fork_server() -> Iterator[ForkServer]:
     """For every server over a folder in a test's own process: to start one takes a second."""
-    with closing(Nursery()) as nursery:
-        yield nursery
+    with closing(new_fork_server()) as fork_server:
+        yield fork_server
 
 
 @pytest.fixture(scope="session")
-def neo4j_nursery(start_neo4j: Callable[..., Any]) -> Iterator[Nursery]:
+def neo4j_fork_server(start_neo4j: Callable[..., Any]) -> Iterator[ForkServer]:
     """For every server over Neo4j: it has the password."""
-    with closing(Nursery()) as nursery:
-        yield nursery
+    with closing(new_fork_server()) as fork_server:
+        yield fork_server
 
 
 Serve = Callable[..., AbstractContextManager[str]]
@@ -118,9 +119,9 @@ def serve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     def serving(store: str | Path, **given: Any) -> Iterator[str]:
         own = {"port": 0, "cache_dir": tmp_path_factory.mktemp("cache")}
         settings = Settings(store=store, **{**own, **given})
-        nursery = request.getfixturevalue("neo4j_nursery" if str(store).startswith("bolt") else "nursery")
+        fork_server = request.getfixturevalue("neo4j_fork_server" if str(store).startswith("bolt") else "fork_server")
         with ThreadPoolExecutor(1) as elsewhere:  # in the tests of the page, Playwright's loop runs in this thread
-            server = elsewhere.submit(Server, settings, nursery).result()
+            server = elsewhere.submit(Server, settings, fork_server).result()
         with server.running() as url:
             yield url
 

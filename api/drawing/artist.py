@@ -8,10 +8,10 @@ from typing import Any
 
 from cachetools import LRUCache
 
+from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
 from graphkin.collection.clusters.core import NONE_IN_TIME, SECONDS, Core
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.values import Kind, Mark
-from graphkin.runtime.workers.pool import PATIENCE, Ended, Failed, Pool, busy
 from graphkin.similarity.molecules import mcs
 
 _MOLECULE, _DRAWN = "molecule", ("molecule", "graph", "node")  # kinds

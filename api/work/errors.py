@@ -7,20 +7,25 @@ from typing import Any
 from graphkin.protocol.errors import Damage, GraphkinError, StoreDamaged
 
 
+def pack_error(error: Exception) -> dict[str, Any] | None:
+    """Return a `GraphkinError` as JSON can hold it, and None for any other: a `PackError` of worker processes."""
+    return packed(error) if isinstance(error, GraphkinError) else None
+
+
 def packed(error: GraphkinError) -> dict[str, Any]:
-    """As JSON can hold it."""
+    """Return an error as JSON can hold it."""
     damage = {"damage": asdict(error.damage)} if isinstance(error, StoreDamaged) else {}
     return {"kind": type(error).__name__, **vars(error), **damage}
 
 
-def unpacked(said: dict[str, Any]) -> GraphkinError | None:
-    """The error that was packed; None for what is none of ours."""
-    if "damage" in said:
-        return StoreDamaged(Damage(**said["damage"]))
+def unpacked(packed: dict[str, Any]) -> GraphkinError | None:
+    """Return the error that was packed; None for one that is not a `GraphkinError`."""
+    if "damage" in packed:
+        return StoreDamaged(Damage(**packed["damage"]))
     for kind in _kinds(GraphkinError):
-        if kind.__name__ == said["kind"]:
-            error = kind.__new__(kind, said["detail"])
-            vars(error).update({name: value for name, value in said.items() if name != "kind"})
+        if kind.__name__ == packed["kind"]:
+            error = kind.__new__(kind, packed["detail"])
+            vars(error).update({name: value for name, value in packed.items() if name != "kind"})
             return error
     return None
 

@@ -10,10 +10,10 @@ from typing import Any
 from cachetools import LRUCache
 
 from graphkin.api.work import errors
+from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
 from graphkin.api.work.reading import unpacked
 from graphkin.collection.queries import Unread, Written
 from graphkin.protocol.errors import InvalidInput
-from graphkin.runtime.workers.pool import PATIENCE, Ended, Failed, Pool, busy
 from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation
 

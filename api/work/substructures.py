@@ -10,9 +10,9 @@ import numpy as np
 from cachetools import LRUCache
 
 from graphkin.api.work.matching import packed, unpacked
+from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
 from graphkin.collection.having import Having
 from graphkin.protocol.errors import InvalidInput
-from graphkin.runtime.workers.pool import PATIENCE, Ended, Failed, Pool, busy
 from graphkin.similarity.kind import Advance, Pattern
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32

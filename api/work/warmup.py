@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from graphkin.api.work.pool import Pool
 from graphkin.protocol.errors import ServerFault, StoreBusy, StoreError
-from graphkin.runtime.workers.pool import Pool
 from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.warmup import compile_kernels

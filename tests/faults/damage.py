@@ -27,11 +27,11 @@ from rdkit import RDConfig
 
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
+from graphkin.api.work.pool import new_fork_server
 from graphkin.cli import run
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
 from graphkin.protocol.errors import StoreFormat
-from graphkin.runtime.workers.fork_server import Nursery
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.nodes.recipe import resolve_nodes
@@ -130,10 +130,10 @@ def told(reply):
     return reply.status_code, json.dumps(body).encode()
 
 
-async def answers(nursery, store, damaged=None):
+async def answers(fork_server, store, damaged=None):
     """What a server of this store answers, and whether it says in the end that the file `damaged` is."""
     with tempfile.TemporaryDirectory() as cache:
-        app = create_app(Settings(store=store, cache_dir=cache), nursery)
+        app = create_app(Settings(store=store, cache_dir=cache), fork_server)
         async with app.router.lifespan_context(app) as state:
 
             async def served(scope, receive, send):
@@ -167,11 +167,11 @@ def judged(reply, expected, damaged):
     return f"WRONG: {reply.status_code} {reply.request.method} {reply.request.url.path}: {reply.content[:200]!r}"
 
 
-def trial(nursery, store, name, expected):
+def trial(fork_server, store, name, expected):
     """In a fork: how the requests were answered, whether the damage was shown in the end, and what `verify` says."""
     result: dict[str, Any] = {}
     try:
-        replies, shown = asyncio.run(answers(nursery, store, None if name == CATALOG else name))
+        replies, shown = asyncio.run(answers(fork_server, store, None if name == CATALOG else name))
         result["replies"] = Counter(judged(*pair, name) for pair in zip(replies, expected, strict=True))
         result["shown"] = shown
     except StoreFormat as error:
@@ -227,8 +227,8 @@ def campaign(folder, trials, seed):
     """Whether all trials went right."""
     store = publish(folder)
     compile_kernels()
-    nursery = Nursery()  # one for all trials: it reads nothing itself
-    expected = [told(reply) for reply in asyncio.run(answers(nursery, store))[0]]
+    fork_server = new_fork_server()  # one for all trials: it reads nothing itself
+    expected = [told(reply) for reply in asyncio.run(answers(fork_server, store))[0]]
     assert {status for status, _ in expected} == {200}
     files = [store / CATALOG, *sorted(store.glob("collections/*/*/*"))]
     random = np.random.default_rng(seed)
@@ -239,12 +239,12 @@ def campaign(folder, trials, seed):
         shutil.copytree(store, copy, copy_function=os.link)
         how = struck(copy / file.relative_to(store), random)
         whose = "the store" if file.name == CATALOG else file.parts[-3]
-        ended = in_a_fork(folder, nursery, copy, file.name, expected)
+        ended = in_a_fork(folder, fork_server, copy, file.name, expected)
         result = {"trial": number, "of": whose, "file": file.name, "damage": how, **ended}
         outcomes.append(right(result))
         print(json.dumps({**result, "right": outcomes[-1]}), flush=True)
         shutil.rmtree(copy)
-    nursery.close()
+    fork_server.close()
     return all(outcomes)
 
 

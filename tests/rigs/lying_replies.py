@@ -30,8 +30,8 @@ from rdkit import RDConfig
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
+from graphkin.api.work.pool import new_fork_server
 from graphkin.cli import run
-from graphkin.runtime.workers.fork_server import Nursery
 from tests.rigs.lies import FIRST, HIGH, FolderLie, ReplyLie, epoch_lies, offline_lies, reply_lies
 
 MOLECULES = 120
@@ -117,7 +117,11 @@ class Rig:
     @contextmanager
     def serving(self) -> Iterator["Rig"]:
         settings = Settings(store=self.store, port=0, cache_dir=self.folder / "server-cache")
-        with closing(Nursery()) as nursery, Server(settings, nursery).running() as url, _Liar(url) as self.liar:
+        with (
+            closing(new_fork_server()) as fork_server,
+            Server(settings, fork_server).running() as url,
+            _Liar(url) as self.liar,
+        ):
             thread = threading.Thread(target=self.liar.serve_forever, name="liar")
             thread.start()
             try:

@@ -1,9 +1,9 @@
-"""A process that imports what the tasks need, and is then forked for every worker.
+"""A process that imports the modules of tasks once, and forks every worker process.
 
-So a worker is there within milliseconds, shares what was imported with all others, and the server itself, which is
-large and has threads, never forks. The server asks over a Unix socket, which is this process's standard input.
+So a worker is ready within milliseconds and shares the imported modules with all others, and the server itself, which
+is large and has threads, never forks. The server sends orders over a Unix socket, the standard input of this process.
 
-    python -m graphkin.runtime.workers.fork_server
+    python -m graphkin.runtime.workers.fork_server CONFIGURATION
 """
 
 import gc
@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
 from typing import Any
@@ -23,61 +23,74 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from graphkin.protocol.errors import StoreError
-from graphkin.runtime.workers.worker import TASKS, work
+from graphkin.runtime.workers.worker import PackError, work
 
-_LONGEST = 1024  # bytes of an order
+_ORDER_BYTES = 1024  # of the longest order
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # a process with threads must not fork
 
 
-class Nursery:
-    """Started by the first order, and again should it have ended. Its methods block; safe to share between threads."""
+class CannotStart(Exception):
+    """No worker process can be started. The text is the reason."""
 
-    def __init__(self) -> None:
+
+class ForkServer:
+    """Starts with the first worker, and again if it has ended. Its methods block; threads may share it.
+
+    Args:
+        tasks: the module of each task, whose function of that name does it.
+        pack_error: "module:function", a `PackError` for the errors of tasks.
+    """
+
+    def __init__(self, tasks: Mapping[str, str], pack_error: str) -> None:
+        self._configuration = json.dumps({"tasks": dict(tasks), "pack_error": pack_error})
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._orders: socket.socket | None = None
 
     @property
     def pid(self) -> int | None:
-        """Of its process, if it has one."""
+        """The number of its process, if it has one."""
         return None if self._process is None else self._process.pid
 
-    def fork(self, **options: Any) -> tuple[int, socket.socket]:
-        """A worker with these options of `runtime.workers.worker.work`: its number, and the socket to ask it by.
+    def fork(self, *, niceness: int, memory: int) -> tuple[int, socket.socket]:
+        """Start a worker process with these limits, as `work` takes them.
 
-        Raises `StoreError` if there can be none.
+        Returns:
+            The number of the process, and the socket for requests.
+
+        Raises:
+            CannotStart: if the fork server cannot be started, or cannot fork.
         """
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                return self._order({"fork": options}, theirs), ours
+                return self._order({"fork": {"niceness": niceness, "memory": memory}}, theirs), ours
             except (OSError, ValueError) as error:
                 ours.close()
-                raise StoreError(f"processes for this work cannot be started: {error}") from error
+                raise CannotStart(str(error)) from error
 
     def kill(self, pid: int) -> None:
-        """End a worker, unless it has ended already."""
+        """End a worker process, unless it has ended."""
         try:
             self._order({"kill": pid})
         except (OSError, ValueError):
-            return  # it ends by itself, once nobody listens
+            return  # the process ends by itself once its socket is closed
 
-    def _order(self, what: dict[str, Any], *passed: socket.socket) -> int:
+    def _order(self, order: dict[str, Any], *connections: socket.socket) -> int:
         with self._lock:
             if self._orders is not None:
                 try:
-                    return _obeyed(self._orders, what, passed)
+                    return _send(self._orders, order, connections)
                 except (OSError, ValueError):
-                    self._end()  # it has ended, or does so now
+                    self._end()  # the process has ended, or is ending
             self._orders = self._start()
-            return _obeyed(self._orders, what, passed)
+            return _send(self._orders, order, connections)
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "graphkin.runtime.workers.fork_server"],
+                [sys.executable, "-P", "-m", "graphkin.runtime.workers.fork_server", self._configuration],
                 stdin=theirs.fileno(),
                 env={**os.environ, **_ONE_THREAD},
                 start_new_session=True,
@@ -85,21 +98,22 @@ class Nursery:
         return ours
 
     def close(self) -> None:
-        """End it. Its workers end when nobody can ask them any longer."""
+        """End the process. Its workers end when their sockets are closed."""
         with self._lock:
             self._end()
 
     def _end(self) -> None:
         if self._process is not None and self._orders is not None:
             self._orders.close()
-            self._process.kill()  # it may be at its imports still
+            self._process.kill()  # it may still be importing
             self._process.wait()
             self._process = self._orders = None
 
 
-def _obeyed(orders: socket.socket, what: dict[str, Any], passed: Sequence[socket.socket]) -> int:
-    socket.send_fds(orders, [json.dumps(what).encode()], [each.fileno() for each in passed])
-    return int(orders.recv(_LONGEST))
+def _send(orders: socket.socket, order: dict[str, Any], connections: Sequence[socket.socket]) -> int:
+    """Send an order and return the response. Raises `OSError` or `ValueError` where the process has ended."""
+    socket.send_fds(orders, [json.dumps(order).encode()], [each.fileno() for each in connections])
+    return int(orders.recv(_ORDER_BYTES))
 
 
 def _reap(children: set[int]) -> None:
@@ -112,8 +126,9 @@ def _reap(children: set[int]) -> None:
             children.discard(pid)
 
 
-def _obey(orders: socket.socket, children: set[int]) -> None:
-    message, passed, _, _ = socket.recv_fds(orders, _LONGEST, 1)
+def _obey(orders: socket.socket, children: set[int], tasks: Mapping[str, str], pack_error: PackError) -> None:
+    """Carry out the next order. End this process where there is none, because the server has ended."""
+    message, descriptors, _, _ = socket.recv_fds(orders, _ORDER_BYTES, 1)
     if not message:
         os._exit(0)
     order = json.loads(message)
@@ -128,23 +143,27 @@ def _obey(orders: socket.socket, children: set[int]) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         orders.close()
         try:
-            work(socket.socket(fileno=passed[0]), **order["fork"])
+            work(socket.socket(fileno=descriptors[0]), tasks, pack_error, **order["fork"])
         except (OSError, KeyboardInterrupt):
             os._exit(1)
         os._exit(0)
     children.add(pid)
-    os.close(passed[0])
+    os.close(descriptors[0])
     orders.sendall(str(pid).encode())
 
 
 def main() -> None:
+    configuration = json.loads(sys.argv[1])
     orders = socket.socket(fileno=os.dup(sys.stdin.fileno()))
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
-    for module in set(TASKS.values()):
+    tasks: dict[str, str] = configuration["tasks"]
+    for module in set(tasks.values()):
         importlib.import_module(module)
+    pack_module, _, pack_function = configuration["pack_error"].partition(":")
+    pack_error: PackError = getattr(importlib.import_module(pack_module), pack_function)
     pa.array(np.zeros(1))  # pyarrow imports pandas, where it is installed, at the first array
     gc.collect()
-    gc.freeze()  # what was imported stays shared: the collector does not write to it
+    gc.freeze()  # imported modules stay shared: the collector does not write to them
     children: set[int] = set()
 
     def reap(_: int, __: FrameType | None) -> None:
@@ -152,8 +171,8 @@ def main() -> None:
 
     signal.signal(signal.SIGCHLD, reap)
     while True:
-        with suppress(BrokenPipeError):  # the server has ended meanwhile: the next order is none
-            _obey(orders, children)
+        with suppress(BrokenPipeError):  # the server has ended meanwhile: the next order is empty
+            _obey(orders, children, tasks, pack_error)
 
 
 if __name__ == "__main__":

@@ -1,55 +1,66 @@
-"""Processes that work for the server: what takes too long, or too much memory, costs its process and nothing else."""
+"""A pool of worker processes. A task that takes too long, or too much memory, costs its process and nothing else."""
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+import socket
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any, Self
 
-from graphkin.api.work.errors import unpacked
-from graphkin.protocol.errors import StoreBusy, StoreError
-from graphkin.runtime.workers.fork_server import Nursery
-from graphkin.runtime.workers.worker import ERROR, HEADER, PIECE
+from graphkin.runtime.workers.fork_server import CannotStart, ForkServer
+from graphkin.runtime.workers.messages import ERROR, PIECE, read_frame, request
 
-PATIENCE = 10.0
-"""Seconds after which somebody is told to come back, whose question the processors were too busy for."""
-
-_WAITING = 256  # questions that may wait for a process
+_MAX_WAITING = 256  # requests that may wait for a worker
 
 
-class Ended(StoreError):
-    """The process ended before it had answered."""
+class PoolFull(Exception):
+    """Too many requests wait for a worker."""
 
 
-class Failed(StoreError):
-    """The task ended in an error that none of ours is."""
+class WorkerEnded(Exception):
+    """The worker process ended before it had responded."""
 
 
-def busy(what: str) -> StoreBusy:
-    """For whom the processors have no time."""
-    return StoreBusy(f"{what}: the processors are busy", retry_after=2)
+class TaskFailed(Exception):
+    """The task raised an error: `packed`, as the `PackError` of the fork server makes it."""
+
+    def __init__(self, packed: dict[str, Any]) -> None:
+        super().__init__(packed["detail"])
+        self.packed = packed
 
 
-class Pool:
-    """At most `count` processes at work, each forked when it is first needed; more questions wait their turn.
+class WorkerPool:
+    """At most `count` workers, each of which is started when it is first needed. Other requests wait for one.
 
-    niceness  how far their work steps back behind the server's own, 0 to 19.
-    memory    bytes that one may take beyond what it has when it starts; 0: any.
-    idle      seconds without work after which a process is ended; None: never.
+    Raises `CannotStart`, `PoolFull`, `WorkerEnded` and `TaskFailed`. A subclass that overrides `translate` raises the
+    errors of its own package instead.
+
+    Args:
+        fork_server: starts the processes.
+        count: of workers.
+        niceness: steps that workers give way to the server, 0 to 19.
+        memory: bytes that a worker may take beyond those it has when it starts; 0: any number.
+        idle: seconds without work after which a process is ended; None: never.
     """
 
     def __init__(
-        self, nursery: Nursery, count: int, *, niceness: int = 0, memory: int = 0, idle: float | None = None
+        self, fork_server: ForkServer, count: int, *, niceness: int = 0, memory: int = 0, idle: float | None = None
     ) -> None:
-        options = {"niceness": niceness, "memory": memory}
-        self._workers = [Worker(nursery, options, idle) for _ in range(count)]
-        self._resting: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()  # the one that has just worked works again
-        self._asking = 0
+        def fork() -> tuple[int, socket.socket]:
+            return fork_server.fork(niceness=niceness, memory=memory)
+
+        self._workers = [Worker(fork, fork_server.kill, self.translate, idle) for _ in range(count)]
+        self._free: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()  # the last one that worked works again
+        self._waiting = 0
+
+    def translate(self, error: Exception) -> Exception:
+        """Return the error that callers get for one of the pool's own."""
+        return error
 
     async def __aenter__(self) -> Self:
         for worker in self._workers:
-            self._resting.put_nowait(worker)
+            self._free.put_nowait(worker)
         return self
 
     async def __aexit__(
@@ -59,126 +70,136 @@ class Pool:
             await worker.close()
 
     async def start(self) -> None:
-        """Start all processes now, so that nobody has to wait for that."""
+        """Start all processes now, so that no request waits for that."""
         await asyncio.gather(*(worker.ready() for worker in self._workers))
 
     @asynccontextmanager
     async def worker(self) -> AsyncIterator["Worker"]:
-        """One that is ready to be asked. If it has not answered by the end, its process is ended.
+        """Wait for a worker that is ready. If it has not responded when the block ends, its process is ended.
 
-        Raises `StoreBusy` where too many wait for one already.
+        Raises `PoolFull`.
         """
-        if self._asking >= _WAITING:
-            raise StoreBusy("too many requests wait for such work", retry_after=2)
-        self._asking += 1
+        if self._waiting >= _MAX_WAITING:
+            raise self.translate(PoolFull())
+        self._waiting += 1
         try:
-            worker = await self._resting.get()
+            worker = await self._free.get()
         finally:
-            self._asking -= 1
+            self._waiting -= 1
         try:
             await worker.ready()
             yield worker
         finally:
             worker.rest()
-            self._resting.put_nowait(worker)
+            self._free.put_nowait(worker)
 
 
 class Worker:
-    """One process at a time, which answers one question at a time."""
+    """One process at a time, which runs one task at a time."""
 
-    def __init__(self, nursery: Nursery, options: dict[str, Any], idle: float | None) -> None:
-        self._nursery = nursery
-        self._options = options
-        self._patience = idle
-        self._life: _Life | None = None
+    def __init__(
+        self,
+        fork: Callable[[], tuple[int, socket.socket]],
+        kill: Callable[[int], None],
+        translate: Callable[[Exception], Exception],
+        idle: float | None,
+    ) -> None:
+        self._fork = fork
+        self._kill = kill
+        self._translate = translate
+        self._idle = idle
+        self._process: _Process | None = None
         self._starting: asyncio.Task[None] | None = None
         self._retirement: asyncio.TimerHandle | None = None
         self._ending: set[asyncio.Task[None]] = set()
-        self._busy = False
+        self._is_busy = False
 
     @property
     def pid(self) -> int | None:
-        """Of its process, if it has one."""
-        return None if self._life is None else self._life.pid
+        """The number of its process, if it has one."""
+        return None if self._process is None else self._process.pid
 
     async def ready(self) -> None:
-        """Start the process where there is none. Raises `StoreError` if that fails."""
+        """Start the process where there is none. Raises `CannotStart`."""
         if self._retirement is not None:
             self._retirement.cancel()
             self._retirement = None
-        if self._starting is None and (self._life is None or self._life.over):
+        if self._starting is None and (self._process is None or self._process.has_ended):
             self._starting = asyncio.create_task(self._start())
         if self._starting is not None:
-            await asyncio.shield(self._starting)  # who waits may go away, what was begun goes on
+            await asyncio.shield(self._starting)  # a start goes on where the request is cancelled
 
     async def _start(self) -> None:
         try:
             self._end()
-            pid, asking = await asyncio.to_thread(self._nursery.fork, **self._options)
-            self._life = _Life(pid, *await asyncio.open_unix_connection(sock=asking))
-            await self._life.frame()
+            pid, connection = await asyncio.to_thread(self._fork)
+            self._process = _Process(pid, *await asyncio.open_unix_connection(sock=connection))
+            await read_frame(self._process.reader)
+        except CannotStart as error:
+            raise self._translate(error) from error
         finally:
             self._starting = None
 
     async def ask(self, task: str, limit: float, *, processor: float | None = None, **arguments: Any) -> Any:
-        """The task's result.
+        """Run a task and return its result.
 
-        Raises `TimeoutError` after `limit` seconds, what the task raised of `protocol.errors`, `Failed`, and `Ended`,
-        as after `processor` seconds of one: others may keep the processors busy.
+        Raises `TimeoutError` after `limit` seconds, `TaskFailed`, and `WorkerEnded`, also after `processor` seconds of
+        one processor: others may keep the processors busy.
         """
         async with asyncio.timeout(limit):
-            self._put(task, arguments, limit, processor)
-            _, said = await self._next()
-        return json.loads(said)
+            self._request(task, arguments, limit, processor)
+            _, content = await self._next()
+        return json.loads(content)
 
     async def stream(self, task: str, **arguments: Any) -> AsyncGenerator[bytes]:
-        """The pieces that the task yields, as they come; no more are made than are taken. Raises as `ask` does."""
-        self._put(task, arguments)
+        """Run a task and yield its pieces as they come. It makes no more than are taken. Raises as `ask` does."""
+        self._request(task, arguments)
         while True:
-            kind, said = await self._next()
+            kind, content = await self._next()
             if kind != PIECE:
                 return
-            yield said
+            yield content
 
-    def _put(
+    def _request(
         self, task: str, arguments: dict[str, Any], limit: float | None = None, processor: float | None = None
     ) -> None:
-        assert self._life is not None
-        self._busy = True
-        self._life.writer.write(json.dumps([task, arguments, limit, processor]).encode() + b"\n")
+        assert self._process is not None
+        self._is_busy = True
+        self._process.writer.write(request(task, arguments, limit, processor))
 
     async def _next(self) -> tuple[bytes, bytes]:
-        """The next piece, or the result."""
-        assert self._life is not None
+        """Return the kind and the content of the next piece, or of the result."""
+        assert self._process is not None
         try:
-            kind, said = await self._life.frame()
+            kind, content = await read_frame(self._process.reader)
         except (asyncio.IncompleteReadError, ConnectionError) as error:
-            raise Ended("the process that did this ended") from error
-        self._busy = kind == PIECE
+            raise self._translate(WorkerEnded()) from error
+        self._is_busy = kind == PIECE
         if kind == ERROR:
-            told = json.loads(said)
-            raise unpacked(told) or Failed(told["detail"])
-        return kind, said
+            raise self._translate(TaskFailed(json.loads(content)))
+        return kind, content
 
     def rest(self) -> None:
-        """It has nothing to do: its process is ended after a while, unless it is asked again; one that has not answered
-        at once, for another is there in less time than an answer may take that nobody waits for."""
-        if self._busy:
+        """End the process after a while without work, or at once if it has not responded.
+
+        A new process is ready in less time than the rest of an unwanted task may take.
+        """
+        if self._is_busy:
             self._end()
-        elif self._patience is not None:
-            self._retirement = asyncio.get_running_loop().call_later(self._patience, self._end)
+        elif self._idle is not None:
+            self._retirement = asyncio.get_running_loop().call_later(self._idle, self._end)
 
     def _end(self) -> None:
-        life, self._life = self._life, None
-        self._busy = False
-        if life is not None:
-            task = asyncio.create_task(self._ended(life))
+        process, self._process = self._process, None
+        self._is_busy = False
+        if process is not None:
+            task = asyncio.create_task(self._end_process(process))
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
 
-    async def _ended(self, life: "_Life") -> None:
-        await asyncio.to_thread(self._nursery.kill, life.pid)
-        await life.close()
+    async def _end_process(self, process: "_Process") -> None:
+        await asyncio.to_thread(self._kill, process.pid)
+        await process.close()
 
     async def close(self) -> None:
         """End the process, also one that is being started."""
@@ -191,23 +212,18 @@ class Worker:
             await asyncio.wait(self._ending)
 
 
-class _Life:
+class _Process:
     """One process of a worker."""
 
     def __init__(self, pid: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.pid = pid
+        self.reader = reader
         self.writer = writer
-        self._reader = reader
 
     @property
-    def over(self) -> bool:
-        """Whether the process has closed its side."""
-        return self._reader.at_eof()
-
-    async def frame(self) -> tuple[bytes, bytes]:
-        """The next one's kind and content."""
-        kind, length = HEADER.unpack(await self._reader.readexactly(HEADER.size))
-        return kind, await self._reader.readexactly(length)
+    def has_ended(self) -> bool:
+        """Whether the process has closed its end of the socket."""
+        return self.reader.at_eof()
 
     async def close(self) -> None:
         self.writer.close()

@@ -1,60 +1,47 @@
-"""What a process of `runtime.workers.pool` does: it answers questions, and may be killed at any moment.
-
-A question is a line of JSON: a task, its arguments, how many seconds it may take at most, and how many of a processor;
-null: any number. An answer is frames: any number of pieces, bytes, and then a result or an error, JSON.
-"""
+"""The loop of a worker process: it runs tasks one after the other, and may be killed at any moment."""
 
 import importlib
 import json
 import os
 import signal
 import socket
-import struct
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from graphkin.api.work.errors import packed
-from graphkin.protocol.errors import GraphkinError
+from graphkin.runtime.workers.messages import ERROR, PIECE, RESULT, send_frame
 
-HEADER = struct.Struct(">cI")
-"""Kind and length of a frame."""
+PackError: TypeAlias = Callable[[Exception], dict[str, Any] | None]
+"""Makes a JSON object of an error that the pool raises again, and None of any other."""
 
-PIECE, RESULT, ERROR = b"p", b"r", b"e"
-
-TASKS = {
-    "read": "graphkin.api.work.reading",
-    "read_each": "graphkin.api.work.reading",
-    "draw": "graphkin.api.drawing.molecule",
-    "draw_graph": "graphkin.api.drawing.graph",
-    "shared_atoms": "graphkin.api.drawing.molecule",
-    "core": "graphkin.collection.clusters.core",
-    "export": "graphkin.api.work.exporting",
-    "read_pattern": "graphkin.api.work.matching",
-    "describe": "graphkin.api.work.matching",
-    "match": "graphkin.api.work.matching",
-}
-"""The module of each task, whose function of that name does it."""
-
-_GRACE = 1  # seconds for whoever asked to end this process first
+_GRACE = 1  # seconds for the pool to kill this process first
 
 
-def work(asked: socket.socket, niceness: int, memory: int) -> None:
-    """Answer until nobody asks any longer, `niceness` steps behind others, with `memory` bytes at most beyond what this
-    process has; 0: any number."""
-    os.setsid()  # ctrl-C is for the server
+def work(
+    connection: socket.socket, tasks: Mapping[str, str], pack_error: PackError, niceness: int, memory: int
+) -> None:
+    """Run the tasks that requests name, until the other end of the connection is closed.
+
+    Args:
+        connection: to the pool.
+        tasks: the module of each task, whose function of that name does it.
+        pack_error: packs the errors of tasks.
+        niceness: steps that this process gives way to others, 0 to 19.
+        memory: bytes that it may take beyond those it has; 0: any number.
+    """
+    os.setsid()  # a terminal's ctrl-C is for the server alone
     os.nice(niceness)
     if memory:
         _limit_memory(memory)
-    with asked, asked.makefile("rb") as questions:
-        _send(asked, RESULT, b"null")
-        for line in questions:
-            _answer(asked, *json.loads(line))
+    with connection, connection.makefile("rb") as requests:
+        send_frame(connection, RESULT, b"null")
+        for line in requests:
+            _respond(connection, tasks, pack_error, *json.loads(line))
 
 
 def _limit_memory(more: int) -> None:
-    """Linux alone says how much there is, and keeps such a limit."""
+    """Limit the data of this process. Only Linux tells how much it has, and keeps such a limit."""
     import resource
 
     with suppress(OSError):
@@ -64,7 +51,7 @@ def _limit_memory(more: int) -> None:
 
 @contextmanager
 def at_most(seconds: float | None) -> Iterator[None]:
-    """A block that ends this process after so many seconds of a processor; None: never."""
+    """End this process if the block takes more than so many seconds of a processor; None: never."""
     signal.setitimer(signal.ITIMER_PROF, seconds or 0)
     try:
         yield
@@ -72,38 +59,41 @@ def at_most(seconds: float | None) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def _answer(
-    asked: socket.socket, task: str, arguments: dict[str, Any], seconds: float | None, processor: float | None
+def _respond(
+    connection: socket.socket,
+    tasks: Mapping[str, str],
+    pack_error: PackError,
+    task: str,
+    arguments: dict[str, Any],
+    seconds: float | None,
+    processor_seconds: float | None,
 ) -> None:
     if seconds is not None:
-        signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)  # its signal ends a process whose server is gone
+        # This signal ends a process whose server is gone.
+        signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)
+    content: Any
     try:
-        with at_most(processor):
-            kind, said = RESULT, _performed(asked, task, arguments)
-    except GraphkinError as error:
-        kind, said = ERROR, packed(error)
+        with at_most(processor_seconds):
+            kind, content = RESULT, _run(connection, tasks, task, arguments)
     except MemoryError:
-        kind, said = ERROR, {"kind": None, "detail": "it takes more memory than it may"}
+        kind, content = ERROR, {"kind": None, "detail": "it takes more memory than it may"}
     except OSError:
-        raise  # nobody listens
+        raise  # the other end is closed
     except Exception as error:
-        kind, said = ERROR, {"kind": None, "detail": f"{type(error).__name__}: {error}"}
+        kind = ERROR
+        content = pack_error(error) or {"kind": None, "detail": f"{type(error).__name__}: {error}"}
     signal.setitimer(signal.ITIMER_REAL, 0)
-    _send(asked, kind, json.dumps(said).encode())
+    send_frame(connection, kind, json.dumps(content).encode())
 
 
-def _performed(asked: socket.socket, task: str, arguments: dict[str, Any]) -> Any:
-    """The task's result. The pieces of one that yields them are sent as they come."""
-    made = getattr(importlib.import_module(TASKS[task]), task)(**arguments)
-    if not isinstance(made, Generator):
-        return made
+def _run(connection: socket.socket, tasks: Mapping[str, str], task: str, arguments: dict[str, Any]) -> Any:
+    """Return the result of a task. Send the pieces of a generator as they come."""
+    result = getattr(importlib.import_module(tasks[task]), task)(**arguments)
+    if not isinstance(result, Generator):
+        return result
     while True:
         try:
-            piece = next(made)
+            piece = next(result)
         except StopIteration as end:
             return end.value
-        _send(asked, PIECE, piece)
-
-
-def _send(asked: socket.socket, kind: bytes, content: bytes) -> None:
-    asked.sendall(HEADER.pack(kind, len(content)) + content)
+        send_frame(connection, PIECE, piece)

@@ -12,13 +12,13 @@ import pytest
 from rdkit import Chem
 
 from graphkin.api.generations.patterns import Patterns
+from graphkin.api.work.pool import Pool
 from graphkin.api.work.substructures import Substructures
 from graphkin.collection import having
 from graphkin.collection.selection import Selections
 from graphkin.library import connect
 from graphkin.protocol.errors import StoreBusy
-from graphkin.runtime.workers.fork_server import Nursery
-from graphkin.runtime.workers.pool import Pool
+from graphkin.runtime.workers.fork_server import ForkServer
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 from tests.until import once_ready
@@ -73,7 +73,7 @@ def test_clients_ask_until_it_is_known(client: httpx.Client, monkeypatch: pytest
 
 
 def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
-    nursery: Nursery, store_folder: Path, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+    fork_server: ForkServer, store_folder: Path, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(having, "_PART", 16)
     monkeypatch.setattr(Patterns, "patience", 0)
@@ -89,7 +89,7 @@ def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
     async def story(generation: Generation) -> list[int]:
         selections = Selections(generation)
         async with (
-            Pool(nursery, 1) as pool,
+            Pool(fork_server, 1) as pool,
             aclosing(Patterns(Substructures(pool, pool, str(store_folder), 2))) as patterns,
         ):
             with pytest.raises(StoreBusy, match="0 of 400"):

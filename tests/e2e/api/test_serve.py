@@ -72,7 +72,7 @@ def test_its_workers_end_with_the_server(store_folder: Path, tmp_path: Path, num
             assert httpx.get(f"{url}/v1/collections/nci/{path}", timeout=60).status_code == 200
         workers = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(number)
-    assert len(workers) >= 4  # the nursery, and one for each kind of work
+    assert len(workers) >= 4  # the fork server, and one for each kind of work
     _, alive = psutil.wait_procs(workers, timeout=60)
     assert not alive
 

@@ -10,24 +10,24 @@ from rdkit import Chem
 
 from graphkin.api.drawing.artist import Artist
 from graphkin.api.drawing.molecule import draw, shared_atoms
+from graphkin.api.work.pool import Pool, new_fork_server
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import Mark
-from graphkin.runtime.workers.fork_server import Nursery
-from graphkin.runtime.workers.pool import Pool
+from graphkin.runtime.workers.fork_server import ForkServer
 from tests.stopped import held_up
 
 PEPTIDE = Chem.MolToSmiles(Chem.MolFromSequence("ACDEFGHIKLMNPQRSTVWY" * 5))  # takes seconds to draw
 
 
 @asynccontextmanager
-async def _artist(nursery: Nursery, **options: float) -> AsyncIterator[Artist]:
-    async with Pool(nursery, 2) as drawers, Pool(nursery, 1) as comparers:
+async def _artist(fork_server: ForkServer, **options: float) -> AsyncIterator[Artist]:
+    async with Pool(fork_server, 2) as drawers, Pool(fork_server, 1) as comparers:
         yield Artist(drawers, comparers, **options)
 
 
-def test_a_drawing_that_takes_too_long_costs_its_process_only(nursery: Nursery) -> None:
+def test_a_drawing_that_takes_too_long_costs_its_process_only(fork_server: ForkServer) -> None:
     async def session() -> str:
-        async with _artist(nursery, seconds=0.5) as artist:
+        async with _artist(fork_server, seconds=0.5) as artist:
             for _ in range(3):  # more often than there are processes
                 with pytest.raises(InvalidInput, match="takes more than"):
                     await artist.draw("molecule", PEPTIDE, "", 250, 250)
@@ -36,11 +36,11 @@ def test_a_drawing_that_takes_too_long_costs_its_process_only(nursery: Nursery) 
     assert "<title>ethanol</title>" in asyncio.run(session())
 
 
-def test_who_has_to_wait_for_others_gets_the_picture(nursery: Nursery) -> None:
+def test_who_has_to_wait_for_others_gets_the_picture(fork_server: ForkServer) -> None:
     """It is the drawing that must not take long, not the wait for a processor."""
 
     async def session() -> str:
-        async with Pool(nursery, 1) as drawers, Pool(nursery, 1) as comparers:
+        async with Pool(fork_server, 1) as drawers, Pool(fork_server, 1) as comparers:
             async with drawers.worker() as drawer:
                 pid = drawer.pid
             assert pid is not None
@@ -50,9 +50,9 @@ def test_who_has_to_wait_for_others_gets_the_picture(nursery: Nursery) -> None:
     assert "</svg>" in asyncio.run(session())
 
 
-def test_what_rdkit_cannot_read_costs_nothing(nursery: Nursery) -> None:
+def test_what_rdkit_cannot_read_costs_nothing(fork_server: ForkServer) -> None:
     async def session() -> str:
-        async with _artist(nursery) as artist:
+        async with _artist(fork_server) as artist:
             with pytest.raises(InvalidInput, match="cannot read back"):
                 await artist.draw("molecule", "C(", "", 250, 250)
             return await artist.draw("molecule", "CCO", "ethanol", 250, 250)
@@ -60,9 +60,9 @@ def test_what_rdkit_cannot_read_costs_nothing(nursery: Nursery) -> None:
     assert "<title>ethanol</title>" in asyncio.run(session())
 
 
-def test_many_drawings_at_once_are_all_right(nursery: Nursery) -> None:
+def test_many_drawings_at_once_are_all_right(fork_server: ForkServer) -> None:
     async def session() -> list[str]:
-        async with _artist(nursery) as artist:
+        async with _artist(fork_server) as artist:
             return await asyncio.gather(*(artist.draw("molecule", "C" * n, str(n), 250, 250) for n in range(2, 30)))
 
     assert [f"<title>{n}</title>" in svg for n, svg in enumerate(asyncio.run(session()), start=2)] == [True] * 28
@@ -134,12 +134,12 @@ def test_what_is_marked(mark: Mark, marked: set[int]) -> None:
     assert {int(atom) for atom in _highlighted(svg)} == marked
 
 
-def test_pictures_of_both_sides_are_compared_once(nursery: Nursery) -> None:
+def test_pictures_of_both_sides_are_compared_once(fork_server: ForkServer) -> None:
     """The second picture needs no process that compares: the first one is gone."""
 
     async def session() -> list[set[str]]:
-        async with Pool(nursery, 1) as drawers:
-            with closing(Nursery()) as own:
+        async with Pool(fork_server, 1) as drawers:
+            with closing(new_fork_server()) as own:
                 async with Pool(own, 1) as comparers:
                     artist = Artist(drawers, comparers)
                     svg = await artist.draw("molecule", "CC(Cl)CO", "", 250, 250, "CCCO", "differences", turned=False)
@@ -158,7 +158,7 @@ def test_what_was_drawn_is_remembered() -> None:
     """Whoever drew it is gone."""
 
     async def session() -> tuple[str, str]:
-        with closing(Nursery()) as own:
+        with closing(new_fork_server()) as own:
             async with _artist(own) as artist:
                 first = await artist.draw("molecule", "CCO", "ethanol", 250, 250, "CCN", "shared")
         return first, await artist.draw("molecule", "CCO", "ethanol", 250, 250, "CCN", "shared")
@@ -167,12 +167,12 @@ def test_what_was_drawn_is_remembered() -> None:
     assert first == again
 
 
-def test_what_two_share_is_looked_for_once(nursery: Nursery) -> None:
+def test_what_two_share_is_looked_for_once(fork_server: ForkServer) -> None:
     """For pictures of any size and mark: whoever compared them is gone."""
 
     async def session() -> tuple[str, str]:
-        async with Pool(nursery, 1) as drawers:
-            with closing(Nursery()) as own:
+        async with Pool(fork_server, 1) as drawers:
+            with closing(new_fork_server()) as own:
                 async with Pool(own, 1) as comparers:
                     artist = Artist(drawers, comparers)
                     first = await artist.draw("molecule", "CCO", "", 250, 250, "CCN", "shared")

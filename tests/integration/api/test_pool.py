@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import pytest
 
 from graphkin.api.work.errors import packed, unpacked
+from graphkin.api.work.pool import Ended, Failed, Pool, new_fork_server
 from graphkin.protocol import errors
 from graphkin.protocol.errors import GraphkinError, InvalidInput, NotFound, StoreBusy
-from graphkin.runtime.workers.fork_server import Nursery
-from graphkin.runtime.workers.pool import Ended, Failed, Pool
+from graphkin.runtime.workers.fork_server import ForkServer
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from tests.fused import fused
@@ -34,9 +34,9 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def run(nursery: Nursery, session: Callable[[Pool], Awaitable[T]], **options: Any) -> T:
+def run(fork_server: ForkServer, session: Callable[[Pool], Awaitable[T]], **options: Any) -> T:
     async def whole() -> T:
-        async with Pool(nursery, 1, **options) as pool:
+        async with Pool(fork_server, 1, **options) as pool:
             return await session(pool)
 
     return asyncio.run(whole())
@@ -48,7 +48,7 @@ async def canonical(pool: Pool, smiles: str, seconds: float = 20) -> str:
     return str(said["text"])
 
 
-def test_what_takes_too_long_costs_its_process_only(nursery: Nursery) -> None:
+def test_what_takes_too_long_costs_its_process_only(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> list[str]:
         found = [await canonical(pool, "OCC")]
         for _ in range(2):
@@ -57,10 +57,10 @@ def test_what_takes_too_long_costs_its_process_only(nursery: Nursery) -> None:
             found.append(await canonical(pool, "OCCC"))
         return found
 
-    assert run(nursery, session) == ["CCO", "CCCO", "CCCO"]
+    assert run(fork_server, session) == ["CCO", "CCCO", "CCCO"]
 
 
-def test_what_takes_too_much_memory_fails_alone(nursery: Nursery) -> None:
+def test_what_takes_too_much_memory_fails_alone(fork_server: ForkServer) -> None:
     edges = json.dumps({"edges": [[node, node + 1] for node in range(90_000)]})
 
     async def session(pool: Pool) -> str:
@@ -69,10 +69,10 @@ def test_what_takes_too_much_memory_fails_alone(nursery: Nursery) -> None:
                 await worker.ask("read", 60, **GRAPHS, graph=edges)
         return await canonical(pool, "OCC")
 
-    assert run(nursery, session, memory=8 * 2**20) == "CCO"
+    assert run(fork_server, session, memory=8 * 2**20) == "CCO"
 
 
-def test_an_answer_that_nobody_waits_for_is_nobody_elses(nursery: Nursery) -> None:
+def test_an_answer_that_nobody_waits_for_is_nobody_elses(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> list[str]:
         await canonical(pool, "C")
         found = []
@@ -85,20 +85,20 @@ def test_an_answer_that_nobody_waits_for_is_nobody_elses(nursery: Nursery) -> No
             found.append(await canonical(pool, "O" + "C" * carbons))
         return found
 
-    assert run(nursery, session) == ["C" * carbons + "O" for carbons in range(2, 30)]
+    assert run(fork_server, session) == ["C" * carbons + "O" for carbons in range(2, 30)]
 
 
-def test_who_goes_away_while_a_process_starts_leaves_it_to_others(nursery: Nursery) -> None:
+def test_who_goes_away_while_a_process_starts_leaves_it_to_others(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> str:
         asking = asyncio.create_task(canonical(pool, "CC"))
         await asyncio.sleep(0.05)
         asking.cancel()
         return await canonical(pool, "OCC")
 
-    assert run(nursery, session) == "CCO"
+    assert run(fork_server, session) == "CCO"
 
 
-def test_a_process_that_was_killed_is_replaced(nursery: Nursery) -> None:
+def test_a_process_that_was_killed_is_replaced(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> list[Any]:
         found: list[Any] = []
         for smiles in ("OCC", "OCCC"):
@@ -112,10 +112,10 @@ def test_a_process_that_was_killed_is_replaced(nursery: Nursery) -> None:
                 found.append(await canonical(pool, smiles))
         return found
 
-    assert run(nursery, session) == ["CCO", "CCCO"]
+    assert run(fork_server, session) == ["CCO", "CCCO"]
 
 
-def test_a_process_without_work_is_ended_and_started_again(nursery: Nursery) -> None:
+def test_a_process_without_work_is_ended_and_started_again(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> str:
         await canonical(pool, "C")
         async with pool.worker() as worker:
@@ -127,21 +127,21 @@ def test_a_process_without_work_is_ended_and_started_again(nursery: Nursery) -> 
             await asyncio.sleep(0.01)
         return await canonical(pool, "OCC")
 
-    assert run(nursery, session, idle=0.2) == "CCO"
+    assert run(fork_server, session, idle=0.2) == "CCO"
 
 
-def test_errors_keep_their_kind(nursery: Nursery) -> None:
+def test_errors_keep_their_kind(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> InvalidInput:
         with pytest.raises(InvalidInput) as caught:
             await canonical(pool, "C((")
         assert await canonical(pool, "OCC") == "CCO"
         return caught.value
 
-    error = run(nursery, session)
+    error = run(fork_server, session)
     assert (error.given, error.expected) == ("C((", "a valid smiles")
 
 
-def test_a_stream_may_fail_before_its_first_piece(nursery: Nursery, tmp_path: Path) -> None:
+def test_a_stream_may_fail_before_its_first_piece(fork_server: ForkServer, tmp_path: Path) -> None:
     async def session(pool: Pool) -> None:
         async with pool.worker() as worker:
             pieces = worker.stream(
@@ -150,10 +150,10 @@ def test_a_stream_may_fail_before_its_first_piece(nursery: Nursery, tmp_path: Pa
             with pytest.raises(NotFound, match="there is no store here"):
                 await anext(pieces)
 
-    run(nursery, session)
+    run(fork_server, session)
 
 
-def test_too_many_who_wait_are_told_to_come_back(nursery: Nursery) -> None:
+def test_too_many_who_wait_are_told_to_come_back(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> int:
         async with pool.worker():
             waiting = [asyncio.create_task(canonical(pool, "C")) for _ in range(256)]
@@ -162,17 +162,17 @@ def test_too_many_who_wait_are_told_to_come_back(nursery: Nursery) -> None:
                 await canonical(pool, "C")
         return len(await asyncio.gather(*waiting))
 
-    assert run(nursery, session) == 256
+    assert run(fork_server, session) == 256
 
 
-def test_workers_find_pandas_imported(nursery: Nursery) -> None:
+def test_workers_find_pandas_imported(fork_server: ForkServer) -> None:
     """To import it takes most of the 2 s of a processor that a worker has for reading a vector."""
-    assert run(nursery, lambda pool: canonical(pool, "OCC")) == "CCO"
-    assert "/pandas/" in Path(f"/proc/{nursery.pid}/maps").read_text()
+    assert run(fork_server, lambda pool: canonical(pool, "OCC")) == "CCO"
+    assert "/pandas/" in Path(f"/proc/{fork_server.pid}/maps").read_text()
 
 
-def test_a_nursery_that_was_killed_is_replaced() -> None:
-    with closing(Nursery()) as own:
+def test_killed_fork_server_is_replaced() -> None:
+    with closing(new_fork_server()) as own:
 
         async def session(pool: Pool) -> list[str]:
             found = [await canonical(pool, "OCC")]

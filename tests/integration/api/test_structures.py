@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import pytest
 
 from graphkin.api.work import structures
+from graphkin.api.work.pool import Pool
 from graphkin.api.work.structures import Structures
 from graphkin.protocol.errors import InvalidInput, StoreBusy
-from graphkin.runtime.workers.fork_server import Nursery
-from graphkin.runtime.workers.pool import Pool
+from graphkin.runtime.workers.fork_server import ForkServer
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation
@@ -27,11 +27,11 @@ SECONDS = 0.3  # of a processor
 WHILE = 3 * SECONDS  # that a process has to wait
 
 
-def reading(nursery: Nursery, session: Callable[[Structures, int], Awaitable[T]]) -> T:
+def reading(fork_server: ForkServer, session: Callable[[Structures, int], Awaitable[T]]) -> T:
     """A session with the reader of structures, and the id of its process."""
 
     async def whole() -> T:
-        async with Pool(nursery, 1) as pool:
+        async with Pool(fork_server, 1) as pool:
             await pool.start()
             async with pool.worker() as worker:
                 pid = worker.pid
@@ -64,17 +64,17 @@ def ask(request: pytest.FixtureRequest, molecules: Generation) -> Callable[[Stru
     return text
 
 
-def test_who_has_to_wait_for_others_is_answered(nursery: Nursery, ask: Callable[..., Any]) -> None:
+def test_who_has_to_wait_for_others_is_answered(fork_server: ForkServer, ask: Callable[..., Any]) -> None:
     """It is the reading that must not take long, not the wait for a processor."""
 
     async def session(given: Structures, pid: int) -> Any:
         return await held_up(pid, ask(given, "OCC"), WHILE)
 
-    assert reading(nursery, session) == "CCO"
+    assert reading(fork_server, session) == "CCO"
 
 
 def test_who_would_wait_for_too_long_is_told_to_come_back(
-    nursery: Nursery, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    fork_server: ForkServer, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(structures, "PATIENCE", WHILE)
 
@@ -84,13 +84,13 @@ def test_who_would_wait_for_too_long_is_told_to_come_back(
             await ask(given, "OCC")
         return await ask(given, "OCC")  # by another process
 
-    assert reading(nursery, session) == "CCO"
+    assert reading(fork_server, session) == "CCO"
 
 
-def test_what_takes_too_long_is_refused(nursery: Nursery, ask: Callable[..., Any]) -> None:
+def test_what_takes_too_long_is_refused(fork_server: ForkServer, ask: Callable[..., Any]) -> None:
     async def session(given: Structures, _: object) -> Any:
         with pytest.raises(InvalidInput, match=rf"more than {SECONDS} s of a processor"):
             await ask(given, fused(998))
         return await ask(given, "OCC")
 
-    assert reading(nursery, session) == "CCO"
+    assert reading(fork_server, session) == "CCO"

@@ -1,0 +1,57 @@
+"""The API's worker pools: their tasks, and the errors that they raise."""
+
+from graphkin.api.work.errors import unpacked
+from graphkin.protocol.errors import StoreBusy, StoreError
+from graphkin.runtime.workers.fork_server import CannotStart, ForkServer
+from graphkin.runtime.workers.pool import PoolFull, TaskFailed, WorkerEnded, WorkerPool
+
+PATIENCE = 10.0
+"""Seconds after which a client is told to come back, whose request the processors were too busy for."""
+
+TASKS = {
+    "read": "graphkin.api.work.reading",
+    "read_each": "graphkin.api.work.reading",
+    "draw": "graphkin.api.drawing.molecule",
+    "draw_graph": "graphkin.api.drawing.graph",
+    "shared_atoms": "graphkin.api.drawing.molecule",
+    "core": "graphkin.collection.clusters.core",
+    "export": "graphkin.api.work.exporting",
+    "read_pattern": "graphkin.api.work.matching",
+    "describe": "graphkin.api.work.matching",
+    "match": "graphkin.api.work.matching",
+}
+"""The module of each task, whose function of that name does it."""
+
+
+def new_fork_server() -> ForkServer:
+    """Return a fork server for `TASKS`. It starts when a pool first needs a process."""
+    return ForkServer(TASKS, "graphkin.api.work.errors:pack_error")
+
+
+class Ended(StoreError):
+    """The process ended before it had answered."""
+
+
+class Failed(StoreError):
+    """The task ended in an error that none of ours is."""
+
+
+def busy(what: str) -> StoreBusy:
+    """Return the error of a request that the processors have no time for."""
+    return StoreBusy(f"{what}: the processors are busy", retry_after=2)
+
+
+class Pool(WorkerPool):
+    """A worker pool that raises `StoreBusy`, `StoreError`, and what tasks raise of `protocol.errors`."""
+
+    def translate(self, error: Exception) -> Exception:
+        match error:
+            case PoolFull():
+                return StoreBusy("too many requests wait for such work", retry_after=2)
+            case CannotStart():
+                return StoreError(f"processes for this work cannot be started: {error}")
+            case WorkerEnded():
+                return Ended("the process that did this ended")
+            case TaskFailed():
+                return unpacked(error.packed) or Failed(error.packed["detail"])
+        return error
