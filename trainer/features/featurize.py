@@ -1,8 +1,6 @@
 """Molecules to features, as Hu et al. (2020) define them (docs/training.md). The only module here that needs RDKit."""
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from itertools import chain
 
 import numpy as np
@@ -10,7 +8,7 @@ from numpy.typing import NDArray
 from rdkit import Chem, rdBase
 
 from graphkin.protocol.errors import GraphkinError, InvalidInput
-from graphkin.runtime.workers.context import CONTEXT
+from graphkin.runtime.workers.chunks import ProcessEnded, map_chunks
 from graphkin.trainer.features.corpus import DIRECTIONS, DUMMY, Corpus
 
 _BLOCK = 4096  # molecules handed to a process at a time
@@ -59,14 +57,10 @@ def _featurized(blocks: Sequence[Sequence[str]], workers: int) -> Iterator[tuple
     if workers <= 1:
         yield from map(_featurize_block, blocks)
         return
-    CONTEXT.set_forkserver_preload([__name__])  # no fork of this process: one that runs torch can deadlock
-    with ProcessPoolExecutor(workers, CONTEXT) as executor:
-        try:
-            yield from executor.map(_featurize_block, blocks)
-        except BrokenProcessPool as error:
-            raise GraphkinError(
-                "a worker process ended, or could not be started", hint="is there enough memory?"
-            ) from error
+    try:
+        yield from map_chunks(_featurize_block, blocks, workers)
+    except ProcessEnded as error:
+        raise GraphkinError(str(error), hint="is there enough memory?") from error
 
 
 def _featurize_block(smiles: Sequence[str]) -> tuple[Corpus, NDArray[np.int64]]:

@@ -1,7 +1,6 @@
 """Molecules clustered by Bemis and Murcko's scaffolds."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
@@ -9,27 +8,25 @@ from rdkit import Chem
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from graphkin.collection.clusters.partition import Clusters
-from graphkin.runtime.workers.context import CONTEXT
+from graphkin.protocol.errors import StoreError
+from graphkin.runtime.workers.chunks import ProcessEnded, map_chunks
 from graphkin.similarity.kind import Advance
-from graphkin.similarity.threads import in_order
 from graphkin.store.base import Generation
 
 
 def by_scaffold(generation: Generation, processes: int, advance: Advance = lambda _: None) -> Clusters:
     """Molecules of one ring system with its linkers together, each cluster named by its first; those without rings are
-    one."""
-    found = list[pa.Array]()
-    with ProcessPoolExecutor(processes, CONTEXT) as pool:
-
-        def calls() -> Iterator[Callable[[], list[str]]]:
-            for batch in generation.columns(["smiles"]):
-                texts = batch["smiles"].to_pylist()
-                yield lambda texts=texts: pool.submit(_scaffolds, texts).result()  # type: ignore[misc]
-
-        for scaffolds in in_order(calls(), processes):
-            found.append(pa.array(scaffolds, pa.string()))
-            advance(len(scaffolds))
-    label = np.asarray(pa.chunked_array(found).combine_chunks().dictionary_encode().indices)
+    one. Raises `StoreError` if the system ends a worker process."""
+    smiles = (batch["smiles"].to_pylist() for batch in generation.columns(["smiles"]))
+    scaffolds: list[pa.Array] = []
+    try:
+        with closing(map_chunks(_scaffolds, smiles, processes)) as results:
+            for result in results:
+                scaffolds.append(pa.array(result, pa.string()))
+                advance(len(result))
+    except ProcessEnded as error:
+        raise StoreError(str(error), hint="is there enough memory?") from error
+    label = np.asarray(pa.chunked_array(scaffolds).combine_chunks().dictionary_encode().indices)
     _, first = np.unique(label, return_index=True)
     return Clusters.of(label, first.astype(np.int32))
 
