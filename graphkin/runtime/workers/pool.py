@@ -51,7 +51,8 @@ class WorkerPool:
             return fork_server.fork(niceness=niceness, memory=memory)
 
         self._workers = [Worker(fork, fork_server.kill, self.translate, idle) for _ in range(count)]
-        self._free: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()  # the last one that worked works again
+        self._free = [*self._workers]  # the last one that worked works again
+        self._turns = asyncio.Semaphore(count)  # requests get their workers in the order in which they came
         self._waiting = 0
 
     def translate(self, error: Exception) -> Exception:
@@ -59,8 +60,6 @@ class WorkerPool:
         return error
 
     async def __aenter__(self) -> Self:
-        for worker in self._workers:
-            self._free.put_nowait(worker)
         return self
 
     async def __aexit__(
@@ -83,15 +82,17 @@ class WorkerPool:
             raise self.translate(PoolFull())
         self._waiting += 1
         try:
-            worker = await self._free.get()
+            await self._turns.acquire()
         finally:
             self._waiting -= 1
+        worker = self._free.pop()
         try:
             await worker.ready()
             yield worker
         finally:
             worker.rest()
-            self._free.put_nowait(worker)
+            self._free.append(worker)
+            self._turns.release()
 
 
 class Worker:

@@ -165,6 +165,23 @@ def test_too_many_who_wait_are_told_to_come_back(fork_server: ForkServer) -> Non
     assert run(fork_server, session) == 256
 
 
+def test_waiting_request_gets_the_next_free_worker(fork_server: ForkServer) -> None:
+    """A batch gives its worker back after some structures and takes one again at once."""
+
+    async def session(pool: Pool) -> list[str]:
+        order: list[str] = []
+
+        async def read(smiles: str, times: int) -> None:
+            for _ in range(times):
+                text = await canonical(pool, smiles)
+                order.append(text)
+
+        await asyncio.gather(read("C", times=20), read("N", times=1))
+        return order
+
+    assert run(fork_server, session).index("N") == 1
+
+
 def test_workers_find_pandas_imported(fork_server: ForkServer) -> None:
     """To import it takes most of the 2 s of a processor that a worker has for reading a vector."""
     assert run(fork_server, lambda pool: canonical(pool, "OCC")) == "CCO"
