@@ -138,6 +138,8 @@ class Worker:
             await read_frame(self._process.reader)
         except CannotStart as error:
             raise self._translate(error) from error
+        except (asyncio.IncompleteReadError, ConnectionError) as error:
+            raise self._translate(CannotStart("the process ended at once")) from error
         finally:
             self._starting = None
 
