@@ -52,7 +52,7 @@ def insert(source: str, place: str | None, code: str) -> str:
     lines, tree = source.splitlines(), ast.parse(source)
     imports = re.match(r"((?:from .*\n)*)\n?", code)
     assert imports is not None
-    rest = code[imports.end() :].rstrip()
+    rest = code[imports.end() :].strip("\n")
     end = len(lines)
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == place:
