@@ -1,4 +1,4 @@
-"""The store: one port (`store.base`), its adapters, and the samplers that read through it."""
+"""Stores: one port (`store.base`), its adapters, and the samplers that read through it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +14,19 @@ _SCHEMES = ("neo4j://", "neo4j+s://", "neo4j+ssc://", "bolt://", "bolt+s://", "b
 
 
 def open_store(location: str | Path, *, create: bool = False) -> "Store":
-    """Open the store in a folder, on the Neo4j server that a neo4j:// or bolt:// URL names, or the lake at another URL.
+    """Open a store by its location.
 
-    `create` makes an empty store where there is none; without it a missing store raises `NotFound`.
-    Raises `StoreFormat` for a store of another format or a newer schema version, `StoreError` for a server that does
-    not answer, and `InvalidInput` where an extra or the credentials are missing.
+    A folder holds an embedded store. A neo4j:// or bolt:// URL names a Neo4j server. Any other URL is a lake.
+
+    Args:
+        location: A folder or a URL.
+        create: Create an empty store if there is none.
+
+    Raises:
+        NotFound: There is no store at the location, and `create` is false.
+        StoreFormat: The store has another format or a newer schema version.
+        StoreError: The server does not answer.
+        InvalidInput: An optional dependency or the credentials are missing.
     """
     if str(location).startswith(_SCHEMES):
         return _open_neo4j(str(location), create)
@@ -31,30 +39,42 @@ def open_store(location: str | Path, *, create: bool = False) -> "Store":
 
 @contextmanager
 def open_generation(location: str | Path, collection: str, beginning: str | None) -> "Iterator[Generation]":
-    """The generation of a collection whose id begins so, or the current one for None, for as long as the block runs.
-    Raises as `open_store`, `Store.full_id` and `Store.open` do."""
+    """Open one generation of a collection for the duration of a `with` block.
+
+    Args:
+        location: A folder or a URL, as `open_store` accepts.
+        collection: The name of the collection.
+        beginning: The first characters of the generation id, or None for the current generation.
+
+    Raises:
+        GraphkinError: Any error of `open_store`, `Store.full_id` or `Store.open`.
+    """
     with open_store(location) as store, store.open(collection, store.full_id(collection, beginning)) as opened:
         yield opened
 
 
 @lru_cache(maxsize=2)
 def kept_open(location: str, collection: str, generation: str) -> "Generation":
-    """One generation, for a process that does several tasks with it. Raises as `open_store` and `Store.open` do."""
+    """Open a generation and keep it open, for a process that runs several tasks on it.
+
+    Raises:
+        GraphkinError: Any error of `open_store` or `Store.open`.
+    """
     return open_store(location).open(collection, generation)
 
 
 def is_shared(location: str) -> bool:
-    """Whether it is files, which several processes can map without asking anybody."""
+    """Return whether the store is made of files that several processes can map, without a server."""
     return not location.startswith(_SCHEMES)
 
 
 def is_lake(location: str) -> bool:
-    """Whether `open_store` takes this for the URL of a lake."""
+    """Return whether `open_store` treats the location as the URL of a lake."""
     return "://" in location and not location.startswith(_SCHEMES)
 
 
 def open_lake(location: str, *, create: bool = False) -> "Store":
-    """Open the lake at a URL, or in a folder. Raises as `open_store` does."""
+    """Open the lake in a folder or at a URL. Raises the same errors as `open_store`."""
     if location.lower().startswith(("http://", "https://")):
         raise _no_store(location)
     with _needing_fsspec():
@@ -63,7 +83,7 @@ def open_lake(location: str, *, create: bool = False) -> "Store":
 
 
 def _no_store(url: str) -> Exception:
-    """Return the error for the address of a web server."""
+    """Return the error for the URL of a web server."""
     from graphkin.protocol.errors import InvalidInput
 
     scheme, _, rest = url.partition("://")
@@ -78,7 +98,11 @@ def _no_store(url: str) -> Exception:
 
 
 def open_place(url: str) -> "Place":
-    """A folder, or where a URL points, for files that are no lake. Raises `InvalidInput` where an extra is missing."""
+    """Open a folder or URL for files that do not form a lake.
+
+    Raises:
+        InvalidInput: The `lake` extra is not installed.
+    """
     with _needing_fsspec():
         from graphkin.store.lake.place import Place
     from graphkin.runtime.files import absolute

@@ -1,6 +1,7 @@
-"""The store port: the promises of every adapter.
+"""The store port: the contract that every adapter keeps.
 
-One contract suite (`tests/contract`) runs over every adapter.
+The docstrings of `Store`, `Draft`, `Growth` and `Generation` are the contract. The suite in `graphkin.store.contract`
+tests it for every adapter.
 """
 
 import pathlib
@@ -33,17 +34,20 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
 Field = Literal["smiles", "name", "inchikey"]
 
 CONSIDERED = 2000
-"""Names that are compared letter by letter with one that no item has."""
+"""The number of names at most that `Generation.names_like` compares letter by letter with an unknown name."""
 
 _IF_OLDER = "ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for schema version 3)"
 _PAGE = 4096  # items
-_BEGINNING, _ENDING = 3, 4  # characters by which they are chosen
+_BEGINNING, _ENDING = 3, 4  # characters that a candidate name shares with an unknown name
 _COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
 @dataclass(frozen=True)
 class Collection:
-    """A named set of items of one kind; `generations` are ids, oldest first, `current` is the one served."""
+    """A named set of items of one kind.
+
+    `generations` holds the ids, oldest first. `current` is the id of the generation that is served.
+    """
 
     name: str
     kind: Kind
@@ -53,7 +57,10 @@ class Collection:
 
 @dataclass(frozen=True)
 class Neighbors:
-    """One page of an item's neighbours: similarity descending, then id. `total` counts them all."""
+    """One page of the neighbors of an item: similarity descending, then id.
+
+    `total` counts the neighbors on all pages.
+    """
 
     ids: Int32
     similarity: Float32
@@ -62,8 +69,15 @@ class Neighbors:
 
 @dataclass(frozen=True)
 class Subgraph:
-    """A bounded neighbourhood. nodes (M,) int32 ordered by hop, best similarity to the hop before, id; hop (M,);
-    hidden (M,) neighbours not shown; edges among the nodes, most similar first; truncated: a cap cut something."""
+    """A bounded neighborhood of an item.
+
+    Attributes:
+        nodes: (M,) int32 ids, ordered by hop, then by the best similarity to the previous hop, then by id.
+        hop: (M,) int32 number of edges from the center.
+        hidden: (M,) int32 number of neighbors outside the subgraph.
+        edges: The edges among the nodes, most similar first.
+        truncated: Whether a limit on items or edges cut something off.
+    """
 
     nodes: Int32
     hop: Int32
@@ -74,24 +88,60 @@ class Subgraph:
 
 @dataclass(frozen=True)
 class Path:
-    """ids (L+1,) int32 from source to target; similarity (L,) float32 of each step."""
+    """A path through the similarity graph.
+
+    Attributes:
+        ids: (L+1,) int32 ids from the source to the target.
+        similarity: (L,) float32 similarity of each step.
+    """
 
     ids: Int32
     similarity: Float32
 
 
 class Store(ABC):
-    """A place that holds collections. Safe to read from many threads; one writer per collection at a time.
+    """A place that holds collections.
 
-    Raises `StoreFormat` for files of another format or a newer schema, `StoreError` when it cannot be reached.
+    ## Thread safety
+
+    Any number of threads may read a store and its generations at the same time. A `Draft` belongs to one thread. Each
+    collection has at most one writer at a time, in all processes together: `draft`, `growth`, `take_over` and `delete`
+    raise `StoreBusy` while another writer holds the collection.
+
+    ## Consistency
+
+    A published generation never changes. A reader of a generation keeps returning the same content, whatever is
+    published meanwhile. If its own generation is deleted, the reader either continues as before or raises `Deleted`. It
+    never returns a partial result.
+
+    ## Publication
+
+    Drafts are invisible to readers. A publication is atomic: after a crash the generation is either complete or absent.
+    The published generation becomes the current generation of its collection. The id of a generation is a hash of its
+    content (`store.identity`), so the same content has the same id in every store.
+
+    ## Errors
+
+    Every method may raise:
+
+    - `StoreFormat`, if the files have another format or a newer schema version,
+    - `StoreDamaged`, if stored data differs from what was written,
+    - `StoreError`, if the store cannot be reached.
+
+    An operation on an unknown collection or generation raises `NotFound`. An operation on a deleted generation raises
+    `Deleted`.
     """
 
     @abstractmethod
     def collections(self) -> list[Collection]:
-        """Every collection with a published generation, by name. Drafts are never listed."""
+        """Return every collection that has a published generation, ordered by name. Drafts are not listed."""
 
     def collection(self, name: str) -> Collection:
-        """Raises `NotFound` naming the collections there are."""
+        """Return a collection by name.
+
+        Raises:
+            NotFound: There is no such collection. The error lists the names of all collections.
+        """
         found = self.collections()
         for collection in found:
             if collection.name == name:
@@ -103,29 +153,47 @@ class Store(ABC):
         )
 
     def full_id(self, collection: str, beginning: str | None) -> str | None:
-        """The id of the one generation of a collection whose id begins so; what was given where none does, for `open`
-        knows which were deleted. Raises `InvalidInput` where several do, and `NotFound` as `collection` does."""
+        """Return the full id of the generation whose id starts with `beginning`.
+
+        Returns None for None. Returns `beginning` unchanged if no generation matches, because `open` knows which
+        generations were deleted.
+
+        Raises:
+            InvalidInput: Several generations match.
+            NotFound: There is no such collection.
+        """
         return None if beginning is None else begun_with(beginning, self.collection(collection).generations)
 
     @abstractmethod
     def open(self, collection: str, generation: str | None = None) -> "Generation":
-        """A reader of one published generation (default: the current one).
+        """Return a reader of one published generation, by default the current one.
 
-        The reader stays valid while it is open, whatever is published meanwhile. When its own generation is deleted it
-        either goes on as before or raises `Deleted`; it never answers half.
-        Raises `NotFound`; `Deleted` for a generation that was published once; `StoreDamaged` for one that cannot be
-        read.
+        The reader stays valid until it is closed, whatever is published meanwhile. If its generation is deleted, the
+        reader either continues as before or raises `Deleted`. It never returns a partial result.
+
+        Raises:
+            NotFound: There is no such collection or generation.
+            Deleted: The generation was published once and then deleted.
+            StoreDamaged: The generation cannot be read.
         """
 
     def manifest(self, collection: str, generation: str | None = None) -> Manifest:
-        """A generation's provenance, also of one that is damaged where the store can tell. Raises as `open` does."""
+        """Return the manifest of a generation, by default the current one.
+
+        A store that keeps the manifest apart from the data returns it for a damaged generation, too. Raises the same
+        errors as `open`.
+        """
         with self.open(collection, generation) as opened:
             return opened.manifest
 
     def damage(self, collection: str, generation: str | None = None) -> Damage | None:
-        """What is found wrong by reading every file of a generation; None in stores that keep no files.
+        """Read every file of a generation and return the first damage, or None if there is none.
 
-        Raises `NotFound` and `Deleted` as `open` does.
+        Stores that keep no files always return None.
+
+        Raises:
+            NotFound: There is no such collection or generation.
+            Deleted: The generation was deleted.
         """
         try:
             with self.open(collection, generation) as opened:
@@ -137,16 +205,26 @@ class Store(ABC):
 
     @abstractmethod
     def draft(self, collection: str, kind: Kind) -> "Draft":
-        """Start writing a generation of `collection`, holding its writer lock until publish or discard.
+        """Start writing a new generation of a collection.
 
-        Leftovers of a writer that died are swept first. Raises `StoreBusy` if another writer holds the lock and
-        `Conflict` if the collection exists with another kind.
+        The draft holds the writer lock of the collection until it is published or discarded. Leftovers of a writer that
+        died are removed first.
+
+        Raises:
+            InvalidInput: `collection` is not a valid name.
+            StoreBusy: Another writer holds the lock.
+            Conflict: The collection holds items of another kind.
         """
 
     def growth(self, collection: str) -> "Growth":
-        """Start writing a generation that begins with all of the current one of `collection`, as `draft` does.
+        """Start writing a generation that extends the current generation of a collection.
 
-        Raises `NotFound`, `StoreBusy`, and `Conflict` in stores, and for generations, that cannot be grown.
+        Like `draft`, it holds the writer lock.
+
+        Raises:
+            NotFound: There is no such collection.
+            StoreBusy: Another writer holds the lock.
+            Conflict: The store or the current generation does not support growth.
         """
         raise Conflict(
             "this store does not grow collections",
@@ -157,42 +235,82 @@ class Store(ABC):
 
     @abstractmethod
     def delete(self, collection: str, generation: str) -> None:
-        """Delete a published generation. The current one moves to the newest that is left; a collection without
-        generations disappears. Raises `NotFound` and `Deleted` as `open` does."""
+        """Delete a published generation.
+
+        If it was the current generation, the newest remaining generation becomes current. A collection without
+        generations disappears.
+
+        Raises:
+            NotFound: There is no such collection or generation.
+            Deleted: The generation was deleted before.
+            StoreBusy: A writer holds the lock of the collection.
+        """
 
     def take_over(self, source: "Store", collection: str, generation: str, advance: Callable[[int], object]) -> bool:
-        """Publish a generation of another store as its files are, and make it current; False where the two stores do
-        not keep files alike. `advance` is told of bytes that are done.
+        """Publish a generation of another store by copying its files, and make it current.
 
-        Raises as `open` does of the other store, as `draft` does, and `StoreDamaged` for files that are not what was
-        written; nothing is published then.
+        Args:
+            source: The store to copy from.
+            collection: The collection, which has the same name in both stores.
+            generation: The id of the generation.
+            advance: Called with the number of bytes after each part is copied.
+
+        Returns:
+            Whether the generation was copied. False means that the two stores use different files.
+
+        Raises:
+            StoreDamaged: A file differs from what was written. Nothing is published.
+            GraphkinError: Any error of `source.open` or of `draft`.
         """
         del source, collection, generation, advance
         return False
 
-    def keep_rerun(  # noqa: B027 - a store whose generations are written once has nothing to keep
+    def keep_rerun(  # noqa: B027 - a store that is written once keeps no such record
         self, collection: str, generation: str, rerun: Rerun, rejections: Sequence[pa.RecordBatch]
     ) -> None:
-        """Keep what the latest run that gave a published generation again read and rejected (`REJECTION_SCHEMA`).
+        """Record a run that produced a generation which was already published.
 
-        It replaces the record of an earlier such run, changes nothing that is published, and goes with the generation.
-        Raises `StoreError`.
+        The record holds the counts of the run and its rejected records. It replaces the record of an earlier such run
+        and is deleted with the generation. Published data does not change. The default implementation does nothing.
+
+        Args:
+            collection: The collection.
+            generation: The id of the generation.
+            rerun: The inputs and counts of the run.
+            rejections: The rejected records, with the columns of `REJECTION_SCHEMA`.
+
+        Raises:
+            StoreError: The record cannot be written.
         """
 
     def rerun(self, collection: str, generation: str) -> KeptRerun | None:  # noqa: ARG002
-        """The latest run that `keep_rerun` kept of a generation. Raises `StoreDamaged`."""
+        """Return the latest record that `keep_rerun` wrote for a generation, or None.
+
+        Raises:
+            StoreDamaged: The record differs from what was written.
+        """
         return None
 
     def keys(self) -> Keys:
-        """The keys of the API that this store keeps: here none, and it can have none."""
+        """Return the API keys of this store. The default implementation holds no keys and accepts none."""
         return NoKeys()
 
     def require_engine(self, engine: Engine) -> None:
-        """Raises `InvalidInput` for an engine that this store does not have, `StoreError` where its server lacks it."""
+        """Check that the store supports a sampling engine.
+
+        Raises:
+            InvalidInput: The store does not have this engine.
+            StoreError: The server of the store lacks the engine.
+        """
         _require_snapshot(engine)
 
     def _require_writable(self, collection: str, kind: Kind) -> None:
-        """For adapters, before a draft: raises `InvalidInput` for what is no collection name, and `Conflict`."""
+        """Check the name and the kind of a collection before an adapter starts a draft.
+
+        Raises:
+            InvalidInput: `collection` is not a valid name.
+            Conflict: The collection holds items of another kind.
+        """
         require_collection_name(collection)
         for found in self.collections():
             if found.name == collection and found.kind != kind:
@@ -214,62 +332,103 @@ class Store(ABC):
 
 
 class Draft(ABC):
-    """A generation being written, invisible to readers. Leaving the `with` block unpublished discards it.
+    """A generation being written, invisible to readers.
 
-    The order is: items and rejections in any interleaving, then fingerprints, links, index, edges, dropped and forest,
-    then publish. All but items may be left out; dropped and links are then read back as None, the others as empty.
-    Arrays handed over are copied or written before the call returns. Not thread-safe.
+    Leaving the `with` block without `publish` discards the draft. `workspace` is a local folder, which may not exist
+    yet, for intermediate results that the next draft of the collection can use if this one dies. No other writer
+    touches it.
 
-    `workspace`, a local folder that may not exist yet, is for what the next draft of the collection can use if this
-    one dies. No other writer touches it.
+    ## Thread safety
+
+    A draft belongs to one thread.
+
+    ## Order of calls
+
+    1. `append_items` and `append_rejections`, in any order,
+    2. `append_fingerprints`, `write_links`, `write_index`, `append_edges`, `write_dropped` and `write_forest`,
+    3. `publish`.
+
+    Only the items are required. Without `write_dropped` or `write_links`, readers get None. Other parts that were not
+    written are empty.
+
+    ## Ownership
+
+    Every method copies or writes its arrays before it returns, so the caller may reuse them.
+
+    ## Errors
+
+    Every method raises `StoreError` if the store cannot be written (disk full, no permission). Nothing is published
+    then.
     """
 
     workspace: pathlib.Path
 
     @abstractmethod
     def append_items(self, items: pa.RecordBatch) -> None:
-        """The next rows of the item table, all with the columns of `item_schema`; ids continue densely from 0."""
+        """Append rows to the item table.
+
+        All batches have the columns of `item_schema`. Ids continue densely from 0.
+        """
 
     @abstractmethod
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
-        """Records that could not be kept (`REJECTION_SCHEMA`)."""
+        """Append rejected records (`REJECTION_SCHEMA`)."""
 
     @abstractmethod
     def append_fingerprints(self, words: UInt64) -> None:
-        """The next rows of packed fingerprints, (n, W) uint64, in id order."""
+        """Append packed fingerprints, (n, W) uint64, in id order."""
 
     @abstractmethod
     def append_edges(self, edges: Edges) -> None:
-        """Edges in any order; each pair must be appended exactly once, with source < target < N."""
+        """Append edges in any order.
+
+        Each pair is appended exactly once, with source < target < N.
+        """
 
     @abstractmethod
     def write_dropped(self, dropped: Int32) -> None:
-        """(N,) per item, how many of its pairs ≥ τ the cap did not keep. Not called where it could not be counted."""
+        """Write the number of truncated pairs of each item, (N,) int32.
+
+        A truncated pair has a similarity ≥ τ, but the top-k limit of both ends left it out. The method is not called if
+        these pairs could not be counted.
+        """
 
     @abstractmethod
     def write_forest(self, forest: Edges) -> None:
-        """The maximum spanning forest of the edges, most similar first (single linkage at every threshold)."""
+        """Write the maximum spanning forest of the edges, most similar first.
+
+        The forest gives the connected components (single linkage) at every threshold.
+        """
 
     @abstractmethod
     def write_links(self, links: Links) -> None:
-        """The big graph whose nodes the items are. Not called where they are none; `Provenance.links` is its digest."""
+        """Write the big graph whose nodes are the items.
+
+        The method is called only for items of kind `node`. `Provenance.links` holds the digest of the graph.
+        """
 
     @abstractmethod
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Arrays by name, derived from the fingerprints, that make searching them quick. A store need not keep them."""
+        """Write named arrays, derived from the fingerprints, that speed up searches. A store may ignore them."""
 
     @abstractmethod
     def publish(self, provenance: Provenance) -> Manifest:
-        """Make the generation visible and current, atomically: after a crash it is either whole or absent.
+        """Publish the generation and make it current, atomically.
 
-        If this content is already published it becomes current and the draft is dropped; the returned manifest is
-        then the older one. A store may keep the draft's files in the place of those of a generation that has grown.
-        Raises `StoreError` (disk full, unwritable) with nothing published.
+        After a crash the generation is either complete or absent. If the same content is already published, that
+        generation becomes current and the draft is dropped. A store may then replace the files of a generation that
+        consists of several fragments by those of the draft.
+
+        Returns:
+            The manifest of the published generation. If the content was published before, this is the older manifest.
+
+        Raises:
+            StoreError: The store cannot be written (disk full, no permission). Nothing is published.
         """
 
     @abstractmethod
     def discard(self) -> None:
-        """Drop the draft and release the lock. Harmless after publish."""
+        """Drop the draft and release the lock. After `publish` this does nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -279,37 +438,60 @@ class Draft(ABC):
 
 
 class Growth(Draft):
-    """A draft that begins with all that a generation holds, `base`, which is open as long as the draft is.
+    """A draft that starts with the whole content of a published generation, `base`.
 
-    Items, rejections, fingerprints and edges come after those of the base; ids continue. Where the base has dropped
-    counts and a forest, both are written, of all items. Index and links are never written.
+    Appended items, rejections, fingerprints and edges follow those of the base, and ids continue. If the base has
+    counts of truncated pairs and a forest, both are written again, for all items. Links and index are never written.
+    The base stays open as long as the draft.
     """
 
     base: "Generation"
 
     @abstractmethod
     def append_names(self, names: pa.RecordBatch) -> None:
-        """Names (`ADDED_NAMES`) that items of the base get after those that they have, which are others."""
+        """Append names (`ADDED_NAMES`) to items of the base.
+
+        The new names follow the present names of an item and differ from them.
+        """
 
     @abstractmethod
     def remove_edges(self, edges: Edges) -> None:
-        """Edges of the base that go, each given once."""
+        """Remove edges of the base. Each edge is listed once."""
 
 
 class Generation(ABC):
-    """A reader of one published hierarchy. Immutable, safe to share between threads.
+    """A reader of one published generation.
 
-    What it answers is what was published: a store that keeps files checks each before it is first used, and every
-    method raises `StoreDamaged` for one that is not what was written.
+    ## Thread safety
 
-    Thresholds given to it are rounded to float32 before comparing with stored similarities, so a stored 0.7 passes
-    `min_similarity=0.7`. Ids out of range raise `NotFound`. Arrays returned must not be written to.
+    A generation is immutable. Threads may share it.
+
+    ## Consistency
+
+    A generation returns exactly what was published. A store that keeps files checks each file before its first use.
+
+    ## Similarity thresholds
+
+    A threshold (`min_similarity`) is rounded to float32 before it is compared with stored similarities, so an edge with
+    the stored similarity 0.7 passes `min_similarity=0.7`. None passes every edge.
+
+    ## Ownership
+
+    Returned arrays may be memory maps or shared. The caller must not write to them.
+
+    ## Errors
+
+    Every method may raise:
+
+    - `NotFound`, for an id out of range,
+    - `StoreDamaged`, if a file differs from what was written,
+    - `Deleted`, if the generation was deleted and the store cannot continue to read it.
     """
 
     collection: str
     manifest: Manifest
     local: ClassVar[bool] = False
-    """Whether a small read takes microseconds, so that it may be done without handing it to another thread."""
+    """Whether a small read takes microseconds, so that a server need not hand it to another thread."""
 
     @property
     def id(self) -> str:
@@ -317,28 +499,35 @@ class Generation(ABC):
 
     @property
     def size(self) -> int:
-        """Number of items."""
+        """The number of items."""
         return self.manifest.counts.kept
 
     @property
     def file_bytes(self) -> int:
-        """Size of the files that this process holds open for it; 0 where there are none."""
+        """The size of the files that this process holds open for the generation, 0 if there are none."""
         return 0
 
     @property
     def damage(self) -> Damage | None:
-        """What was found damaged first, whoever met it; None as long as nothing was."""
+        """The first damage that any reader of this object met, None if there was none."""
         return None
 
     def scrub(self, again: bool = False) -> Iterator[str]:  # noqa: ARG002
-        """Check the files it is read from that were not checked yet, `again` all of them; `damage` then tells.
+        """Check the files of the generation that have not been checked yet, or all of them if `again` is true.
 
-        Gives the name of each when it is done, so that the caller may rest. Never raises `StoreDamaged`.
+        Read `damage` for the result: this method never raises `StoreDamaged`.
+
+        Yields:
+            The name of each file after its check, so that the caller can pause in between.
         """
         return iter(())
 
     def _require(self, *ids: int) -> None:
-        """For adapters: raises `NotFound` naming an id out of range."""
+        """Check ids for an adapter.
+
+        Raises:
+            NotFound: An id is out of range. The error names it.
+        """
         for id in ids:
             if not 0 <= id < self.size:
                 raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {self.size - 1}")
@@ -348,20 +537,32 @@ class Generation(ABC):
         return [ID.name, *item_schema(self.manifest).names]
 
     def _require_columns(self, names: Sequence[str]) -> None:
-        """For adapters: raises `NotFound` naming a column that there is not."""
+        """Check the names of columns for an adapter.
+
+        Raises:
+            NotFound: There is no such column. The error names all columns.
+        """
         for name in names:
             if name not in self._all_columns:
                 raise NotFound(f"no column {name!r}", given=name, expected=f"one of {', '.join(self._all_columns)}")
 
     def _require_range(self, start: int, stop: int | None) -> range:
-        """For adapters: the ids from `start` to `stop` - 1, by default all."""
+        """Return the ids from `start` to `stop` - 1 for an adapter, by default all.
+
+        Raises:
+            NotFound: The range exceeds the items.
+        """
         last = self.size if stop is None else stop
         if not 0 <= start <= last <= self.size:
             raise NotFound("no such range of items", given=f"{start} to {last}", expected=f"0 to {self.size}")
         return range(start, last)
 
     def _require_field(self, field: Field, value: str) -> None:
-        """For adapters: raises `Conflict` for a search by InChIKey where there are none."""
+        """Check a search field for an adapter.
+
+        Raises:
+            Conflict: The field is `inchikey`, and the collection was ingested without InChIKeys.
+        """
         if field == "inchikey" and not self.manifest.recipe.get("inchikey"):
             raise Conflict(
                 f"collection {self.collection!r} has no InChIKeys",
@@ -371,7 +572,13 @@ class Generation(ABC):
             )
 
     def items(self, ids: Sequence[int] | Int32) -> list[Item]:
-        """The items in the order asked for. Meant for pages; `scan` reads all. Raises `NotFound` naming an id."""
+        """Return the items with these ids, in the order of `ids`.
+
+        This method is meant for pages. Use `scan` to read all items.
+
+        Raises:
+            NotFound: An id is out of range. The error names it.
+        """
         wanted = [int(id) for id in ids]
         self._require(*wanted)
         called = self._property_names
@@ -394,11 +601,19 @@ class Generation(ABC):
 
     @abstractmethod
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
-        """Of each of some items how many neighbours it has; how many pairs ≥ τ were lost to the cap, None where that
-        could not be counted; and its values in the columns of `item_schema`."""
+        """Return one row for each of these items.
+
+        A row holds the number of neighbors, the number of truncated pairs (None if they were not counted), and the
+        values of the columns of `item_schema`.
+        """
 
     def scan(self, ids: Int32 | None = None, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Some columns, by default int32 `id` and all others, in id order, or of the given ids in their order."""
+        """Iterate over the rows of the item table as batches.
+
+        Args:
+            ids: The items, in the order of the result. By default all items, in id order.
+            names: The columns. By default int32 `id` and all columns of `item_schema`.
+        """
         wanted = self._all_columns if names is None else names
         if ids is not None:
             return (self.take(ids[start : start + _PAGE], wanted) for start in range(0, len(ids), _PAGE))
@@ -406,24 +621,42 @@ class Generation(ABC):
 
     @abstractmethod
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Some columns of items `start` to `stop` - 1, by default of all, as batches in id order.
+        """Iterate over columns of the items `start` to `stop` - 1, by default all items, in id order.
 
-        Names are `id` and those of `item_schema`; only what is named is read. Raises `NotFound` naming the columns
-        for another, and for a range that goes beyond the items.
+        Only the named columns are read.
+
+        Args:
+            names: `id` and the columns of `item_schema`, in any order.
+            start: The first id.
+            stop: The id after the last one.
+
+        Raises:
+            NotFound: There is no such column, or the range exceeds the items.
         """
 
     @abstractmethod
     def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
-        """Some columns, by default `id` and all others, of some items, in the order of `ids`. Raises as `columns`."""
+        """Return columns of some items, in the order of `ids`.
+
+        Args:
+            ids: The items.
+            names: The columns. By default int32 `id` and all columns of `item_schema`.
+
+        Raises:
+            NotFound: There is no such column, or an id is out of range.
+        """
 
     def structures(self, ids: Int32 | None = None) -> Iterator[str]:
-        """What the items are, as SMILES or graphs as JSON, in the order of `scan`."""
+        """Iterate over the structures of the items, as SMILES or as graphs in JSON, in the order of `scan`."""
         name = self.manifest.structure
         batches = self.columns([name]) if ids is None else [self.take(ids, [name])]
         return (text for batch in batches for text in batch[name].to_pylist())
 
     def identity(self) -> str:
-        """The id that the items give as they are read now: another than its own if they are not what was published."""
+        """Compute the generation id from the items that are stored now.
+
+        The result differs from `id` if the items are not those that were published.
+        """
         tree = BlockTree()
         for batch in self.columns(item_schema(self.manifest).names):
             tree.update(batch)
@@ -431,22 +664,27 @@ class Generation(ABC):
 
     @abstractmethod
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
-        """Ids > `after` whose field equals `value` exactly, ascending, at most `limit`.
+        """Return the ids > `after` of items whose field equals `value` exactly, ascending, at most `limit`.
 
-        Raises `Conflict` for `inchikey` on a collection that was ingested without them.
+        Raises:
+            Conflict: The field is `inchikey`, and the collection was ingested without InChIKeys.
         """
 
     def named(self, name: str, after: int = -1, limit: int = 1000) -> list[int]:
-        """Ids > `after` of the items that have this name, ascending, at most `limit`; where no item has it exactly so,
-        of those that have it in other cases."""
+        """Return the ids > `after` of items with this name, ascending, at most `limit`.
+
+        If no item has exactly this name, the comparison ignores case.
+        """
         found = self.find("name", name, after, limit)
         if found or (after >= 0 and self.find("name", name, limit=1)):
             return found
         return self._named_in_any_case(name, after, limit)
 
     def names_like(self, name: str, limit: int = 3) -> list[str]:
-        """What somebody may have meant who asked for a name that no item has: at most so many names, the nearest first,
-        of those that begin or end as it does."""
+        """Suggest up to `limit` names that are similar to an unknown name, the closest first.
+
+        Candidates share the first or the last characters with the unknown name.
+        """
         lower = name.lower()
         known = {each.lower(): each for each in self._names_about(lower[:_BEGINNING], lower[-_ENDING:])}
         return [known[each] for each in get_close_matches(lower, known, limit)]
@@ -457,21 +695,25 @@ class Generation(ABC):
         return np.unique(ids[ids > after])[:limit].tolist()
 
     def _names_about(self, beginning: str, ending: str) -> list[str]:
-        """At most `CONSIDERED` names that, in lower case, begin or end so."""
+        """Return at most `CONSIDERED` names that start or end with these lower-case texts, ignoring case."""
         names, lower, _ = self._lower_names
         alike = pc.or_(pc.starts_with(lower, beginning), pc.ends_with(lower, ending))
         return names.filter(alike)[:CONSIDERED].to_pylist()
 
     @cached_property
     def _lower_names(self) -> tuple[pa.Array, pa.Array, Int32]:
-        """Every name of every item, as it is and in lower case, and whose it is."""
+        """All names of all items: as stored, in lower case, and the id of the owner of each."""
         lists = pa.chunked_array([batch["names"] for batch in self.columns(["names"])], pa.list_(pa.string()))
         names = pc.list_flatten(lists).combine_chunks()
         owners = np.repeat(np.arange(self.size, dtype=np.int32), np.asarray(pc.list_value_length(lists)))
         return names, pc.utf8_lower(names), owners
 
     def column(self, name: str) -> Float64:
-        """(N,) one numeric property of every item, NaN where an item lacks it. Raises `NotFound` naming the columns."""
+        """Return one numeric property of every item, (N,) float64, NaN where an item has no value.
+
+        Raises:
+            NotFound: There is no such numeric property. The error names all of them.
+        """
         numeric = [key for key, kind in self.manifest.properties.items() if kind == "number"]
         if name not in numeric:
             raise NotFound(f"no numeric property {name!r}", given=name, expected=f"one of {', '.join(numeric)}")
@@ -480,7 +722,7 @@ class Generation(ABC):
         return np.concatenate([np.empty(0), *parts])
 
     def dropped(self) -> Int32 | None:
-        """(N,) how many pairs ≥ τ of each item the cap did not keep; None where they could not be counted."""
+        """Return the number of truncated pairs of each item, (N,) int32, or None if they were not counted."""
         if self.manifest.dropped is None:
             return None
         pages = (range(start, min(start + _PAGE, self.size)) for start in range(0, self.size, _PAGE))
@@ -489,73 +731,95 @@ class Generation(ABC):
 
     @abstractmethod
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
-        """The records that were not kept, but for the first `begin`, in input order (`REJECTION_SCHEMA`)."""
+        """Iterate over the rejected records in input order (`REJECTION_SCHEMA`), without the first `begin` of them."""
 
     @abstractmethod
     def neighbors(
         self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None
     ) -> Neighbors:
-        """Neighbours of one item, similarity descending then id; `limit` None means all."""
+        """Return one page of the neighbors of an item: similarity descending, then id.
+
+        Args:
+            id: The item.
+            min_similarity: The lowest similarity.
+            offset: The number of neighbors to skip.
+            limit: The length of the page. None means all.
+        """
 
     @abstractmethod
     def subgraph(
         self, id: int, hops: int, max_items: int, max_edges: int, min_similarity: float | None = None
     ) -> Subgraph:
-        """What lies within `hops` of an item, the nearest and most similar first when a cap cuts."""
+        """Return the items within `hops` edges of an item.
+
+        If `max_items` or `max_edges` cuts the result, the nearest and most similar items and edges remain.
+        """
 
     @abstractmethod
     def path(self, source: int, target: int, max_hops: int, min_similarity: float | None = None) -> Path | None:
-        """Fewest edges, then the largest minimum similarity, then the lowest ids; None if farther than `max_hops`."""
+        """Return the best path between two items, or None if they are more than `max_hops` edges apart.
+
+        The best path has the fewest edges, then the largest minimum similarity, then the lowest ids.
+        """
 
     @abstractmethod
     def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
-        """All edges, or those with both ends among `ids`, in blocks, ordered by source then target.
+        """Iterate over blocks of edges, ordered by source, then target.
 
-        For a few ids only their rows are read; an id may be given twice.
+        Args:
+            min_similarity: The lowest similarity.
+            ids: If present, only edges with both ends among these ids. Duplicate ids are allowed. For a few ids only
+                their rows are read.
         """
 
     @abstractmethod
     def graph(self) -> Graph:
-        """The whole hierarchy as CSR arrays (memory-mapped where the store can)."""
+        """Return the whole similarity graph as CSR arrays, memory-mapped if the store can do that."""
 
     def sampler(self, engine: Engine = "snapshot", threads: int | None = None) -> Sampler:
-        """What draws over this generation, for as long as that is open.
+        """Return a sampler of this generation. It is valid while the generation is open.
 
-        `snapshot` reads the graph here and now, for `threads` threads (default: all cores); it draws the same in every
-        store. Raises `InvalidInput` for an engine that the store does not have.
+        Args:
+            engine: `snapshot` samples in this process and returns the same samples for every store. `gds` samples on a
+                Neo4j server.
+            threads: The number of threads of the `snapshot` engine. By default one per core.
+
+        Raises:
+            InvalidInput: The store does not have this engine.
         """
         _require_snapshot(engine)
         return SnapshotSampler(self.graph(), self.id, threads)
 
     @abstractmethod
     def forest(self) -> Edges:
-        """The stored maximum spanning forest, most similar first."""
+        """Return the stored maximum spanning forest, most similar first."""
 
     @abstractmethod
     def links(self) -> Links | None:
-        """The big graph whose nodes the items are (memory-mapped where the store can); None where they are none."""
+        """Return the big graph whose nodes are the items, memory-mapped if possible. None for other kinds of items."""
 
     @abstractmethod
     def fingerprints(self) -> Fingerprints:
-        """All packed fingerprints (memory-mapped where the store can)."""
+        """Return all packed fingerprints, memory-mapped if the store can do that."""
 
     @abstractmethod
     def index(self) -> dict[str, NDArray[Any]]:
-        """What `Draft.write_index` was given (memory-mapped), or nothing where the store does not keep it.
+        """Return the arrays that `Draft.write_index` received, or an empty dictionary if the store does not keep them.
 
-        It is of the first `indexed` items: of those that the generation began with, if it has grown.
+        The index covers the first `indexed` items. In a generation that has grown, these are the items of the first
+        fragment.
         """
 
     @property
     def indexed(self) -> int:
-        """How many items, the first ones, `index` is of."""
+        """The number of items that `index` covers, counted from id 0."""
         return self.size
 
     @abstractmethod
     def check(self) -> list[str]:
-        """Damage found by reading everything back: checksums, sizes, the content hash. Empty when whole.
+        """Read everything and return a list of problems: wrong checksums, sizes or content hash.
 
-        It is reported, never raised as `StoreDamaged`.
+        The list is empty if the generation is intact. Problems are returned and never raised as `StoreDamaged`.
         """
 
     @abstractmethod
@@ -579,7 +843,11 @@ def _require_snapshot(engine: Engine) -> None:
 
 
 def require_independent(generation: Generation) -> None:
-    """Raises `Conflict` for a generation to which no item can be added and from which none can be removed."""
+    """Check that items can be added to and removed from a generation.
+
+    Raises:
+        Conflict: The items are nodes of a big graph.
+    """
     if generation.manifest.links is not None:
         raise Conflict(
             "items of this generation can be neither added nor removed",
@@ -590,7 +858,11 @@ def require_independent(generation: Generation) -> None:
 
 
 def require_collection_name(name: str) -> None:
-    """Raises `InvalidInput` for what is none."""
+    """Check the name of a collection.
+
+    Raises:
+        InvalidInput: The name is not valid.
+    """
     if not _COLLECTION_NAME.fullmatch(name):
         raise InvalidInput(
             "not a collection name",
@@ -600,9 +872,15 @@ def require_collection_name(name: str) -> None:
 
 
 def require_schema_version(written: int, accepted: int, if_older: str = _IF_OLDER) -> None:
-    """For adapters: raises `StoreFormat` unless a store was written in the schema that this version reads.
+    """Check the schema version of a store for an adapter.
 
-    `if_older` is the hint for a store of an older schema.
+    Args:
+        written: The version in the store.
+        accepted: The version that this release reads.
+        if_older: The hint for a store with an older version.
+
+    Raises:
+        StoreFormat: The versions differ.
     """
     if written == accepted:
         return
@@ -616,12 +894,16 @@ def require_schema_version(written: int, accepted: int, if_older: str = _IF_OLDE
 
 
 def rounded(min_similarity: float | None) -> np.float32:
-    """A caller's threshold as stored similarities are compared with it: rounded to float32; None passes all."""
+    """Return a threshold as float32, the precision of stored similarities. None becomes 0, which passes every edge."""
     return np.float32(0.0 if min_similarity is None else min_similarity)
 
 
 def id_range(generation: Generation, start: int, stop: int | None) -> range:
-    """The ids that a caller means by `start` to `stop` - 1, by default all. Raises `InvalidInput` for others."""
+    """Return the ids from `start` to `stop` - 1, by default all.
+
+    Raises:
+        InvalidInput: The range exceeds the items.
+    """
     last = generation.size if stop is None else stop
     if not 0 <= start <= last <= generation.size:
         expected = f"0 ≤ start ≤ stop ≤ {generation.size}"
@@ -630,7 +912,11 @@ def id_range(generation: Generation, start: int, stop: int | None) -> range:
 
 
 def require_edges(generation: Generation) -> None:
-    """Raises `Conflict` for a hierarchy in which no two items are joined."""
+    """Check that a similarity graph has edges.
+
+    Raises:
+        Conflict: The generation has no edges.
+    """
     if not generation.manifest.edges:
         raise Conflict(
             "this hierarchy has no edges",
@@ -641,7 +927,11 @@ def require_edges(generation: Generation) -> None:
 
 
 def require_stored_threshold(generation: Generation, min_similarity: float | None) -> None:
-    """Raises `InvalidInput` if a caller's threshold is no similarity or lies below the stored τ (both as float32)."""
+    """Check that a threshold lies between the stored τ and 1, both compared as float32. None is accepted.
+
+    Raises:
+        InvalidInput: The threshold is out of range.
+    """
     stored = generation.manifest.threshold
     if min_similarity is not None and not np.float32(stored) <= np.float32(min_similarity) <= 1:
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""What the rooms hand to each other: columnar items, edges and rejections."""
+"""Records that packages pass to each other: items, edges, graphs, fingerprints and rejections, in columnar form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,28 +17,32 @@ UInt64: TypeAlias = NDArray[np.uint64]
 
 REJECTION_SCHEMA = pa.schema(
     [
-        pa.field("source", pa.string(), nullable=False),  # file name as given, "-" for standard input
+        pa.field("source", pa.string(), nullable=False),  # file name as the user typed it, "-" for standard input
         pa.field("line", pa.int64(), nullable=False),  # 1-based line (row for Parquet) where the record starts
-        pa.field("input", pa.string(), nullable=False),  # the record, at most `KEPT_INPUT` characters of it
+        pa.field("input", pa.string(), nullable=False),  # the first `KEPT_INPUT` characters of the record
         pa.field("reason", pa.string(), nullable=False),
     ]
 )
 
 KEPT_INPUT = 4096
-"""Characters of a record that was rejected."""
+"""The number of characters that are kept of a rejected record."""
 
 ADDED_NAMES = pa.schema([("id", pa.int32()), ("names", pa.list_(pa.string()))])
-"""Names that items get beside those that they have."""
+"""Names that are added to existing items."""
 
 EDGE_SCHEMA = pa.schema([("source", pa.int32()), ("target", pa.int32()), ("similarity", pa.float32())])
 """Undirected edges, each stored once with source < target."""
 
 LINK_SCHEMA = pa.schema([("source", pa.int32()), ("target", pa.int32())])
-"""Links of a big graph among items, likewise."""
+"""Links between items that are nodes of a big graph, each stored once with source < target."""
 
 
 class Item(TypedDict):
-    """One item as every reader of the store sees it. `dropped`: pairs ≥ τ lost to the cap, null if not countable."""
+    """One item, as every store returns it.
+
+    `dropped` is the number of truncated pairs: pairs with a similarity ≥ τ that the top-k limit left out. It is None if
+    they could not be counted.
+    """
 
     id: int
     smiles: str | None
@@ -51,9 +55,12 @@ class Item(TypedDict):
 
 @dataclass(frozen=True)
 class Graph:
-    """The stored hierarchy in CSR form: symmetric, rows sorted by neighbour id, no self-loops.
+    """The similarity graph in CSR form: symmetric, rows sorted by neighbor id, no self-loops.
 
-    indptr (N+1,) int64; indices (2E,) int32; similarity (2E,) float32 in (0, 1].
+    Attributes:
+        indptr: (N+1,) int64.
+        indices: (2E,) int32.
+        similarity: (2E,) float32 in (0, 1].
     """
 
     indptr: Int64
@@ -69,15 +76,17 @@ class Graph:
         return len(self.indices) // 2
 
     def degrees(self) -> Int64:
-        """(N,) number of neighbours of each item."""
+        """Return the number of neighbors of each item, (N,) int64."""
         return np.diff(self.indptr)
 
 
 @dataclass(frozen=True)
 class Links:
-    """A big graph whose nodes are items, in CSR form: symmetric, rows sorted, no self-loops, none twice.
+    """A big graph whose nodes are items, in CSR form: symmetric, rows sorted, no self-loops, no duplicates.
 
-    indptr (N+1,) int64; indices (2E,) int32.
+    Attributes:
+        indptr: (N+1,) int64.
+        indices: (2E,) int32.
     """
 
     indptr: Int64
@@ -86,7 +95,13 @@ class Links:
 
 @dataclass(frozen=True)
 class Edges:
-    """Undirected edges as parallel arrays: source < target (E,) int32, similarity (E,) float32."""
+    """Undirected edges as parallel arrays.
+
+    Attributes:
+        source: (E,) int32.
+        target: (E,) int32, greater than the source.
+        similarity: (E,) float32.
+    """
 
     source: Int32
     target: Int32
@@ -96,7 +111,7 @@ class Edges:
         return len(self.source)
 
     def take(self, chosen: Int64 | NDArray[np.bool_] | slice) -> "Edges":
-        """Some of the edges: by position, by mask, or a stretch of them."""
+        """Select edges by position, by mask or by slice."""
         return Edges(self.source[chosen], self.target[chosen], self.similarity[chosen])
 
     @staticmethod
@@ -108,7 +123,11 @@ class Edges:
 
 @dataclass(frozen=True)
 class Change:
-    """Edges that go, and then edges that come. Those that go are there before, those that come are not there then."""
+    """Edges to remove from a graph, and edges to add to it.
+
+    The removed edges are in the graph before the change. The added edges are not in the graph that remains after the
+    removal.
+    """
 
     removed: Edges
     added: Edges
@@ -116,7 +135,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """Packed fingerprints: words (N, bits/64) uint64, least significant bit first; popcounts (N,) int32."""
+    """Packed fingerprints.
+
+    Attributes:
+        words: (N, bits/64) uint64, least significant bit first.
+        popcounts: (N,) int32 number of bits set.
+    """
 
     words: UInt64
     popcounts: Int32
@@ -124,17 +148,22 @@ class Fingerprints:
 
 @dataclass(frozen=True)
 class FingerprintType:
-    """What packed fingerprints are: how many `bits` each has, and by which function of which program, with its
-    parameters, as chemfp names them; "" if nobody has said so."""
+    """The type of packed fingerprints, in the terms of chemfp.
+
+    Attributes:
+        bits: The length of a fingerprint.
+        name: The function, the program that provides it and the parameters. "" if the source did not specify them.
+    """
 
     bits: int
     name: str
 
 
 def shortest(similarity: Float32) -> list[float]:
-    """The floats whose shortest text equals the shortest text of each float32, so that 0.7 prints as 0.7.
+    """Return floats whose shortest text equals the shortest text of each float32, so that 0.7 prints as 0.7.
 
-    They order as the float32s do: each rounds back to its own, and rounding never turns two numbers around.
+    The floats have the same order as the float32 values: each rounds back to its own float32, and rounding is
+    monotonic.
     """
     texts = pa.array(similarity.astype(np.float32)).cast(pa.string())
     return texts.cast(pa.float64()).to_numpy().tolist()
