@@ -104,9 +104,11 @@ class Store(ABC):
 
     ## Thread safety
 
-    Any number of threads may read a store and its generations at the same time. A `Draft` belongs to one thread. Each
-    collection has at most one writer at a time, in all processes together: `draft`, `growth`, `take_over` and `delete`
-    raise `StoreBusy` while another writer holds the collection.
+    Any number of threads may read a store and its generations at the same time. A `Draft` belongs to one thread.
+
+    Each collection has at most one writer at a time, in all processes together: `draft`, `growth` and `take_over` raise
+    `StoreBusy` while another writer holds the collection. Object stores cannot lock. There, the first writer to publish
+    wins, and `Draft.publish` of any other one raises `StoreError`.
 
     ## Consistency
 
@@ -243,7 +245,7 @@ class Store(ABC):
         Raises:
             NotFound: There is no such collection or generation.
             Deleted: The generation was deleted before.
-            StoreBusy: A writer holds the lock of the collection.
+            StoreBusy: The store deletes under the writer lock, and a writer holds it.
         """
 
     def take_over(self, source: "Store", collection: str, generation: str, advance: Callable[[int], object]) -> bool:

@@ -1,4 +1,4 @@
-"""The sampler port: what both engines promise about positives, negatives and paths."""
+"""The sampler port: the contract of both engines for positives, negatives and paths."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -12,16 +12,20 @@ from graphkin.protocol.policy import Policy
 from graphkin.store.records import Int32, Int64
 
 Engine = Literal["snapshot", "gds"]
-"""What draws: `snapshot` in this process, `gds` on the Neo4j server."""
+"""The place where samples are computed: `snapshot` in this process, `gds` on the Neo4j server."""
 
 
 @dataclass(frozen=True)
 class PositiveSets:
     """Positives of B anchors, in request order.
 
-    anchors (B,) int32; counts (B,) uint16, how many positives the row holds: k, or 0 for an isolated anchor;
-    isolated (B,) bool; positives (B, k) int32 with -1 fills; visits (B, k) uint16, how often the walks visited each
-    positive: 0 for fills, for an anchor that pads, and for policies that do not walk.
+    Attributes:
+        anchors: (B,) int32.
+        counts: (B,) uint16 number of positives in the row: k, or 0 for an isolated anchor.
+        isolated: (B,) bool, whether the anchor has no neighbor.
+        positives: (B, k) int32 ids. The rows of isolated anchors hold -1.
+        visits: (B, k) uint16, how often the walks visited each positive. 0 in the rows of isolated anchors, for an
+            anchor used as padding, and for policies without walks.
     """
 
     anchors: Int32
@@ -36,10 +40,14 @@ class PositiveSets:
 
 @dataclass(frozen=True)
 class Positive:
-    """One positive, explained.
+    """One positive with the reason for its selection.
 
-    similarity of the edge to the anchor, None where there is none (`direct` is False then); visits None unless the
-    policy walks; path: ids from the anchor to this positive, one edge between each two.
+    Attributes:
+        id: The positive.
+        similarity: The similarity of the edge to the anchor, None if there is no such edge.
+        direct: Whether there is an edge to the anchor.
+        visits: The number of visits by the walks, None for policies without walks.
+        path: Ids from the anchor to the positive. Each step is an edge.
     """
 
     id: int
@@ -50,53 +58,74 @@ class Positive:
 
 
 class Sampler(ABC):
-    """Draws over one generation. Safe to share between threads.
+    """A sampler of positives and negatives of one generation.
 
-    A draw depends on (seed, generation, policy, epoch, anchor) and nothing else: not on the batch, its order, repeats
-    or threads. `seed` is 0 to `MAX_SEED`, `epoch` is 0 or more; anything else raises `InvalidInput`.
-    Anchors out of range raise `NotFound` naming one.
+    ## Thread safety
+
+    Threads may share a sampler.
+
+    ## Reproducibility
+
+    A sample depends only on (seed, generation, policy, epoch, anchor). It does not depend on the batch, the order of
+    anchors, repeated anchors or the number of threads.
+
+    ## Errors
+
+    - `InvalidInput`, for a `seed` outside 0 to `MAX_SEED` or a negative `epoch`,
+    - `NotFound`, for an anchor out of range. The error names it.
     """
 
     engine: Engine
 
     @abstractmethod
     def ready(self) -> bool:
-        """Whether requests are served at once. They are served anyway, after `prepare`."""
+        """Return whether the sampler can respond at once. If it cannot, the first request calls `prepare`."""
 
     @abstractmethod
     def prepare(self) -> None:
-        """Do now what the first request would wait for."""
+        """Do the preparation that the first request would otherwise wait for."""
 
     @abstractmethod
     def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
-        """The positive set of each anchor, in request order; an anchor may be asked for twice.
+        """Return the positive set of each anchor, in request order.
 
-        Every anchor with a neighbour gets exactly k positives; an isolated one gets none, whatever the padding.
+        An anchor may occur more than once. Every anchor with a neighbor gets exactly k positives. An isolated anchor
+        gets none, whatever the padding.
         """
 
     @abstractmethod
     def explain(self, anchor: int, policy: Policy, seed: int, epoch: int) -> list[Positive]:
-        """What `positives` gives for this key, in that order, with the reason for each. Empty if isolated."""
+        """Return the positives of one anchor in the order of `positives`, each with the reason for its selection.
+
+        The list is empty for an isolated anchor.
+        """
 
     @abstractmethod
     def negatives(self, seed: int, epoch: int, first: int, batches: int, count: int) -> Int32:
-        """(batches, count) shared negatives of batches `first`, `first` + 1, ...
+        """Return the shared negatives of the batches `first`, `first` + 1, ...: (batches, count) int32.
 
-        Distinct within a batch, drawn one after the other with probability proportional to degree^0.75;
-        a vertex without neighbours never. A batch depends on (seed, generation, epoch, its number, count).
-        Raises `InvalidInput` when fewer than `count` vertices have a neighbour.
+        The negatives of a batch are distinct. They are sampled one after the other, proportional to degree^0.75
+        (docs/method.md). An item without neighbors is never sampled. A batch depends only on (seed, generation, epoch,
+        batch number, count).
+
+        Raises:
+            InvalidInput: Fewer than `count` items have a neighbor, or a batch number is out of range.
         """
 
     @abstractmethod
     def connecting_path(self, source: int, target: int, edges: int) -> Int32 | None:
-        """(edges + 1,) ids of the loop-free path of exactly `edges` edges (1 to 8) that is lowest in id order.
+        """Return the loop-free path of exactly `edges` edges (1 to 8) that comes first in id order: (edges + 1,) int32.
 
-        None if there is no such path: the two are then not `edges`-connected (docs/method.md).
+        Returns None if there is no such path, that is, if the two items are not `edges`-connected (docs/method.md).
         """
 
 
 def require_ids(ids: Int32 | Int64, size: int) -> Int32:
-    """The ids as int32. Raises `NotFound` naming one that none of `size` items has."""
+    """Return the ids as int32.
+
+    Raises:
+        NotFound: An id is not in the range 0 to `size` - 1. The error names it.
+    """
     strangers = ids[(ids < 0) | (ids >= size)]
     if len(strangers):
         id = int(strangers[0])

@@ -8,10 +8,11 @@ from graphkin.store.records import Graph, Int32, Int64
 
 
 def connecting_path(graph: Graph, source: int, target: int, edges: int) -> Int32 | None:
-    """(edges + 1,) ids of the loop-free path of exactly `edges` edges that is lowest in id order, None if none exists.
+    """Return the loop-free path of exactly `edges` edges that comes first in id order, or None: (edges + 1,) int32.
 
-    Depth first, lowest id first, entering a vertex only if a walk of the right length leads on to the target without
-    touching the path so far. Two steps before the target such a walk is a path, so wrong turns are found out soon.
+    The search goes depth first, lowest id first. It enters a vertex only if a walk of the right length leads from there
+    to the target without touching the current path. Two steps before the target such a walk is a path, so the search
+    soon leaves a dead end.
     """
     path = _extended(graph, [source], target, edges) if source != target else None
     return None if path is None else np.array(path, dtype=np.int32)
@@ -32,7 +33,10 @@ def _extended(graph: Graph, path: list[int], target: int, edges: int) -> list[in
 
 @kernel
 def _ends_of_walks(indptr: Int64, indices: Int32, avoided: Int32, target: int, edges: int) -> NDArray[np.bool_]:
-    """(N,) from where a walk of exactly `edges` edges reaches `target` for the first time without an avoided vertex."""
+    """Mark the vertices from which a walk of exactly `edges` edges can reach the target: (N,) bool.
+
+    The walk reaches the target only with its last step and touches no avoided vertex.
+    """
     blocked = np.zeros(len(indptr) - 1, np.bool_)
     blocked[avoided] = True
     blocked[target] = True

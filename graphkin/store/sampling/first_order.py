@@ -1,4 +1,4 @@
-"""First-order positives: neighbours, proportional to similarity, without replacement (docs/method.md)."""
+"""First-order positives: neighbors sampled proportional to similarity, without replacement (docs/method.md)."""
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from graphkin.store.sampling.transitions import Transitions, pick
 
 @kernel
 def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: bool, positives: Int32) -> None:
-    """Fill positives (B, k), which comes as -1 and stays so for isolated anchors.
+    """Fill `positives`, (B, k) int32, with the first-order positives of each anchor.
 
-    With fewer than k neighbours all of them come once, in drawn order; then independent draws, or the anchor.
+    All entries are -1 before the call. The rows of isolated anchors keep -1. An anchor with fewer than k neighbors gets
+    all of them once, in sampled order, and then independent samples of them, or itself if `pad_self`.
     """
     times = np.empty(positives.shape[1], np.float64)
     for row in range(len(anchors)):
@@ -36,10 +37,12 @@ def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: boo
 
 @kernel
 def take(ends: Int32, degrees: Int32, anchors: Int32, pad_self: bool, positives: Int32) -> None:
-    """Fill positives (B, k), open where -1, from independent draws of one neighbour: ends (B, any number).
+    """Fill the entries of `positives`, (B, k), that are -1, from independent samples of neighbors: `ends`, (B, any
+    number).
 
-    The first distinct of independent draws are successive draws without replacement. Once all neighbours have come,
-    every further draw counts, or the anchor does. Rows stay open where the draws do not suffice.
+    The distinct samples, in order of first appearance, are distributed as successive samples without replacement. When
+    all neighbors of an anchor are present, every further sample is accepted, or the anchor itself pads the row. Rows
+    stay incomplete if the samples do not suffice.
     """
     for row in range(len(ends)):
         chosen = positives[row]

@@ -1,4 +1,4 @@
-"""Shared negatives: distinct vertices per batch, proportional to degree^0.75 (docs/method.md)."""
+"""Shared negatives: distinct vertices per batch, sampled proportional to degree^0.75 (docs/method.md)."""
 
 from typing import NamedTuple
 
@@ -12,11 +12,17 @@ from graphkin.store.sampling.transitions import bisect
 from graphkin.store.sampling.vertex_table import empty_table, slot
 
 _POWER = 0.75
-_TRIES = 4  # draws per negative wanted before the rest is raced for
+_TRIES = 4  # samples per requested negative before a race decides the rest
 
 
 class Popularity(NamedTuple):
-    """The vertices that have neighbours: ids (M,) ascending, weights (M,) degree^0.75, their running sums (M,)."""
+    """The vertices that have neighbors.
+
+    Attributes:
+        ids: (M,) int32, ascending.
+        weights: (M,) float64, degree^0.75.
+        cumulative: (M,) float64 running sums of the weights.
+    """
 
     ids: Int32
     weights: Float64
@@ -24,6 +30,7 @@ class Popularity(NamedTuple):
 
 
 def of(graph: Graph) -> Popularity:
+    """Return the sampling weights of the vertices of a graph."""
     degrees = graph.degrees()
     ids = np.flatnonzero(degrees).astype(np.int32)
     weights = degrees[ids].astype(np.float64) ** _POWER
@@ -32,10 +39,11 @@ def of(graph: Graph) -> Popularity:
 
 @kernel
 def draw(popularity: Popularity, key: np.uint64, first: int, negatives: Int32) -> None:
-    """Fill negatives (batches, count), each row by successive draws; count must not exceed the eligible vertices.
+    """Fill `negatives`, (batches, count) int32, each row by successive sampling without replacement.
 
-    Repeats are drawn again. When that takes long (most of the weight is drawn already) the rest is raced for among the
-    vertices left: successive sampling has no memory, so the distribution is the same and the work is bounded.
+    `count` must not exceed the number of vertices with neighbors. Repeated vertices are sampled again. If that takes
+    too many attempts, because most of the weight is already taken, a race among the remaining vertices fills the row.
+    Successive sampling has no memory, so the distribution is the same and the work is bounded.
     """
     cumulative, count = popularity.cumulative, negatives.shape[1]
     table = empty_table(count)

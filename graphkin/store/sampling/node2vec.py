@@ -1,9 +1,9 @@
-"""The biased step of node2vec (Grover and Leskovec, KDD 2016), drawn exactly.
+"""The biased step of node2vec (Grover and Leskovec, KDD 2016), sampled exactly.
 
-From `here`, reached from `previous`, a neighbour's similarity is weighed by 1/p if it is `previous`, by 1 if it is a
-neighbour of `previous`, else by 1/q. Proposals ignore the weights and are thinned by them, as in KnightKing (Yang et
-al., SOSP 2019). After a few rejections the row is enumerated: they say nothing about the next draw, so this is exact
-too, and no p or q can make a step run for ever.
+At the vertex `here`, reached from `previous`, the similarity of a neighbor is multiplied by 1/p if it is `previous`, by
+1 if it is a neighbor of `previous`, and by 1/q otherwise. Proposals ignore these factors, and rejection applies them,
+as in KnightKing (Yang et al., SOSP 2019). After a few rejections the step enumerates the row instead. A rejection
+contains no information about the next sample, so the result stays exact, and no p or q can make a step run forever.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from graphkin.store.sampling.transitions import Transitions, bisect, find, pick
 
 _ATTEMPTS = 16
 DRAWS = _ATTEMPTS + 1
-"""Draw numbers that one step may use up."""
+"""The number of random draws that one step may use."""
 
 
 @kernel
@@ -30,7 +30,7 @@ def step(
     walk: int,
     number: int,
 ) -> int:
-    """The edge (its place in the arrays) by which step `number` of the walk leaves `here`."""
+    """Sample the edge by which step `number` of a walk leaves `here`. Returns its position in the CSR arrays."""
     least = min(p, 1.0, q)
     for attempt in range(_ATTEMPTS):
         proposal, thinning = uniforms(key, anchor, walk, number * DRAWS + attempt, STEP)
@@ -53,7 +53,10 @@ def _divisor(transitions: Transitions, previous: int, candidate: int, p: float, 
 
 @kernel
 def _weighed(transitions: Transitions, previous: int, here: int, p: float, q: float) -> Float64:
-    """Running sums of the weighed row, its largest weight scaled to 1 so that they neither vanish nor overflow."""
+    """Return the running sums of the weighted row.
+
+    The weights are scaled by the smallest divisor, so that they neither vanish nor overflow.
+    """
     begin, end = transitions.indptr[here], transitions.indptr[here + 1]
     sums = np.empty(end - begin, np.float64)
     for edge in range(begin, end):

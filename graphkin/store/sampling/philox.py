@@ -1,7 +1,7 @@
-"""Philox4x32-10, the counter-based generator that makes draws replayable.
+"""Philox4x32-10, the counter-based generator that makes samples reproducible.
 
-Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The key says which request is
-replayed; the counter says which of its draws is meant, so a draw needs no state and no order.
+Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The key identifies the request.
+The counter identifies one random number of that request, so no state and no order is needed.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import MAX_SEED
 from graphkin.store.kernels import kernel
 
-# The last word of the counter: what the draw decides.
+# The last word of the counter: the decision that the random number is for.
 STEP, END, RANK, TIE, RACE, PAD, NEGATIVE, SERVER, RESTART = range(9)
 
 _LOW = np.uint64(0xFFFFFFFF)
@@ -24,9 +24,16 @@ _FIVE, _SIX, _TWENTY_SIX = np.uint64(5), np.uint64(6), np.uint64(26)
 
 
 def replay_key(seed: int, generation: str, stream: str, epoch: int) -> np.uint64:
-    """64 bits that stand for a request; `stream` is the canonical policy, or another name for what is drawn.
+    """Return a 64-bit key for a request.
 
-    Raises `InvalidInput` for a seed outside 0 to `MAX_SEED` or a negative epoch.
+    Args:
+        seed: 0 to `MAX_SEED`.
+        generation: The id of the generation.
+        stream: The canonical policy, or another name of the sample.
+        epoch: 0 or more.
+
+    Raises:
+        InvalidInput: `seed` or `epoch` is out of range.
     """
     if not 0 <= seed <= MAX_SEED:
         raise InvalidInput("seed out of range", given=seed, expected=f"0 to {MAX_SEED}")
@@ -40,7 +47,10 @@ def replay_key(seed: int, generation: str, stream: str, epoch: int) -> np.uint64
 def block(
     key: np.uint64, a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """The four 32-bit words at counter (a, b, c, d); the key's low half is Random123's first key word."""
+    """Return the four 32-bit words at the counter (a, b, c, d).
+
+    The low half of the key is the first key word of Random123.
+    """
     key_0, key_1 = key & _LOW, key >> _WORD
     for _ in range(10):
         left, right = _MULTIPLIER_0 * a, _MULTIPLIER_1 * c
@@ -51,7 +61,10 @@ def block(
 
 @kernel
 def uniforms(key: np.uint64, subject: int, stream: int, draw: int, purpose: int) -> tuple[float, float]:
-    """Two independent uniforms in [0, 1) with 53 random bits each. Every part of the counter is below 2^32."""
+    """Return two independent uniform floats in [0, 1) with 53 random bits each.
+
+    Each part of the counter must be below 2^32.
+    """
     a, b, c, d = block(key, np.uint64(subject), np.uint64(stream), np.uint64(draw), np.uint64(purpose))
     first = ((a >> _FIVE) << _TWENTY_SIX) | (b >> _SIX)
     second = ((c >> _FIVE) << _TWENTY_SIX) | (d >> _SIX)

@@ -1,7 +1,7 @@
-"""Sampling without replacement as a race: the k smallest of E/w, E exponential, in order of arrival.
+"""Sampling without replacement as a race: the k smallest values of E/w with E exponential, in order of arrival.
 
-The winners are distributed as successive draws proportional to w among those that are left (Efraimidis and
-Spirakis, "Weighted random sampling with a reservoir", 2006), whatever the order in which candidates enter.
+The winners are distributed as successive samples proportional to w among the remaining candidates (Efraimidis and
+Spirakis, "Weighted random sampling with a reservoir", 2006). The order in which candidates enter does not matter.
 """
 
 import math
@@ -15,16 +15,16 @@ from graphkin.store.sampling.philox import RACE, uniforms
 
 @kernel
 def arrival(key: np.uint64, subject: int, candidate: int, weight: float) -> float:
-    """When a candidate arrives: exponential with rate `weight`, keyed by (subject, candidate)."""
+    """Return the arrival time of a candidate: exponential with rate `weight`, keyed by (subject, candidate)."""
     uniform, _ = uniforms(key, subject, candidate, 0, RACE)
     return -math.log1p(-uniform) / weight
 
 
 @kernel
 def enter(time: float, candidate: int, times: Float64, winners: Int32, entered: int) -> int:
-    """Let a candidate into the first places, kept in order of arrival; returns how many places are taken now.
+    """Insert a candidate into the first places, which are sorted by arrival time. Returns the number of taken places.
 
-    times and winners (k,) hold `entered` arrivals; the last place falls out when all k are taken.
+    `times` and `winners`, (k,) each, hold `entered` arrivals. If all k places are taken, the last one is dropped.
     """
     if entered == len(times):
         if time >= times[entered - 1]:

@@ -1,4 +1,4 @@
-"""From visits to positives: the three readings of "according to frequency" (docs/method.md)."""
+"""Positives from visits: the three readings of "according to frequency" (docs/method.md)."""
 
 import math
 
@@ -24,7 +24,10 @@ def choose(
     positives: Int32,
     visits: NDArray[np.uint16],
 ) -> None:
-    """Fill positives and visits (k,) from the walks of an anchor, trails (walks, length), which visited something."""
+    """Fill `positives` and `visits`, (k,) each, from the walks of an anchor: `trails`, (walks, length).
+
+    At least one vertex other than the anchor must have been visited.
+    """
     ids, counts = np.empty(trails.size, np.int32), np.empty(trails.size, np.int32)
     distinct = tally(trails, anchor, ids, counts)
     if rank == TOP:
@@ -35,9 +38,9 @@ def choose(
 
 @kernel
 def tally(trails: Int32, anchor: int, ids: Int32, counts: Int32) -> int:
-    """Count visits with multiplicity over all walks, the anchor's own left out; -1 in trails is no visit.
+    """Count the visits of all walks, without the anchor. An entry of -1 in `trails` is no visit.
 
-    ids (ascending) and counts have room for every visit; returns how many distinct vertices they now hold.
+    `ids` (filled in ascending order) and `counts` have room for every visit. Returns the number of distinct vertices.
     """
     visited = 0
     for vertex in trails.flat:
@@ -59,7 +62,11 @@ def tally(trails: Int32, anchor: int, ids: Int32, counts: Int32) -> int:
 def most_visited(
     key: np.uint64, anchor: int, pad_self: bool, ids: Int32, counts: Int32, positives: Int32, visits: NDArray[np.uint16]
 ) -> None:
-    """rank=top: the k most visited, distinct, ties in a keyed random order; a short list cycles or the anchor pads."""
+    """Fill a row with the k most visited vertices, each once (rank=top).
+
+    A keyed random order breaks ties. If fewer than k vertices were visited, the list repeats, or the anchor pads the
+    row.
+    """
     best, keys = np.empty(len(positives), np.int32), np.empty(len(positives), np.float64)
     entered = 0
     for candidate in range(len(ids)):
@@ -83,7 +90,9 @@ def by_visits(
     positives: Int32,
     visits: NDArray[np.uint16],
 ) -> None:
-    """rank=count and rank=exp: independent draws with replacement, proportional to the visits or to e^visits."""
+    """Fill a row with independent samples with replacement, proportional to the visits (rank=count) or to e^visits
+    (rank=exp).
+    """
     most = counts.max()
     sums = np.empty(len(ids), np.float64)
     level = 0.0

@@ -1,4 +1,4 @@
-"""Draws as columns: a row an anchor, or a row a batch."""
+"""Samples as Arrow tables: one row per anchor, or one row per batch of negatives."""
 
 import json
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from graphkin.protocol.policy import Policy
 from graphkin.store.records import Int32
 from graphkin.store.sampling.base import PositiveSets
 
-_BLOCK = 65_536  # anchors in one batch of a stream
+_BLOCK = 65_536  # anchors in one record batch of a stream
 
 
 def positives_schema(k: int) -> pa.Schema:
-    """One row an anchor; -1 fills up `positives`, 0 `visits`."""
+    """Return the schema of positives: one row per anchor, `positives` filled up with -1 and `visits` with 0."""
     return _schema(
         anchor=pa.int32(),
         count=pa.uint16(),
@@ -27,14 +27,14 @@ def positives_schema(k: int) -> pa.Schema:
 
 
 def positives_rows(sets: PositiveSets) -> pa.RecordBatch:
-    """The sets as `positives_schema`; only `isolated` is copied."""
+    """Return positive sets as a batch of `positives_schema`. Only `isolated` is copied."""
     columns = [pa.array(sets.anchors), pa.array(sets.counts), pa.array(sets.isolated)]
     columns += [_lists(sets.positives), _lists(sets.visits)]
     return pa.RecordBatch.from_arrays(columns, schema=positives_schema(sets.positives.shape[1]))
 
 
 def positives_blocks(sets: PositiveSets, start: int, stop: int) -> Iterator[pa.RecordBatch]:
-    """Anchors `start` to `stop` - 1, a block at a time."""
+    """Iterate over the positive sets of the anchors `start` to `stop` - 1 in batches."""
     for begin in range(start, stop, _BLOCK):
         rows = slice(begin, min(begin + _BLOCK, stop))
         yield positives_rows(
@@ -45,17 +45,19 @@ def positives_blocks(sets: PositiveSets, start: int, stop: int) -> Iterator[pa.R
 
 
 def positives_provenance(generation: str, policy: Policy, seed: int, epoch: int) -> dict[str, Any]:
-    """What the sets follow from."""
+    """Return the settings that determine the positive sets."""
     return {"generation": generation, "policy": policy.model_dump(), "seed": seed, "epoch": epoch}
 
 
 def negatives_schema(count: int) -> pa.Schema:
-    """One row a batch."""
+    """Return the schema of negatives: one row per batch."""
     return _schema(batch=pa.int32(), ids=pa.list_(pa.int32(), count))
 
 
 def negatives_rows(first: int, ids: Int32) -> pa.RecordBatch:
-    """ids (batches, count), of batches `first`, `first` + 1, ... as `negatives_schema`."""
+    """Return the negatives of the batches `first`, `first` + 1, ..., (batches, count), as a batch of
+    `negatives_schema`.
+    """
     batches = np.arange(first, first + len(ids), dtype=np.int32)
     return pa.RecordBatch.from_arrays([pa.array(batches), _lists(ids)], schema=negatives_schema(ids.shape[1]))
 
@@ -69,5 +71,5 @@ def _lists(values: NDArray[Any]) -> pa.FixedSizeListArray:
 
 
 def told(provenance: dict[str, Any]) -> dict[str, str]:
-    """As metadata of a schema: what is no text as JSON."""
+    """Return the provenance as metadata of an Arrow schema. Values other than strings become JSON."""
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in provenance.items()}

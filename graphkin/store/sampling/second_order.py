@@ -12,7 +12,11 @@ from graphkin.store.sampling.vertex_table import empty_table, slot
 
 @kernel
 def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: bool, positives: Int32) -> None:
-    """Fill positives (B, k), which comes as -1 and stays so for isolated anchors; padded as in first order, with P2."""
+    """Fill `positives`, (B, k) int32, with the second-order positives of each anchor.
+
+    All entries are -1 before the call. The rows of isolated anchors keep -1. Padding works as for first order, with P2
+    as the weight.
+    """
     capacity = 0
     for row in range(len(anchors)):
         capacity = max(capacity, _reach(transitions, anchors[row]))
@@ -41,7 +45,7 @@ def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: boo
 
 @kernel
 def _reach(transitions: Transitions, anchor: int) -> int:
-    """An upper bound on the number of vertices within two edges."""
+    """Return an upper bound on the number of vertices within two edges."""
     indptr = transitions.indptr
     bound = indptr[anchor + 1] - indptr[anchor]
     for middle in transitions.indices[indptr[anchor] : indptr[anchor + 1]]:
@@ -51,7 +55,10 @@ def _reach(transitions: Transitions, anchor: int) -> int:
 
 @kernel
 def _spread(transitions: Transitions, anchor: int, table: Int32, mass: Float64, taken: Int64) -> int:
-    """Put P2 (not normalised: the race does not mind) into the table; returns how many of its places are taken."""
+    """Add P2 to the table and return the number of places that it takes.
+
+    P2 is not normalized. The race does not need that.
+    """
     indptr, indices, similarity = transitions.indptr, transitions.indices, transitions.similarity
     reached = 0
     for near in range(indptr[anchor], indptr[anchor + 1]):
@@ -78,7 +85,7 @@ def _add(vertex: int, share: float, table: Int32, mass: Float64, taken: Int64, r
 
 @kernel
 def _pick(mass: Float64, places: Int64, uniform: float) -> int:
-    """One place, proportional to its mass."""
+    """Return one of the places, sampled proportional to its mass."""
     level = uniform * mass[places].sum()
     for place in places[:-1]:
         level -= mass[place]
@@ -89,7 +96,10 @@ def _pick(mass: Float64, places: Int64, uniform: float) -> int:
 
 @kernel
 def between(transitions: Transitions, source: int, target: int) -> int:
-    """The vertex joined to both ends whose weaker edge is the most similar, then the lowest id; -1 if there is none."""
+    """Return the best vertex with edges to both ends, or -1 if there is none.
+
+    The best vertex has the largest similarity on the weaker of its two edges, then the lowest id.
+    """
     best, strength = -1, np.float32(0.0)
     for edge in range(transitions.indptr[source], transitions.indptr[source + 1]):
         middle = transitions.indices[edge]

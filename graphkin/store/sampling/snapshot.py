@@ -1,4 +1,4 @@
-"""The `snapshot` engine: exact draws by numba kernels over the CSR arrays of one generation."""
+"""The `snapshot` engine: exact sampling by numba kernels over the CSR arrays of one generation."""
 
 import os
 from collections.abc import Callable
@@ -13,16 +13,21 @@ from graphkin.store.sampling import connectivity, first_order, negatives, second
 from graphkin.store.sampling.base import Engine, Positive, PositiveSets, Sampler, require_ids
 from graphkin.store.sampling.philox import replay_key
 
-_CHUNK = 1024  # rows a thread takes at a time; a request for no more is served by the caller's own thread
+_CHUNK = 1024  # rows per task of a thread; the caller's own thread serves a request of at most that many
 _MAX_CONNECTING_EDGES = 8
 _BATCHES = 2**32  # batch numbers are one word of the counter
 
 
 class SnapshotSampler(Sampler):
-    """Draws over one graph held in memory or mapped. `generation` is its id and part of every replay key.
+    """A sampler of one graph that is held in memory or mapped.
 
-    `threads` (default: one per core) share large requests; what is drawn does not depend on how many there are.
     Construction takes one pass over the edges and keeps a running sum (8 bytes) per directed edge.
+
+    Args:
+        graph: The similarity graph.
+        generation: The id of the generation, a part of every replay key.
+        threads: The number of threads that share large requests, by default one per core. The samples do not depend on
+            it.
     """
 
     engine: Engine = "snapshot"
@@ -38,7 +43,7 @@ class SnapshotSampler(Sampler):
         return True
 
     def prepare(self) -> None:
-        """Everything is in memory since construction."""
+        """Do nothing: construction has loaded everything."""
 
     def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
         wanted = require_ids(anchors, self._graph.nodes)
@@ -90,16 +95,16 @@ class SnapshotSampler(Sampler):
         return connectivity.connecting_path(self._graph, source, target, edges)
 
     def _share(self, rows: int, work: Callable[[int, int], None]) -> None:
-        """Do rows [begin, end) of some work, all of them, in chunks that the pool's threads share."""
+        """Run `work(begin, end)` over all rows, in chunks that the threads of the pool share."""
         if rows <= _CHUNK:
             work(0, rows)
             return
         begins = range(0, rows, _CHUNK)
         for _ in self._pool.map(work, begins, [min(begin + _CHUNK, rows) for begin in begins]):
-            pass  # the results are in place; iterating raises what a chunk raised
+            pass  # Iterating raises the errors of the chunks. Their results are already in place.
 
     def _trails(self, anchor: int, policy: Policy, seed: int, epoch: int) -> Int32 | None:
-        """(walks, length) the walks behind the positives, None for policies that do not walk."""
+        """Return the walks behind the positives, (walks, length), or None for policies without walks."""
         if policy.name != "random_walk":
             return None
         key = replay_key(seed, self._generation, policy.canonical(), epoch)
@@ -122,7 +127,7 @@ class SnapshotSampler(Sampler):
             return (anchor,)
         if trails is not None:
             walk, step = np.argwhere(trails == id)[0]  # row by row: the lowest walk, its first arrival
-            begun = np.flatnonzero(trails[walk, :step] == anchor)  # a restart is no edge
+            begun = np.flatnonzero(trails[walk, :step] == anchor)  # a restart is not an edge
             return (anchor, *trails[walk, begun.max(initial=-1) + 1 : step + 1].tolist())
         if direct:
             return (anchor, id)

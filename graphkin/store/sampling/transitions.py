@@ -1,4 +1,4 @@
-"""One step of the walk: P_i(j) = sim_ij / Σ_k sim_ik, drawn by bisecting a row's running sums."""
+"""One step of a walk: P_i(j) = sim_ij / Σ_k sim_ik, sampled by bisection of the running sums of a row."""
 
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,9 +12,15 @@ _Array = TypeVar("_Array", bound=NDArray[Any])
 
 
 class Transitions(NamedTuple):
-    """The hierarchy as kernels read it: `Graph`'s arrays, and per row the running sums of its similarities.
+    """The similarity graph as kernels read it: the arrays of `Graph` and the running sums of each row.
 
-    indptr (N+1,) int64; indices (2E,) int32; similarity (2E,) float32; cumulative (2E,) float64. All read-only.
+    All arrays are read-only.
+
+    Attributes:
+        indptr: (N+1,) int64.
+        indices: (2E,) int32.
+        similarity: (2E,) float32.
+        cumulative: (2E,) float64 running sums of the similarities within each row.
     """
 
     indptr: Int64
@@ -24,14 +30,14 @@ class Transitions(NamedTuple):
 
 
 def of(graph: Graph) -> Transitions:
-    """The transitions of a graph. Its arrays are not copied."""
+    """Return the transitions of a graph. The arrays of the graph are not copied."""
     indptr, similarity = _read_only(graph.indptr), _read_only(graph.similarity)
     return Transitions(indptr, _read_only(graph.indices), similarity, _read_only(_running_sums(indptr, similarity)))
 
 
 def _read_only(array: _Array) -> _Array:
     view = array.view()
-    view.flags.writeable = False  # so that numba compiles once for arrays in memory and for memory maps
+    view.flags.writeable = False  # One type for arrays in memory and memory maps, so that numba compiles once.
     return view
 
 
@@ -48,7 +54,7 @@ def _running_sums(indptr: Int64, similarity: Float32) -> Float64:
 
 @kernel
 def bisect(cumulative: Float64, begin: int, end: int, level: float) -> int:
-    """The first place in [begin, end) whose running sum exceeds `level`; the last place if none does."""
+    """Return the first position in [begin, end) whose running sum exceeds `level`, or the last one if none does."""
     end -= 1
     while begin < end:
         middle = (begin + end) >> 1
@@ -61,20 +67,22 @@ def bisect(cumulative: Float64, begin: int, end: int, level: float) -> int:
 
 @kernel
 def total(transitions: Transitions, vertex: int) -> float:
-    """Σ_k sim_ik of a vertex that has neighbours."""
+    """Return Σ_k sim_ik of a vertex that has neighbors."""
     return transitions.cumulative[transitions.indptr[vertex + 1] - 1]
 
 
 @kernel
 def pick(transitions: Transitions, vertex: int, uniform: float) -> int:
-    """The edge (its place in the arrays) by which a uniform in [0, 1) leaves a vertex that has neighbours."""
+    """Return the edge (its position in the arrays) by which a uniform number in [0, 1) leaves a vertex that has
+    neighbors.
+    """
     begin, end = transitions.indptr[vertex], transitions.indptr[vertex + 1]
     return bisect(transitions.cumulative, begin, end, uniform * transitions.cumulative[end - 1])
 
 
 @kernel
 def find(transitions: Transitions, source: int, target: int) -> int:
-    """The place of the edge from source to target, -1 if there is none."""
+    """Return the position of the edge from source to target, or -1 if there is none."""
     begin, end = transitions.indptr[source], transitions.indptr[source + 1]
     while begin < end:
         middle = (begin + end) >> 1

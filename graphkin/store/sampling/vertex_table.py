@@ -1,4 +1,4 @@
-"""A set of vertices as an open-addressing table, for kernels that must not touch an array of all N."""
+"""A set of vertices as an open-addressing hash table, for kernels that must not touch an array of all N vertices."""
 
 import numpy as np
 
@@ -11,7 +11,10 @@ _HIGH = np.uint64(32)
 
 @kernel
 def empty_table(capacity: int) -> Int32:
-    """A table with room for `capacity` vertices: a power of two at most half full, free places are -1."""
+    """Return a table with room for `capacity` vertices.
+
+    Its size is a power of two of at least 2 * `capacity`. Free places hold -1.
+    """
     size = 2
     while size < 2 * capacity:
         size *= 2
@@ -20,7 +23,7 @@ def empty_table(capacity: int) -> Int32:
 
 @kernel
 def slot(table: Int32, vertex: int) -> np.int64:
-    """Where `vertex` is, or the free place where it belongs."""
+    """Return the place of `vertex`, or the free place where it belongs."""
     last = len(table) - 1
     place = np.int64((np.uint64(vertex) * _GOLDEN) >> _HIGH) & last
     while table[place] >= 0 and table[place] != vertex:

@@ -16,7 +16,7 @@ _RANKS: Final = {"top": ranking.TOP, "count": ranking.COUNT, "exp": ranking.EXP}
 
 
 class Walk(NamedTuple):
-    """A random-walk policy as kernels read it; its fields are those of `Policy`."""
+    """A random-walk policy in the form that kernels read. The fields are those of `Policy`."""
 
     walks: int
     length: int
@@ -29,6 +29,7 @@ class Walk(NamedTuple):
 
 
 def of(policy: Policy) -> Walk:
+    """Return a random-walk policy in the form that kernels read."""
     rank, pad_self = _RANKS[policy.rank], policy.pad == "self"
     return Walk(policy.walks, policy.length, policy.p, policy.q, policy.p_end, policy.restart, rank, pad_self)
 
@@ -37,7 +38,10 @@ def of(policy: Policy) -> Walk:
 def draw(
     transitions: Transitions, anchors: Int32, key: np.uint64, walk: Walk, positives: Int32, visits: NDArray[np.uint16]
 ) -> None:
-    """Fill positives and visits (B, k), which come as -1 and 0 and stay so for isolated anchors."""
+    """Fill `positives` and `visits`, (B, k) each, with the random-walk positives of each anchor.
+
+    Before the call all entries are -1 and 0. The rows of isolated anchors keep these values.
+    """
     trails = np.empty((walk.walks, walk.length), np.int32)
     for row in range(len(anchors)):
         anchor = anchors[row]
@@ -51,9 +55,10 @@ def draw(
 def draw_from(
     trails: Int32, anchors: Int32, key: np.uint64, walk: Walk, positives: Int32, visits: NDArray[np.uint16]
 ) -> None:
-    """As `draw`, from walks that were taken elsewhere, neither ended early nor restarted: trails (B, walks, length).
+    """Fill `positives` and `visits` from walks that a server took: `trails`, (B, walks, length).
 
-    Ending with a probability after each step is the same as cutting a walk at a geometric length, which is done here.
+    These walks neither end early nor restart. Ending a walk with a fixed probability after each step is the same as
+    cutting it at a geometrically distributed length, which happens here.
     """
     for row in range(len(anchors)):
         for number in range(walk.walks):
@@ -66,16 +71,17 @@ def draw_from(
 
 @kernel
 def _happens(key: np.uint64, anchor: int, number: int, step: int, probability: float, purpose: int) -> bool:
-    """Whether walk `number` ends, or restarts, before its step `step`: never before the first."""
+    """Return whether walk `number` ends, or restarts, before its step `step`. It never does before the first step."""
     return step > 0 and probability > 0.0 and uniforms(key, anchor, number, step, purpose)[0] < probability
 
 
 @kernel
 def wander(transitions: Transitions, anchor: int, key: np.uint64, walk: Walk, trails: Int32) -> None:
-    """Take all walks of an anchor that has neighbours: trails (walks, length), -1 from where a walk has ended.
+    """Take all walks of an anchor that has neighbors and fill `trails`, (walks, length), with -1 after the end of a
+    walk.
 
-    A walk may end after each step, never before the first. One that restarts is back at the anchor with that step, and
-    goes on from there as if it had just begun.
+    A walk may end after each step, but never before the first one. A walk that restarts is back at the anchor with that
+    step and continues as a new walk.
     """
     biased = walk.p != 1.0 or walk.q != 1.0
     for number in range(walk.walks):
@@ -88,7 +94,7 @@ def wander(transitions: Transitions, anchor: int, key: np.uint64, walk: Walk, tr
                 previous, here = anchor, anchor
                 trails[number, step] = anchor
                 continue
-            if biased and previous != here:  # who has just begun comes from nowhere
+            if biased and previous != here:  # the first step of a walk has no previous vertex
                 edge = node2vec.step(transitions, previous, here, walk.p, walk.q, key, anchor, number, step)
             else:
                 edge = pick(transitions, here, uniforms(key, anchor, number, step * node2vec.DRAWS, STEP)[0])
