@@ -1,4 +1,6 @@
-"""All generations of one store in another: backups, and what is restored of them."""
+"""Copies of all generations of a store in another store, for backup and restore, and the deletion of old
+generations.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +13,13 @@ from graphkin.store.transfer import Stage, copy_generation, silent
 
 @dataclass(frozen=True)
 class Copied:
-    """(collection, generation) pairs: `new` in the target, `kept` there before, `gone` from the source meanwhile."""
+    """The result of `copy_all`, as (collection, generation) pairs.
+
+    Attributes:
+        new: Generations that were copied.
+        kept: Generations that the target already had.
+        gone: Generations that were deleted from the source during the copy.
+    """
 
     new: list[tuple[str, str]]
     kept: list[tuple[str, str]]
@@ -19,12 +27,15 @@ class Copied:
 
 
 def copy_all(source: Store, target: Store, stage: Stage = silent) -> Copied:
-    """Publish all generations of a store in another that lacks them, with their ids, each whole or not at all; of each
-    collection the same one becomes current. None is deleted from the target. Keys of the API come first, so that what
-    they guard is never open to all.
+    """Copy all generations of a store that another store lacks.
 
-    The source may be read and written meanwhile: what was published when this began is copied, but for what is deleted
-    before its turn. Raises as `Store.take_over` and `copy_generation` do.
+    Ids stay the same. Each generation is published completely or not at all. For each collection, the same generation
+    becomes current in both stores. Nothing is deleted from the target. API keys are copied first, so that the data they
+    guard is never open to everyone.
+
+    The source may be read and written during the copy. Generations that were published when the copy started are
+    copied, except those that are deleted before their turn. Raises the same errors as `Store.take_over` and
+    `copy_generation`.
     """
     _copy_keys(source.keys(), target.keys())
     found = Copied([], [], [])
@@ -48,7 +59,7 @@ def copy_all(source: Store, target: Store, stage: Stage = silent) -> Copied:
 
 
 def _copy_keys(source: Keys, target: Keys) -> None:
-    """Those that the target lacks; what is revoked in one of them is revoked in the target."""
+    """Copy the keys that the target lacks, and revoke in the target what is revoked in the source."""
     there = {key.id: key for key in target.all()}
     for key in source.all():
         if key.id not in there:
@@ -58,7 +69,9 @@ def _copy_keys(source: Keys, target: Keys) -> None:
 
 
 def _current_last(collection: Collection) -> Iterator[str]:
-    """The generations, oldest first, but the current one: what is published last is current."""
+    """Iterate over the generations, oldest first, with the current one last, because the last publication becomes
+    current.
+    """
     yield from (each for each in collection.generations if each != collection.current)
     yield collection.current
 
@@ -75,9 +88,15 @@ def _copy(source: Store, target: Store, collection: str, generation: str, stage:
 
 
 def prune(store: Store, keep: int, collection: str | None = None) -> list[tuple[str, str]]:
-    """Delete all generations of a collection, by default of each, but the newest `keep` ≥ 1 and the current one.
+    """Delete the old generations of one collection, by default of every collection.
 
-    Gives those that were deleted. Raises `NotFound` for no such collection.
+    The newest `keep` (at least 1) generations and the current one remain.
+
+    Returns:
+        The deleted (collection, generation) pairs.
+
+    Raises:
+        NotFound: There is no such collection.
     """
     chosen = store.collections() if collection is None else [store.collection(collection)]
     deleted = []

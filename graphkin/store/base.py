@@ -493,7 +493,7 @@ class Generation(ABC):
     collection: str
     manifest: Manifest
     local: ClassVar[bool] = False
-    """Whether a small read takes microseconds, so that a server need not hand it to another thread."""
+    """True if a small read takes microseconds, so that a server need not hand it to another thread."""
 
     @property
     def id(self) -> str:

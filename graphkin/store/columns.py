@@ -1,7 +1,7 @@
-"""The item table: what its columns are called, of which types they are, and what one row of it says.
+"""The item table: names, types and values of its columns.
 
-After the columns that every item has comes one for each property. A number is a double; where the source did not write
-every number of a property in the shortest way, the texts of the source stand beside the numbers.
+The columns that every item has come first, then one column per property. A number is a float64. If the source wrote
+some number of a property in another way than the shortest, the texts of the source are stored next to the numbers.
 """
 
 import re
@@ -19,28 +19,33 @@ ITEM_SCHEMA = pa.schema(
     [
         pa.field("smiles", pa.string()),  # canonical; null for graphs
         pa.field("structure", pa.string()),  # a graph as JSON (num_nodes, edges [[u, v], ...], labels); else null
-        pa.field("inchikey", pa.string()),  # null unless the recipe asked for it
+        pa.field("inchikey", pa.string()),  # null unless the recipe includes it
         pa.field("names", pa.list_(pa.string()), nullable=False),  # distinct, in order of appearance
     ]
 )
-"""What every item has, in id order: the row number is the id."""
+"""The columns that every item has, in id order: the row number is the id."""
 
 ID = pa.field("id", pa.int32(), nullable=False)
 
 WRITTEN_NUMBER = pa.struct([("number", pa.float64()), ("text", pa.string())])
-"""A number, and how the source wrote it. A missing marker has a text and no number; a censored number has a text that
-begins with its sign (`CENSORED`)."""
+"""A number and its text in the source.
+
+A missing marker has a text and no number. A censored number has a text that begins with its sign (`CENSORED`).
+"""
 
 CENSORED = r"^\s*(?P<sign>>=|<=|[><~≥≤])\s*"
 """The sign of a censored number: its value is at least, at most or about the number."""
 
 _ASCII_SIGNS = {"≥": ">=", "≤": "<="}
 
-_MOST = 1e15  # whole numbers below are printed as such
+_MOST = 1e15  # whole numbers below this bound become int
 
 
 def distinct(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
-    """What each of `names` is called beside columns that are `taken`: as it is, or with `property.` in front."""
+    """Return a column title for each name that differs from the `taken` titles and from all others.
+
+    A name that is taken gets the prefix `property.`.
+    """
     used = set(taken)
     titles = {}
     for name in sorted(names):
@@ -53,14 +58,18 @@ def distinct(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
 
 
 def titles(properties: Iterable[str]) -> dict[str, str]:
-    """The column of each property, in the order of the item table: that of their names."""
+    """Return the column title of each property, in the order of the item table, which is that of the property names."""
     return distinct(sorted(properties), [ID.name, *ITEM_SCHEMA.names])
 
 
 class Shown(NamedTuple):
-    """A column that readers see: a property, or the signs of one with censored numbers (`is_qualifier`).
+    """A column that readers see: a property, or the signs of its censored numbers.
 
-    name: its key among the properties of an item. stored: the column of the item table that it is read from.
+    Attributes:
+        name: The key among the properties of an item.
+        stored: The column of the item table that holds the data.
+        kind: The type of the values.
+        is_qualifier: Whether the column holds the signs of censored numbers.
     """
 
     name: str
@@ -69,11 +78,11 @@ class Shown(NamedTuple):
     is_qualifier: bool = False
 
     def values(self, column: pa.Array) -> pa.Array:
-        """The numbers or texts of a stored column."""
+        """Return the numbers or texts of a stored column."""
         return _signs(column) if self.is_qualifier else numbers(column)
 
     def texts(self, column: pa.Array) -> pa.Array:
-        """The values of a stored column as the source wrote them, numbers without the sign of a censored one."""
+        """Return the values of a stored column as the source wrote them, without the signs of censored numbers."""
         if self.is_qualifier:
             return _signs(column)
         if not pa.types.is_struct(column.type):
@@ -83,7 +92,7 @@ class Shown(NamedTuple):
 
 
 def shown_types(provenance: Provenance) -> dict[str, Literal["number", "text"]]:
-    """The type of each property, and of the qualifiers of each that has them, which come after it."""
+    """Return the type of each property and of its qualifier, which follows the property."""
     types: dict[str, Literal["number", "text"]] = {}
     for name, kind in provenance.properties.items():
         types[name] = kind
@@ -93,7 +102,7 @@ def shown_types(provenance: Provenance) -> dict[str, Literal["number", "text"]]:
 
 
 def shown(provenance: Provenance) -> dict[str, Shown]:
-    """The columns that readers see, by their titles."""
+    """Return the columns that readers see, by title."""
     stored, types = titles(provenance.properties), shown_types(provenance)
     qualified = {qualifier: name for name, qualifier in provenance.qualifiers.items()}
     return {
@@ -103,7 +112,7 @@ def shown(provenance: Provenance) -> dict[str, Shown]:
 
 
 def _signs(column: pa.Array) -> pa.Array:
-    """The signs of censored numbers, null for others."""
+    """Return the signs of censored numbers, null for other values."""
     if not pa.types.is_struct(column.type):
         return pa.nulls(len(column), pa.string())
     signs = pc.struct_field(pc.extract_regex(texts(column), CENSORED), "sign").cast(pa.string())
@@ -113,7 +122,7 @@ def _signs(column: pa.Array) -> pa.Array:
 
 
 def item_schema(provenance: Provenance) -> pa.Schema:
-    """The columns of a generation's items, properties by name."""
+    """Return the schema of the item table of a generation. The properties are ordered by name."""
     types = {
         name: pa.string() if kind == "text" else WRITTEN_NUMBER if name in provenance.written else pa.float64()
         for name, kind in provenance.properties.items()
@@ -122,21 +131,24 @@ def item_schema(provenance: Provenance) -> pa.Schema:
 
 
 def numbers(column: pa.Array) -> pa.Array:
-    """The numbers of a column that has them, null where an item has none."""
+    """Return the numbers of a numeric column, null where an item has none."""
     return pc.struct_field(column, "number") if pa.types.is_struct(column.type) else column
 
 
 def texts(column: pa.Array) -> pa.Array:
-    """The values of a property as the source wrote them; of a number that was computed, its shortest text."""
+    """Return the values of a property as the source wrote them.
+
+    A number without a stored text becomes its shortest text.
+    """
     return pc.struct_field(column, "text") if pa.types.is_struct(column.type) else column.cast(pa.string())
 
 
 def recast(items: pa.RecordBatch, own: Iterable[str], properties: Iterable[str], schema: pa.Schema) -> pa.RecordBatch:
-    """Items that have the properties `own` as rows of a table of more, `properties`, of which this is the schema.
+    """Convert items with the properties `own` to rows of a table with more `properties`, whose schema is `schema`.
 
-    A property that was a number and is a text now, or is kept as the source wrote it too, is written the shortest way:
-    else its text would have stood beside it before. One that was a text and is a number now had missing markers alone.
-    What there was not is null.
+    A property that turns from number to text, or to a number with a text, gets the shortest text of each number: any
+    other text would have been stored before. A property that turns from text to number held only missing markers.
+    Missing columns become null.
     """
     called, before = titles(properties), titles(own)
     column_of = {name: name for name in ITEM_SCHEMA.names} | {called[name]: title for name, title in before.items()}
@@ -154,7 +166,7 @@ def _recast(column: pa.Array, type: pa.DataType) -> pa.Array:
         return column
     if pa.types.is_struct(type):
         text_type = type.field("text").type
-        if not pa.types.is_floating(column.type):  # missing markers alone
+        if not pa.types.is_floating(column.type):  # the texts are all missing markers
             known = pa.nulls(len(column), pa.float64())
             return pa.StructArray.from_arrays([known, column.cast(text_type)], type.names, mask=column.is_null())
         return pa.StructArray.from_arrays([column, column.cast(text_type)], type.names, mask=column.is_null())
@@ -164,8 +176,14 @@ def _recast(column: pa.Array, type: pa.DataType) -> pa.Array:
 def grown(
     parts: Sequence[tuple[Sequence[str], pa.RecordBatch]], added_names: Sequence[pa.RecordBatch], provenance: Provenance
 ) -> pa.RecordBatch:
-    """One item table of several, each with the properties that it has, one after the other; `added_names`
-    (`ADDED_NAMES`): those that came, in turn."""
+    """Return the item table of consecutive parts, each a list of property names and rows, with additional names of
+    items.
+
+    Args:
+        parts: The properties and the rows of each part.
+        added_names: Names to append to items (`ADDED_NAMES`), in the order of appending.
+        provenance: The provenance of the whole generation.
+    """
     schema = widened(item_schema(provenance))
     items = pa.concat_batches([recast(part, own, provenance.properties, schema) for own, part in parts])
     names, added = items["names"], pa.concat_batches(added_names)
@@ -180,23 +198,23 @@ def grown(
 
 
 def repeated_ids(added: pa.RecordBatch) -> Int32:
-    """(names,) whose each of some added names is."""
+    """Return the item id of each added name, (names,) int32."""
     return np.repeat(added["id"].to_numpy(), np.asarray(added["names"].value_lengths()))
 
 
 def one_batch(table: pa.Table) -> pa.RecordBatch:
-    """All rows in one, texts with offsets of 64 bits: those of a whole column may have more than 2 GB."""
+    """Return all rows of a table as one batch, whose texts have 64-bit offsets: a column may exceed 2 GB."""
     wide = widened(table.schema)
     return pa.concat_batches(table.cast(wide).to_batches() or [pa.RecordBatch.from_pylist([], schema=wide)])
 
 
 def widened(schema: pa.Schema) -> pa.Schema:
-    """The columns of a table on the disk."""
+    """Return the schema with 64-bit offsets, as tables are stored on disk."""
     return pa.schema([each.with_type(_widened(each.type)) for each in schema])
 
 
 def narrowed(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Some rows as they were appended, texts with offsets of 32 bits."""
+    """Return rows with 32-bit offsets, as they were appended."""
     fields = [each.with_type(_narrowed(each.type)) for each in batch.schema]
     columns = zip(batch.columns, fields, strict=True)
     narrow = [column if column.type == each.type else column.cast(each.type) for column, each in columns]
@@ -220,7 +238,10 @@ def _narrowed(type: pa.DataType) -> pa.DataType:
 
 
 def values(column: pa.Array) -> list[Any]:
-    """The values of a property: whole numbers as int, others as float, texts as str; None where an item has none."""
+    """Return the values of a property.
+
+    Whole numbers become int, other numbers float and texts str. None stands for an item without a value.
+    """
     return [_plain(value) for value in numbers(column).to_pylist()]
 
 
@@ -231,8 +252,10 @@ def _plain(value: Any) -> Any:
 
 
 def properties(names: Sequence[str], row: Iterable[Any], qualifiers: Mapping[str, str]) -> dict[str, Any]:
-    """The properties that an item has, from its values in the columns of `names`; of censored numbers their signs,
-    too, by what `qualifiers` calls them."""
+    """Return the properties of one item from its values in the columns `names`.
+
+    For censored numbers the result also holds the sign, under the name in `qualifiers`.
+    """
     own: dict[str, Any] = {}
     for name, value in zip(names, row, strict=True):
         plain = _plain(value)

@@ -1,4 +1,4 @@
-"""Connected components of a hierarchy at a threshold, and how they fall apart when it rises (single linkage)."""
+"""Connected components of a similarity graph at a threshold, and their splits at higher thresholds (single linkage)."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,15 @@ from graphkin.store.records import Edges, Float32, Graph, Int32, Int64
 
 @dataclass(frozen=True)
 class Components:
-    """All components at one threshold. A component is named by its lowest member.
+    """All components at one threshold. The lowest member of a component is its id.
 
-    label (N,) int32: the component of each item; weakest (N,) float32: of a component with two members or more, the
-    smallest similarity of the spanning forest inside it, which is the highest threshold that holds it together, else
-    infinite; sizes (N,) int32: the members of the component named by each item, 0 for items that name none.
+    Attributes:
+        label: (N,) int32 component of each item.
+        weakest: (N,) float32, indexed by component. The smallest similarity of the spanning forest inside the
+            component, which is the highest threshold that keeps it connected. Infinite for components of one item.
+        sizes: (N,) int32 number of members, indexed by component. 0 for items that are not the id of a component.
+        graph: The similarity graph.
+        forest: Its maximum spanning forest, most similar first.
     """
 
     label: Int32
@@ -25,35 +29,40 @@ class Components:
 
     @classmethod
     def at(cls, graph: Graph, forest: Edges, threshold: np.float32) -> "Components":
-        """forest: the maximum spanning forest of `graph`, most similar first."""
+        """Compute the components at a threshold from a graph and its maximum spanning forest, most similar first."""
         label = np.arange(graph.nodes, dtype=np.int32)
         weakest = np.full(graph.nodes, np.inf, np.float32)
         sizes = _join(forest.source, forest.target, forest.similarity, threshold, label, weakest)
         return cls(label, weakest, sizes, graph, forest)
 
     def medoids(self, ids: Int32) -> Int32:
-        """(n,) of each component its member with the largest sum of stored similarities inside it, ties by id.
+        """Return the medoid of each of the components `ids`, (n,) int32 without duplicates.
 
-        ids: (n,) components, each once.
+        The medoid is the member with the largest sum of stored similarities within the component. Ties go to the lower
+        id.
         """
         return _medoids(self.graph.indptr, self.graph.indices, self.graph.similarity, self.label, ids)
 
     def ranked(self, min_size: int) -> Int32:
-        """The components with at least `min_size` members: size descending, then id."""
+        """Return the components with at least `min_size` members: size descending, then id."""
         return self._largest_first(np.flatnonzero(self.sizes >= min_size).astype(np.int32))
 
     @property
     def singletons(self) -> int:
-        """How many items are alone."""
+        """The number of components of one item."""
         return int((self.sizes == 1).sum())
 
     def members(self, id: int) -> Int32:
-        """Ascending."""
+        """Return the members of a component, ascending."""
         return np.flatnonzero(self.label == id).astype(np.int32)
 
     def children(self, id: int) -> tuple["Components", Int32]:
-        """What a component falls into when the threshold rises above its weakest similarity, all others as they are;
-        and which components those are, largest first, then by id. None for a component of one item."""
+        """Split one component just above its weakest similarity.
+
+        Returns:
+            The components after the split, where all other components are unchanged, and the ids of the parts, largest
+                first, then by id. A component of one item has no parts.
+        """
         if self.sizes[id] < 2:
             return self, np.empty(0, np.int32)
         members = self.members(id)
@@ -70,8 +79,12 @@ class Components:
 
 @kernel
 def outgrowing(source: Int32, target: Int32, items: int, most: int) -> tuple[int, int]:
-    """The first of the edges of a forest, most similar first, that makes a component of more items than `most`, their
-    number if none does; and how many the largest component of them all has."""
+    """Find the edge of a forest, most similar first, that first makes a component of more than `most` items.
+
+    Returns:
+        The position of that edge, or the number of edges if there is none, and the size of the largest component of the
+            whole forest.
+    """
     label = np.arange(items).astype(np.int32)
     sizes = np.ones(items, np.int32)
     first, largest = len(source), min(items, 1)
@@ -90,8 +103,11 @@ def outgrowing(source: Int32, target: Int32, items: int, most: int) -> tuple[int
 def _join(
     source: Int32, target: Int32, similarity: Float32, threshold: np.float32, label: Int32, weakest: Float32
 ) -> Int32:
-    """Join in place what the edges ≥ threshold of a forest connect, but for what is whole already; gives the sizes."""
-    for edge in range(len(source)):  # most similar first, so the last to join is the weakest
+    """Join components in place along the edges ≥ threshold of a forest, and return the sizes.
+
+    Edges inside a present component change nothing.
+    """
+    for edge in range(len(source)):  # most similar first, so the last edge that joins is the weakest
         if similarity[edge] < threshold:
             break
         if label[source[edge]] == label[target[edge]]:
@@ -109,7 +125,7 @@ def _join(
 
 @kernel
 def root(label: Int32, node: int) -> int:
-    """The node at which the labels that lead on from `node` end; the way there is halved."""
+    """Follow the labels from `node` to their end and return it. Halves the path on the way."""
     while label[node] != node:
         label[node] = label[label[node]]
         node = label[node]
@@ -118,8 +134,8 @@ def root(label: Int32, node: int) -> int:
 
 @kernel
 def _medoids(indptr: Int64, indices: Int32, similarity: Float32, label: Int32, ids: Int32) -> Int32:
-    """(n,) the medoid of each of the components `ids`."""
-    place = np.full(len(label), -1, np.int32)  # of a component in `ids`
+    """Return the medoid of each of the components `ids`, (n,) int32."""
+    place = np.full(len(label), -1, np.int32)  # the position of a component in `ids`
     for number in range(len(ids)):
         place[ids[number]] = number
     medoid = np.empty(len(ids), np.int32)

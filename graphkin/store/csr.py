@@ -1,4 +1,4 @@
-"""Edges to CSR and back, and selections of CSR rows."""
+"""Conversion between edges and CSR, selection of CSR rows, and changes to graphs."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ _EDGE_BLOCK = 1 << 20
 
 
 def build(edges: Edges, nodes: int) -> Graph:
-    """The symmetric CSR of undirected edges (each given once), every row sorted by neighbour id."""
+    """Return the symmetric CSR form of undirected edges, each listed once, with every row sorted by neighbor id."""
     degrees = np.bincount(edges.source, minlength=nodes) + np.bincount(edges.target, minlength=nodes)
     indptr = np.zeros(nodes + 1, dtype=np.int64)
     np.cumsum(degrees, out=indptr[1:])
@@ -38,13 +38,16 @@ def _fill(source: Int32, target: Int32, weight: Float32, indptr: Int64, indices:
 
 
 def among(graph: Graph, nodes: Int32) -> Graph:
-    """The CSR of the edges among some nodes, which are given in ascending order and numbered anew in it."""
+    """Return the CSR form of the edges among some nodes.
+
+    `nodes` is ascending. The result numbers its nodes by their position in `nodes`.
+    """
     number = numbered(graph.nodes, nodes)
     return Graph(*_among(graph.indptr, graph.indices, graph.similarity, nodes, number))
 
 
 def numbered(nodes: int, chosen: Int32) -> Int32:
-    """(nodes,) the place of each node among those chosen, -1 for one that is none of them."""
+    """Return the position of each node in `chosen`, (nodes,) int32, or -1 for nodes that are not in it."""
     number = np.full(nodes, -1, np.int32)
     number[chosen] = np.arange(len(chosen), dtype=np.int32)
     return number
@@ -70,7 +73,7 @@ def _among(
 
 
 def changed(graph: Graph, nodes: int, change: Change) -> Graph:
-    """The CSR of what a change leaves of a graph, with as many nodes as there are then."""
+    """Return a graph after a change. It then has `nodes` nodes."""
     gone, new = build(change.removed, nodes), build(change.added, nodes)
     return Graph(
         *_changed(graph.indptr, graph.indices, graph.similarity, gone.indptr, gone.indices, *vars(new).values())
@@ -82,7 +85,9 @@ def _changed(
     indptr: Int64, indices: Int32, similarity: Float32, gone_indptr: Int64, gone: Int32, new_indptr: Int64,
     new: Int32, new_similarity: Float32,
 ) -> tuple[Int64, Int32, Float32]:  # fmt: skip
-    """Row by row, all three sorted: what is neither gone nor new is copied."""
+    """Merge three sorted rows for each node: copy the edges that are neither removed nor replaced, and insert the
+    added ones.
+    """
     nodes = len(new_indptr) - 1
     starts = np.zeros(nodes + 1, np.int64)
     columns = np.empty(len(indices) + len(new), np.int32)
@@ -108,12 +113,12 @@ def _changed(
 
 
 def left(edges: Edges, change: Change) -> Edges:
-    """What a change leaves of some edges: those that stay, then those that come."""
+    """Return edges after a change: the edges that remain, then the added ones."""
     return Edges.concatenate([edges.take(~within(edges, change.removed)), change.added])
 
 
 def difference(before: Edges, after: Edges) -> Change:
-    """The change that turns one forest into another, both most similar first."""
+    """Return the change from one forest to another, both most similar first."""
     stays, stayed = _common(*vars(before).values(), *vars(after).values())
     return Change(before.take(~stays), after.take(~stayed))
 
@@ -123,7 +128,7 @@ def _common(
     source: Int32, target: Int32, similarity: Float32, other_source: Int32, other_target: Int32,
     other_similarity: Float32,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:  # fmt: skip
-    """Which edges of each of two forests, most similar first, are in the other as well."""
+    """Mark the edges of each of two forests, most similar first, that are in the other forest as well."""
     own, others = np.zeros(len(source), np.bool_), np.zeros(len(other_source), np.bool_)
     place, other = 0, 0
     while place < len(own) and other < len(others):
@@ -135,7 +140,7 @@ def _common(
 
 
 def in_turn(changes: Sequence[Change]) -> Change:
-    """One change that does what several do, one after the other."""
+    """Combine successive changes into one change with the same effect."""
     removed = Edges.concatenate([change.removed for change in changes])
     added = Edges.concatenate([])
     for change in changes:
@@ -144,22 +149,24 @@ def in_turn(changes: Sequence[Change]) -> Change:
 
 
 def within(edges: Edges, others: Edges) -> NDArray[np.bool_]:
-    """(E,) which of some edges are among others, by their ends."""
+    """Return a mask of the edges whose ends also occur in `others`, (E,) bool."""
     return np.isin(keys(edges.source, edges.target), keys(others.source, others.target))
 
 
 def keys(one: Int32, other: Int32) -> Int64:
-    """(E,) a number for each pair of ids, in their order."""
+    """Return one integer for each pair of ids, (E,) int64. The integers have the order of the pairs."""
     return (one.astype(np.int64) << 32) | other
 
 
 def most_similar_first(edges: Edges) -> Edges:
-    """In the order of a forest: similarity descending, then source and target."""
+    """Sort edges as in a forest: similarity descending, then source and target."""
     return edges.take(np.lexsort((edges.target, edges.source, -edges.similarity)))
 
 
 def links(source: Int32, target: Int32, nodes: int) -> Links:
-    """The symmetric CSR of edges source < target, ordered by source, then target, none twice."""
+    """Return the symmetric CSR form of edges with source < target, ordered by source, then target, without
+    duplicates.
+    """
     indptr = np.zeros(nodes + 1, np.int64)
     np.cumsum(np.bincount(source, minlength=nodes) + np.bincount(target, minlength=nodes), out=indptr[1:])
     indices = np.empty(indptr[-1], np.int32)
@@ -170,17 +177,17 @@ def links(source: Int32, target: Int32, nodes: int) -> Links:
 @kernel
 def _fill_links(source: Int32, target: Int32, indptr: Int64, indices: Int32) -> None:
     place = indptr[:-1].copy()
-    for edge in range(len(source)):  # a row's lower neighbours come before its higher ones, both ascending
+    for edge in range(len(source)):  # The order of the edges puts the lower neighbors of a row first, all ascending.
         for row, column in ((source[edge], target[edge]), (target[edge], source[edge])):
             indices[place[row]] = column
             place[row] += 1
 
 
 def flaw(graph: Graph) -> tuple[str, str] | None:
-    """The first of its arrays that is not as `Graph` says, and what is wrong with it; None if all are.
+    """Return the name of the first array that violates the description of `Graph`, and the violation, or None.
 
-    One pass. Kernels trust a graph without a flaw: what they reach from it lies inside its arrays. That it is symmetric
-    takes ten times as long to see, so that much is left to its checksum.
+    The check takes one pass. Kernels trust a graph without a flaw: every index they compute from it lies inside its
+    arrays. A check for symmetry would take ten times as long, so the checksum has to cover that.
     """
     indptr = graph.indptr
     if indptr[0] != 0 or indptr[-1] != len(graph.indices) or (indptr[1:] < indptr[:-1]).any():
@@ -212,7 +219,9 @@ def _flaw(indptr: Int64, indices: Int32, similarity: Float32) -> int:
 
 
 def links_flaw(links: Links) -> tuple[str, str] | None:
-    """As `flaw`, of a big graph."""
+    """Return the name of the first array of a big graph that violates the description of `Links`, and the violation,
+    or None.
+    """
     indptr, indices = links.indptr, links.indices
     if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
         return "indptr", "it does not rise from 0 to the number of neighbours"
@@ -224,7 +233,7 @@ def links_flaw(links: Links) -> tuple[str, str] | None:
 
 
 def forest_flaw(forest: Edges, nodes: int) -> tuple[str, str] | None:
-    """As `flaw`, of a spanning forest over so many nodes, most similar first."""
+    """Return the name of the first invalid array of a spanning forest of `nodes` nodes, and the violation, or None."""
     source, target, similarity = forest.source, forest.target, forest.similarity
     if len(forest) and (source.min() < 0 or target.max() >= nodes or (source >= target).any()):
         return "source", "its edges do not lead from an item to a later one"
@@ -234,7 +243,7 @@ def forest_flaw(forest: Edges, nodes: int) -> tuple[str, str] | None:
 
 
 def edges_flaw(edges: Edges, nodes: int) -> str | None:
-    """What is wrong with edges among so many nodes that kernels index by; None where nothing is."""
+    """Return what is wrong with edges that kernels use as indices into `nodes` nodes, or None."""
     source, target = edges.source, edges.target
     if len(edges) and (source.min() < 0 or target.max() >= nodes or (source >= target).any()):
         return "its edges do not lead from an item to a later one"
@@ -244,7 +253,10 @@ def edges_flaw(edges: Edges, nodes: int) -> str | None:
 
 
 def edge_blocks(graph: Graph, threshold: np.float32) -> Iterator[Edges]:
-    """Every edge with similarity ≥ threshold once, ordered by source then target, in blocks of about a million."""
+    """Iterate over the edges with similarity ≥ threshold, each once, ordered by source, then target.
+
+    A block has about a million directed edges.
+    """
     row = 0
     while row < graph.nodes:
         end = int(np.searchsorted(graph.indptr, graph.indptr[row] + _EDGE_BLOCK, side="right")) - 1
@@ -257,20 +269,20 @@ def edge_blocks(graph: Graph, threshold: np.float32) -> Iterator[Edges]:
 
 
 def shard(graph: Graph, owners: range) -> Graph:
-    """The rows of some nodes that follow each other."""
+    """Return the rows of consecutive nodes."""
     begin, end = graph.indptr[owners.start], graph.indptr[owners.stop]
     indptr = graph.indptr[owners.start : owners.stop + 1] - begin
     return Graph(indptr, graph.indices[begin:end], graph.similarity[begin:end])
 
 
 def edges_of(shard: Graph, first: int) -> Edges:
-    """The edges whose lower end is an owner of this shard; `first` is the lowest of them."""
+    """Return the edges whose lower end is an owner in this shard. `first` is the lowest owner."""
     owner = np.repeat(np.arange(first, first + shard.nodes, dtype=np.int32), np.diff(shard.indptr))
     return Edges(owner, shard.indices, shard.similarity).take(owner < shard.indices)
 
 
 def edges_among(graph: Graph, ids: Int32, threshold: np.float32) -> Edges:
-    """The edges with similarity ≥ threshold that have both ends among `ids`, ordered by source then target."""
+    """Return the edges with similarity ≥ threshold and both ends among `ids`, ordered by source, then target."""
     selected = np.unique(ids)
     owner, neighbour, similarity = rows(graph, selected, threshold)
     inside = (owner < neighbour) & np.isin(neighbour, selected)
@@ -278,7 +290,9 @@ def edges_among(graph: Graph, ids: Int32, threshold: np.float32) -> Edges:
 
 
 def rows(graph: Graph, ids: Int32 | Int64, threshold: np.float32) -> tuple[Int32, Int32, Float32]:
-    """(owner, neighbour, similarity) of every directed edge ≥ threshold that leaves one of `ids`, row by row."""
+    """Return (owner, neighbor, similarity) of every directed edge ≥ threshold that starts at one of `ids`, row by
+    row.
+    """
     begin = graph.indptr[ids]
     lengths = graph.indptr[np.asarray(ids) + 1] - begin
     owner = np.repeat(np.asarray(ids, dtype=np.int32), lengths)

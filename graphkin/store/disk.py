@@ -1,4 +1,4 @@
-"""The disk of a store: its errors, and where unfinished pieces lie."""
+"""The disk of a store: its errors, and the folder for unfinished work."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from graphkin.runtime.folders import private_folder
 
 @contextmanager
 def disk(path: Path) -> Iterator[None]:
-    """Turn what the operating system or SQLite says about `path` into a `StoreError`."""
+    """Turn errors of the operating system or SQLite about `path` into `StoreError`."""
     try:
         yield
     except (OSError, sqlite3.OperationalError) as error:
@@ -26,8 +26,10 @@ def disk(path: Path) -> Iterator[None]:
 
 
 def user_workspace(*names: str) -> Path:
-    """A folder for unfinished pieces, in the user's cache folder, which is closed to other users where it can be."""
+    """Return a folder for unfinished work in the cache folder of the user, which is closed to other users if
+    possible.
+    """
     root = user_cache_path("graphkin")
-    with suppress(OSError):  # who makes the workspace raises that
+    with suppress(OSError):  # creating the workspace later raises the same error
         private_folder(root)
     return root.joinpath("work", *names)

@@ -1,4 +1,4 @@
-"""A generation that grows, held in memory until it is published: what comes is small beside what was there."""
+"""Growth of a generation, held in memory until publication: the additions are small compared with the base."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -15,11 +15,14 @@ from graphkin.store.columns import grown, item_schema, narrowed, one_batch
 from graphkin.store.identity import BLOCK, blocks_of
 from graphkin.store.records import ADDED_NAMES, Change, Edges, Int32, Links, UInt64
 
-_ROWS = 4096  # fingerprints to a piece
+_ROWS = 4096  # fingerprints per call
 
 
 class HeldGrowth(Growth):
-    """Holds what it is given from `_begin` on; the adapter that publishes reads it."""
+    """A growth that collects its additions in memory. The adapter that publishes them reads them.
+
+    The collection starts with `_begin`.
+    """
 
     def _begin(self) -> None:
         self._items: list[pa.RecordBatch] = []
@@ -59,7 +62,7 @@ class HeldGrowth(Growth):
         raise Conflict("nodes of a big graph do not grow", given=self.base.collection, hint="ingest all files again")
 
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """The index stays that of the items which the base has one of."""
+        """Do nothing: the index continues to cover the items of the base that it covers."""
 
     def _own_items(self, provenance: Provenance) -> pa.RecordBatch:
         none = pa.RecordBatch.from_pylist([], schema=item_schema(provenance))
@@ -69,8 +72,9 @@ class HeldGrowth(Growth):
         return one_batch(pa.Table.from_batches(self._names, ADDED_NAMES))
 
     def _item_blocks(self, provenance: Provenance, numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:
-        """Some blocks of the whole item table: of the items of the base, then those that came, with the columns of
-        both."""
+        """Iterate over some blocks of the whole item table: the items of the base, then the new items, with all
+        columns.
+        """
         before, older = self.base.manifest, self.base.size
         own, names = self._own_items(provenance), self._own_names()
         for number in numbers:
@@ -85,12 +89,12 @@ class HeldGrowth(Growth):
             yield narrowed(grown(parts, [_names_between(names, start, stop)], provenance))
 
     def _change(self) -> Change:
-        """The edges that go, and those that come."""
+        """Return the removed and added edges."""
         return Change(Edges.concatenate(self._removed), Edges.concatenate(self._added))
 
 
 class RewrittenGrowth(HeldGrowth):
-    """In a store whose generations share nothing: the base and what came are written, all of it, into a draft."""
+    """A growth for stores whose generations share no data: it writes the base and the additions into a draft."""
 
     def __init__(self, base: Generation, draft: Draft) -> None:
         self.base = base
@@ -125,7 +129,7 @@ class RewrittenGrowth(HeldGrowth):
 
 
 def _names_between(names: pa.RecordBatch, start: int, stop: int) -> pa.RecordBatch:
-    """Those (`ADDED_NAMES`) of the items from start to stop, by their places among these."""
+    """Return the added names (`ADDED_NAMES`) of the items from `start` to `stop` - 1. Their ids count from `start`."""
     ids = names["id"].to_numpy()
     own = names.filter(pa.array((ids >= start) & (ids < stop)))
     return own.set_column(0, "id", pa.array(own["id"].to_numpy() - np.int32(start)))

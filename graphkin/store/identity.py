@@ -15,18 +15,21 @@ from graphkin.store.columns import texts
 from graphkin.store.records import Links, UInt64
 
 BLOCK = 4096
-"""Items in one block of the tree."""
+"""The number of items in one block of the tree."""
 DIGEST = 32
-"""Bytes of the hash of a block."""
+"""The number of bytes of the hash of a block."""
 
 
 def content_digest(content: str, seed: int) -> bytes:
-    """A seeded 128-bit hash of an item: its identity while duplicates collapse, its rank among equals."""
+    """Return a seeded 128-bit hash of the content of an item.
+
+    It identifies the item when duplicates collapse, and ranks items of equal similarity.
+    """
     return content_digests([content], seed)
 
 
 def content_digests(contents: Iterable[str], seed: int) -> bytes:
-    """Those of many, one after the other."""
+    """Return the `content_digest` of each content, concatenated."""
     seeded = hashlib.blake2b(digest_size=16, salt=seed.to_bytes(16, "little"))
     digests = []
     for content in contents:
@@ -37,15 +40,16 @@ def content_digests(contents: Iterable[str], seed: int) -> bytes:
 
 
 def tie_of(digests: bytes | NDArray[Any]) -> UInt64:
-    """(N,) what ranks items among equals: the first half of each of their digests, given one after the other."""
+    """Return the rank of items of equal similarity, (N,) uint64: the first half of each of the concatenated digests."""
     return np.frombuffer(digests, "<u8")[::2].copy()
 
 
 class BlockTree:
-    """The SHA-256 of every block of an item table, fed batch by batch in id order.
+    """The SHA-256 of every block of an item table.
 
-    A block's depends on its own rows alone, so parts that begin at a multiple of `BLOCK` can be hashed apart, and what
-    is appended leaves the full blocks before it as they are. No two different blocks feed the same bytes.
+    The hash of a block depends only on its own rows. So parts that begin at a multiple of `BLOCK` can be hashed
+    separately, and appended rows leave the full blocks before them unchanged. Two different blocks never feed the same
+    bytes to the hash.
     """
 
     def __init__(self) -> None:
@@ -54,7 +58,7 @@ class BlockTree:
         self._rows = 0
 
     def update(self, items: pa.RecordBatch) -> None:
-        """Feed the next rows."""
+        """Add the next rows, in id order."""
         start = 0
         while start < items.num_rows:
             part = items.slice(start, BLOCK - self._rows)
@@ -67,18 +71,21 @@ class BlockTree:
 
     @property
     def blocks(self) -> list[bytes]:
-        """The SHA-256 of each block so far, of a last one that is not full too."""
+        """The SHA-256 of each block so far, including a last block that is not full."""
         return [*self._blocks, _digest(self._begun)] if self._begun else self._blocks
 
 
 def blocks_of(items: int) -> int:
-    """How many blocks so many items are, the last of which may not be full."""
+    """Return the number of blocks of an item table, including a last block that is not full."""
     return -(-items // BLOCK)
 
 
 def generation_id(provenance: Provenance, blocks: Sequence[bytes]) -> str:
-    """64 hexadecimal digits: the SHA-256 of the recipe, the versions of the libraries that describe and compare, the
-    types of the properties, the blocks of the item table, and the big graph that the items are nodes of, if any."""
+    """Return the generation id: 64 hexadecimal digits.
+
+    It is the SHA-256 of the recipe, the versions of the libraries that describe and compare items, the types of the
+    properties, the blocks of the item table, and the big graph that the items are nodes of, if there is one.
+    """
     content = {
         "recipe": provenance.recipe,
         "libraries": {name: provenance.versions[name] for name in provenance.libraries},
@@ -90,14 +97,17 @@ def generation_id(provenance: Provenance, blocks: Sequence[bytes]) -> str:
 
 
 def links_digest(links: Links) -> str:
-    """64 hexadecimal digits that stand for a big graph."""
+    """Return the digest of a big graph: 64 hexadecimal digits."""
     digest = hashlib.sha256(links.indptr.astype("<i8").tobytes())
     digest.update(links.indices.astype("<i4").tobytes())
     return digest.hexdigest()
 
 
 def _digest(parts: Sequence[pa.RecordBatch]) -> bytes:
-    """Of the columns that hold anything in these rows: one that comes later changes nothing before it."""
+    """Return the SHA-256 of one block.
+
+    Columns without any value in these rows are left out, so that a new property does not change earlier blocks.
+    """
     (rows,) = pa.Table.from_batches(parts).combine_chunks().to_batches()
     block = hashlib.sha256(rows.num_rows.to_bytes(8, "little"))
     for name in sorted(rows.schema.names):
@@ -111,7 +121,10 @@ def _digest(parts: Sequence[pa.RecordBatch]) -> bytes:
 
 
 def _streams(column: pa.Array) -> list[Any]:
-    """The lengths of the values, -1 for null, and their bytes; before those of a list, how many each row has."""
+    """Return the byte streams of a column: the lengths of the values (-1 for null), then their bytes.
+
+    For a list column the number of values per row comes first.
+    """
     if pa.types.is_list(column.type):
         return [np.asarray(column.value_lengths(), dtype="<i4"), *_streams(column.flatten())]
     written = texts(column)

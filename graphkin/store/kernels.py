@@ -1,12 +1,12 @@
-"""How loops over arrays are compiled: once on a machine, and to run without the GIL.
+"""Compilation of loops over arrays: once per machine, without the GIL.
 
-The compiled code is cached, as pickles and machine code. Each file ends with a SHA-256 of its content, and is compared
-with it before anything of it is loaded: a damaged file is compiled again. The files lie in a folder that belongs to
-this user alone: in `NUMBA_CACHE_DIR`, beside the code or in the user's cache folder, the first that can be used.
+The compiled code is cached as pickles and machine code. Each file ends with the SHA-256 of its content, which is
+checked before anything is loaded. A damaged file is compiled again. The cache folder belongs to this user alone. It is
+the first usable one of `NUMBA_CACHE_DIR`, a folder next to the code, and the cache folder of the user.
 """
 
 # mypy: disable-error-code="no-untyped-call"
-# numba's cache has no annotations
+# The cache of numba has no type annotations.
 
 import hashlib
 import logging
@@ -29,17 +29,17 @@ _FOLDER = "kernels"
 
 _log = logging.getLogger(__name__)
 
-# Numba counts functions from 1 in every process and puts the number into the names of helpers, such as those that sort.
-# Two processes may so give different helpers one name, and a third, which loads from the cache what both have compiled,
-# runs the wrong one without a word (numba issue 10486). Random numbers do not meet, in forks neither.
+# Numba counts functions from 1 in every process and puts the number into the names of helpers, such as sort functions.
+# So two processes can give different helpers the same name. A third process that loads the code of both from the cache
+# then silently runs the wrong one (numba issue 10486). Random numbers do not collide, not even in forked processes.
 FunctionIdentity._unique_ids = iter(partial(randbits, 64), None)  # type: ignore[assignment]
 
 
 class _Private(caching._CacheLocator):
-    """A folder that belongs to this user, and that no other can enter."""
+    """A cache folder that belongs to this user and that no other user can enter."""
 
     def ensure_cache_path(self) -> None:
-        """Raise `OSError`, for which numba takes the next locator, for a folder of another user."""
+        """Raise `OSError` for a folder of another user. Numba then tries the next locator."""
         path = Path(self.get_cache_path())
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = path.lstat()
@@ -52,11 +52,11 @@ class _Private(caching._CacheLocator):
 
 
 class _Configured(_Private, caching.UserProvidedCacheLocator):
-    """In `NUMBA_CACHE_DIR`, where that is set."""
+    """The folder in `NUMBA_CACHE_DIR`, if that is set."""
 
 
 class _BesideCode(_Private, caching.InTreeCacheLocator):
-    """In a folder of its own, since other users read the Python files beside it."""
+    """A separate folder next to the code, because other users need to read the Python files there."""
 
     def get_cache_path(self) -> str:
         return str(Path(super().get_cache_path()) / _FOLDER)
@@ -68,21 +68,24 @@ class _UserWide(_Private, caching.UserWideCacheLocator):
 
 
 class _Place(caching.CompileResultCacheImpl):
-    _locator_classes = [_Configured, _BesideCode, _UserWide]  # noqa: RUF012 - as numba declares it
+    _locator_classes = [_Configured, _BesideCode, _UserWide]  # noqa: RUF012 - declared like this by numba
 
 
 class _SealedFiles(caching.IndexDataCacheFile):
-    """The index and the code of one function. Numba reads neither beyond the pickles that they begin with."""
+    """The index and the code of one function, each with a SHA-256 at the end.
+
+    Numba ignores bytes after the pickles at the start of a file.
+    """
 
     def _load_index(self) -> Any:
         return super()._load_index() if _is_whole(self._index_path) else {}
 
     def save(self, key: Any, data: Any) -> None:
-        """Write the code with its key and the stamp of its source, because numba writes index and code apart."""
+        """Write the code with its key and the stamp of its source, because numba writes index and code separately."""
         super().save(key, (self._source_stamp, key, data))
 
     def load(self, key: Any) -> Any:
-        """Return the code, or None where the file holds that of another source or signature."""
+        """Return the code, or None if the file holds the code of another source or signature."""
         entry = super().load(key)
         is_own = isinstance(entry, tuple) and entry[:2] == (self._source_stamp, key)
         return entry[2] if is_own else None
@@ -90,7 +93,7 @@ class _SealedFiles(caching.IndexDataCacheFile):
     def _load_data(self, name: str) -> Any:
         path = self._data_path(name)
         if not _is_whole(path):
-            raise FileNotFoundError(path)  # which numba takes for code that is not compiled yet
+            raise FileNotFoundError(path)  # numba then compiles the function
         return super()._load_data(name)
 
     @contextmanager
@@ -114,7 +117,7 @@ def _is_whole(path: str) -> bool:
 
 
 class _Cache(caching.FunctionCache):
-    """A cache that never ends a run: where it cannot be read or written, the function is compiled again."""
+    """A cache that never ends a run: if it cannot be read or written, the function is compiled again."""
 
     _impl_class = _Place
 
@@ -132,14 +135,14 @@ class _Cache(caching.FunctionCache):
 
 
 def kernel(function: Callable[..., Any], **options: Any) -> Any:
-    """Decorate such a loop."""
+    """Compile a function with numba on its first call, without the GIL, and cache the code."""
     dispatcher = njit(function, nogil=True, **options)
     try:
         dispatcher._cache = _Cache(function)
-    except RuntimeError as error:  # there is no folder for it
+    except RuntimeError as error:  # no cache folder is usable
         _log.warning("compiled kernels are not kept: %s", error)
     return dispatcher
 
 
 inlined = partial(kernel, forceinline=True)
-"""Decorates a part of one that is worth no call."""
+"""A decorator for a part of a kernel that is too small for a function call."""

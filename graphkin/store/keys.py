@@ -1,4 +1,4 @@
-"""Where the API's keys are kept: with a store, so that every server of it knows the same."""
+"""API keys, kept with a store so that all servers of the store know the same keys."""
 
 from abc import ABC, abstractmethod
 from datetime import datetime
@@ -7,34 +7,51 @@ from difflib import get_close_matches
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.protocol.keys import Key
 
-_LISTED = 10  # keys that an error names
+_LISTED = 10  # keys in an error message
 
 
 class Keys(ABC):
-    """The keys of one store. None is ever forgotten: those that are revoked stay, for what was logged of them.
+    """The API keys of one store.
 
-    Safe to use from many threads and processes. Raises `StoreDamaged` where what is kept is not what was written, and
-    `StoreError` where it cannot be reached.
+    Keys are never removed. A revoked key stays, so that log entries can be traced to it.
+
+    ## Thread safety
+
+    Threads and processes may share the keys.
+
+    ## Errors
+
+    - `StoreDamaged`, if stored keys differ from what was written,
+    - `StoreError`, if the store cannot be reached.
     """
 
     @abstractmethod
     def version(self) -> int:
-        """A number that every change makes another: 0 as long as the store has never had a key, and only then."""
+        """Return a number that differs after every change. It is 0 if and only if the store has never had a key."""
 
     @abstractmethod
     def all(self) -> list[Key]:
-        """Every key, the oldest first."""
+        """Return every key, oldest first."""
 
     @abstractmethod
     def add(self, key: Key) -> None:
-        """Keep one more. Raises `Conflict` where there is one of its id already."""
+        """Add a key.
+
+        Raises:
+            Conflict: There is a key with this id.
+        """
 
     @abstractmethod
     def _replace(self, key: Key) -> None:
-        """Keep a revoked one in the place of the one with its id."""
+        """Replace the key with the same id by its revoked version."""
 
     def find(self, beginning: str) -> Key:
-        """The one key whose id begins so. Raises `NotFound`, naming those there are, and `InvalidInput` for several."""
+        """Return the key whose id starts with `beginning`.
+
+        Raises:
+            NotFound: There is no such key. The error lists the keys.
+            InvalidInput: Several keys match.
+        """
         known = self.all()
         found = [key for key in known if beginning and key.id.startswith(beginning)]
         if not found:
@@ -44,7 +61,12 @@ class Keys(ABC):
         return found[0]
 
     def revoke(self, beginning: str, at: datetime) -> Key:
-        """From now on a key opens nothing; one that was revoked before stays as it is. Raises as `find` does."""
+        """Revoke a key and return it. A key that is revoked already stays unchanged.
+
+        Raises:
+            NotFound: There is no such key.
+            InvalidInput: Several keys match.
+        """
         key = self.find(beginning)
         if key.revoked_at is None:
             key = key.model_copy(update={"revoked_at": at})
@@ -53,7 +75,7 @@ class Keys(ABC):
 
 
 class NoKeys(Keys):
-    """Of a store that keeps none."""
+    """The keys of a store that cannot keep any."""
 
     def version(self) -> int:
         return 0
@@ -69,7 +91,7 @@ class NoKeys(Keys):
             hint="`graphkin load` copies a lake into one of these, which is then served with its keys",
         )
 
-    def _replace(self, key: Key) -> None:  # noqa: ARG002 - of none there are
+    def _replace(self, key: Key) -> None:  # noqa: ARG002 - there is no key to replace
         raise AssertionError("none is found")
 
 

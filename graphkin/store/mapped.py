@@ -1,4 +1,4 @@
-"""Generations whose graph is at hand as arrays: all that is asked of a hierarchy is answered from them."""
+"""Generations whose graph is available as arrays, which respond to every graph operation."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -9,7 +9,7 @@ from graphkin.store.records import Edges, Int32
 
 
 class MappedGeneration(Generation):
-    """For adapters whose `graph` costs nothing once it was asked for."""
+    """A base class for adapters whose `graph` method is free after its first call."""
 
     def neighbors(
         self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None

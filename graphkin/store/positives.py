@@ -1,6 +1,6 @@
-"""The positive-set cache: positives of every anchor for one (generation, policy, seed, epoch), materialised in bulk.
+"""The positive-set cache: precomputed positives of every anchor for one (generation, policy, seed, epoch).
 
-An entry of the cache has an array per column of PositiveSets.
+An entry of the cache has one array per column of `PositiveSets`.
 """
 
 import logging
@@ -21,15 +21,15 @@ from graphkin.runtime.array_cache import OVERHEAD, ArrayCache
 from graphkin.runtime.files import ArrayWriter
 from graphkin.store.sampling.base import PositiveSets, Sampler
 
-_FORMAT = 2  # part of the key: raise it when the engines draw differently or the columns change
-_POLL = 0.1  # seconds between looks at a lock held for a whole build, and at whether the build is still wanted
+_FORMAT = 2  # a part of the key: increase it when the engines sample differently or the columns change
+_POLL = 0.1  # seconds between attempts to lock the cache, and between checks whether the build was stopped
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class _Order:
-    """What is to be materialised: the positives of anchors 0 to size - 1."""
+    """The positive sets to compute: those of anchors 0 to size - 1."""
 
     sampler: Sampler
     generation: str
@@ -52,11 +52,16 @@ class _Order:
 
     @property
     def bytes(self) -> int:
-        row = 4 + 2 + 1 + (4 + 2) * self.policy.k  # the columns of PositiveSets
+        row = 4 + 2 + 1 + (4 + 2) * self.policy.k  # bytes of the columns of PositiveSets
         return self.size * row + OVERHEAD
 
     def read(self, **columns: Any) -> PositiveSets:
-        """Raises `ValueError` or `TypeError` for columns of another order."""
+        """Return cached columns as `PositiveSets`.
+
+        Raises:
+            ValueError: The columns have another size.
+            TypeError: The columns have other names.
+        """
         sets = PositiveSets(**columns)
         if sets.anchors.shape != (self.size,) or sets.positives.shape != (self.size, self.policy.k):
             raise ValueError(f"{sets.positives.shape} is not the size that was asked for")
@@ -65,7 +70,10 @@ class _Order:
 
 @dataclass(eq=False)
 class _Build:
-    """An order being carried out: how many anchors are done, and whether it is still wanted."""
+    """A running computation of positive sets.
+
+    `done` counts the finished anchors. `stop` is set when the result is no longer needed.
+    """
 
     order: _Order
     background: bool
@@ -80,10 +88,15 @@ class _Build:
 
 
 class PositiveCache:
-    """Materialized positive sets in a folder, at most `max_bytes` of them, in an `ArrayCache`.
+    """Positive sets in a folder, at most `max_bytes` in total, stored in an `ArrayCache`.
 
-    Damaged ones are built again. `block` anchors are sampled and written at a time. `setting` is the users' name of
-    `max_bytes`, for the error that says it is too small.
+    Damaged entries are computed again.
+
+    Args:
+        folder: The folder of the cache.
+        max_bytes: The size limit.
+        block: The number of anchors that are sampled and written at a time.
+        setting: The name of the user's setting for `max_bytes`, for the error about a limit that is too small.
     """
 
     def __init__(self, folder: Path, max_bytes: int, *, block: int = 65_536, setting: str = "max_bytes") -> None:
@@ -96,17 +109,20 @@ class PositiveCache:
         self._errors: dict[str, Exception] = {}
         self._thread: threading.Thread | None = None
         self._closed = False
-        self.hits = self.misses = 0  # of `get`
-        self.built = 0  # here, whatever other processes did
+        self.hits = self.misses = 0  # counts calls of `get`
+        self.built = 0  # counts builds by this process
         with self._disk():
             self._cache = ArrayCache(folder, max_bytes)
 
     def get(self, sampler: Sampler, generation: str, size: int, policy: Policy, seed: int, epoch: int) -> PositiveSets:
-        """The positive sets of anchors 0 to `size` - 1 as read-only memory maps.
+        """Return the positive sets of anchors 0 to `size` - 1 as read-only memory maps.
 
-        Where they are not there yet, one thread in the background starts on them, unless it is busy with others, and
-        `StoreBusy` says how far it is. What went wrong in a build is raised to the next caller, once.
-        Raises `InvalidInput` if they would not fit into the cache.
+        If they are missing, a background thread starts to compute them, unless it is busy with others.
+
+        Raises:
+            StoreBusy: The sets are not ready. The error reports the progress.
+            InvalidInput: The sets do not fit into the cache.
+            GraphkinError: An earlier background build of these sets failed. The error is raised once.
         """
         order = self._ordered(sampler, generation, size, policy, seed, epoch)
         with self._disk():
@@ -125,9 +141,13 @@ class PositiveCache:
     def build(
         self, sampler: Sampler, generation: str, size: int, policy: Policy, seed: int, epoch: int
     ) -> PositiveSets:
-        """As `get`, but builds in the caller's thread where needed, after whatever is being built already.
+        """Return the positive sets like `get`, but compute them in the thread of the caller, after any other running
+        build.
 
-        Raises `StoreError` if the folder cannot be written and `StoreBusy` if `drop` or `close` ended it.
+        Raises:
+            StoreError: The folder cannot be written.
+            StoreBusy: `drop` or `close` stopped the build.
+            InvalidInput: The sets do not fit into the cache.
         """
         order = self._ordered(sampler, generation, size, policy, seed, epoch)
         build = _Build(order, background=False)
@@ -141,12 +161,16 @@ class PositiveCache:
 
     @property
     def bytes(self) -> int:
-        """What all entries take. Raises `StoreError` where the folder cannot be read."""
+        """The size of all entries.
+
+        Raises:
+            StoreError: The folder cannot be read.
+        """
         with self._disk():
             return self._cache.bytes
 
     def drop(self, generation: str) -> None:
-        """Delete the entries of a generation and stop building them."""
+        """Delete the entries of a generation and stop computing more of them."""
         with self._state:
             for build in self._active:
                 if build.order.generation == generation:
@@ -155,7 +179,7 @@ class PositiveCache:
             self._cache.drop(generation)
 
     def close(self) -> None:
-        """Stop all builds after the block being drawn, and start no more. What is ready stays readable."""
+        """Stop all builds after their current block, and start no more. Finished entries stay readable."""
         with self._state:
             self._closed = True
             for build in self._active:
@@ -206,7 +230,7 @@ class PositiveCache:
             return self._built(build) if ready is None else ready
 
     def _turn(self, build: _Build) -> AbstractContextManager[Any]:
-        """Wait for the turn that one builder at a time has, as long as the build is wanted."""
+        """Return the lock that one builder at a time holds. Waits until it is free or the build is stopped."""
         while True:
             build.require_wanted()
             try:
@@ -217,7 +241,7 @@ class PositiveCache:
     def _built(self, build: _Build) -> PositiveSets:
         order = build.order
         sets = self._cache.add(order.key, order.bytes, partial(self._write, build), order.read, build.require_wanted)
-        self.built += 1  # one at a time: it is this one's turn
+        self.built += 1  # no race: the lock admits one builder at a time
         return sets
 
     def _write(self, build: _Build, folder: Path) -> None:
@@ -249,7 +273,7 @@ class PositiveCache:
 
 
 def _columns(k: int) -> dict[str, tuple[str, int | None]]:
-    """The columns of `PositiveSets`: type, and width where there are several values a row."""
+    """Return the columns of `PositiveSets`: the type, and the width of columns with several values per row."""
     return {
         "anchors": ("int32", None),
         "counts": ("uint16", None),

@@ -1,6 +1,6 @@
-"""The latest run that gave a published generation again: what it read, and the records that it rejected.
+"""Records of the latest run that produced an already published generation: its counts and its rejected records.
 
-A store keeps it as one sealed file or value: a SHA-256, then an Arrow stream whose metadata are the `Rerun`.
+A store keeps the record as one sealed file or value: a SHA-256, then an Arrow stream whose metadata hold the `Rerun`.
 """
 
 import hashlib
@@ -20,14 +20,19 @@ _DIGEST = hashlib.sha256().digest_size
 
 @dataclass(frozen=True)
 class KeptRerun:
-    """rejections: a table with the columns of `REJECTION_SCHEMA`, in input order."""
+    """The record of a run.
+
+    Attributes:
+        rerun: The inputs and counts of the run.
+        rejections: A table with the columns of `REJECTION_SCHEMA`, in input order.
+    """
 
     rerun: Rerun
     rejections: pa.Table
 
 
 def encoded(rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> bytes:
-    """The sealed bytes."""
+    """Return the record as sealed bytes."""
     schema = REJECTION_SCHEMA.with_metadata({_KEY: rerun.model_dump_json()})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
@@ -38,7 +43,15 @@ def encoded(rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> bytes:
 
 
 def decoded(name: str, sealed: bytes) -> KeptRerun:
-    """Read what `encoded` gave. Raises `StoreDamaged`, naming the file or value, for anything else."""
+    """Read a record that `encoded` wrote.
+
+    Args:
+        name: The file or value, for the error.
+        sealed: The bytes.
+
+    Raises:
+        StoreDamaged: The bytes differ from what was written.
+    """
     digest, content = sealed[:_DIGEST], sealed[_DIGEST:]
     if hashlib.sha256(content).digest() != digest:
         raise StoreDamaged(Damage(name, "its SHA-256 differs; it only holds the rejections of a repeated run"))

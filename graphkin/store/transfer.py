@@ -1,4 +1,4 @@
-"""Copying a published generation from one store into another, through the port."""
+"""Copies of a published generation in another store, through the port."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -9,24 +9,32 @@ from graphkin.store.base import Collection, Draft, Generation, Store
 from graphkin.store.columns import item_schema
 
 Stage = Callable[[str, int | None, str], AbstractContextManager[Callable[[int], object]]]
-"""Announces a stage: its name, its total (None: unknown) and unit. What it yields advances it by so many units."""
+"""A context manager that reports the progress of a stage.
+
+The arguments are the name, the total (None if unknown) and the unit. It yields a function that advances the progress.
+"""
 
 _BLOCK = 4096  # items
 
 
 @contextmanager
 def silent(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG001
-    """The stage that tells nobody."""
+    """Report no progress."""
     yield lambda _: None
 
 
 def copy_generation(source: Generation, target: Store, stage: Stage = silent) -> Manifest:
-    """Publish the same generation, of the same collection and with the same id, in another store; it becomes current.
+    """Publish a generation in another store, with the same collection and id, and make it current there.
 
-    Nothing is written if it is current there already. If it is there but not current, its items alone are sent: a
-    store makes a generation current when its content is published again. The manifest returned is the target's.
-    Raises `StoreFormat` if the items read are not those that the id stands for, and what `Store.draft` and
-    `Draft.publish` raise; nothing is published then.
+    If it is current in the target already, nothing is written. If the target has it but it is not current, only the
+    items are sent: publishing the same content again makes it current.
+
+    Returns:
+        The manifest in the target.
+
+    Raises:
+        StoreFormat: The items differ from those that the generation id stands for. Nothing is published.
+        GraphkinError: Any error of `Store.draft` or `Draft.publish`. Nothing is published.
     """
     there = _listed(target, source.collection)
     if there is not None and there.current == source.id:
@@ -41,9 +49,10 @@ def copy_generation(source: Generation, target: Store, stage: Stage = silent) ->
 
 
 def write_generation(source: Generation, draft: Draft, stage: Stage = silent) -> None:
-    """All that a generation holds into a draft, its index only if that is of all items.
+    """Write the content of a generation into a draft. The index is included only if it covers all items.
 
-    Raises `StoreFormat` if the items read are not those that the id stands for.
+    Raises:
+        StoreFormat: The items differ from those that the generation id stands for.
     """
     _copy_items(source, draft, stage)
     _copy_rejections(source, draft, stage)

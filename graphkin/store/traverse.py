@@ -1,4 +1,4 @@
-"""Reading a hierarchy as a graph: neighbours, bounded subgraphs, paths."""
+"""Reading a similarity graph: neighbors, bounded subgraphs, paths."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -10,21 +10,21 @@ from graphkin.store.kernels import kernel
 from graphkin.store.records import Edges, Float32, Graph, Int32, Int64, UInt64
 
 Rows: TypeAlias = Callable[[Int32, np.float32], tuple[Int32, Int32, Float32]]
-"""(owner, neighbour, similarity) of every directed edge ≥ a threshold that leaves one of some ids: `csr.rows`."""
+"""A function such as `csr.rows`: (owner, neighbor, similarity) of every directed edge ≥ a threshold from some ids."""
 
 
 def neighbors(graph: Graph, id: int, threshold: np.float32, offset: int, limit: int | None) -> Neighbors:
-    """One page of an item's neighbours with similarity ≥ threshold: similarity descending, then id."""
+    """Return one page of the neighbors of an item with similarity ≥ threshold: similarity descending, then id."""
     begin, end = graph.indptr[id], graph.indptr[id + 1]
     ids, similarity = graph.indices[begin:end], graph.similarity[begin:end]
     kept = np.flatnonzero(similarity >= threshold)
-    order = kept[np.argsort(-similarity[kept], kind="stable")]  # rows are sorted by id, so ties stay in id order
+    order = kept[np.argsort(-similarity[kept], kind="stable")]  # rows are sorted by id, so ties keep the id order
     page = order[offset : None if limit is None else offset + limit]
     return Neighbors(ids[page], similarity[page], len(order))
 
 
 def subgraph(rows: Rows, id: int, hops: int, max_items: int, max_edges: int, threshold: np.float32) -> Subgraph:
-    """Breadth-first from `id`, each hop ordered by the best similarity to the hop before, then id."""
+    """Search breadth-first from `id`. Each hop is ordered by the best similarity to the previous hop, then by id."""
     nodes, hop = [id], [0]
     frontier = np.array([id], dtype=np.int32)
     truncated = False
@@ -54,7 +54,7 @@ def _next_hop(rows: Rows, frontier: Int32, seen: Int32, threshold: np.float32) -
 
 
 def _among(rows: Rows, shown: Int32, threshold: np.float32) -> tuple[Edges, Int32]:
-    """Edges inside the selection, most similar first, and per node how many neighbours lie outside it."""
+    """Return the edges among the nodes, most similar first, and the number of neighbors of each node outside."""
     owner, neighbour, similarity = rows(shown, threshold)
     inside = np.isin(neighbour, shown)
     order = np.argsort(shown)
@@ -66,20 +66,21 @@ def _among(rows: Rows, shown: Int32, threshold: np.float32) -> tuple[Edges, Int3
 
 
 def path(graph: Graph, source: int, target: int, max_hops: int, threshold: np.float32) -> Path | None:
-    """Fewest edges, then the largest minimum similarity, then the lowest ids."""
+    """Return the path with the fewest edges, then the largest minimum similarity, then the lowest ids."""
     ids, similarity = _path(graph.indptr, graph.indices, graph.similarity, source, target, max_hops, float(threshold))
     return Path(ids, similarity) if len(ids) else None
 
 
 def layers(graph: Graph, ids: Int32, most: int, threshold: np.float32) -> UInt64:
-    """(most, N) where items are exactly so many edges ≥ threshold from each of at most 64 ids.
+    """Return the items at each distance, 1 to `most`, from each of at most 64 ids: (most, N) uint64 bit masks.
 
-    Bit b of [h - 1, v] is set where the fewest edges from ids[b] to v are h. A pass over the edges goes a hop from all.
+    Bit b of [h - 1, v] is set if the shortest path from ids[b] to v over edges ≥ threshold has h edges. One pass over
+    the edges advances the search from all ids by one hop.
     """
     bits = np.uint64(1) << np.arange(len(ids), dtype=np.uint64)
     frontier, layers = np.zeros(graph.nodes, np.uint64), np.zeros((most, graph.nodes), np.uint64)
     np.bitwise_or.at(frontier, ids, bits)
-    seen = frontier | ~np.bitwise_or.reduce(bits)  # bits of no id reach nothing
+    seen = frontier | ~np.bitwise_or.reduce(bits)  # unused bits count as seen, so that they never spread
     for layer in layers:
         _step(graph.indptr, graph.indices, graph.similarity, float(threshold), frontier, seen, layer)
         seen |= layer
@@ -97,7 +98,7 @@ def _step(
     seen: UInt64,
     reached: UInt64,
 ) -> None:
-    """Fill reached (N,) with the bits that edges ≥ threshold bring from the frontier to where they were not seen."""
+    """Fill `reached`, (N,), with the bits that edges ≥ threshold carry from the frontier to vertices that lack them."""
     for here in range(len(seen)):
         missing, found = ~seen[here], np.uint64(0)
         for edge in range(indptr[here], indptr[here + 1]):
@@ -133,8 +134,10 @@ def _path(
 def _levels(
     indptr: Int64, indices: Int32, similarity: Float32, source: int, target: int, max_hops: int, threshold: float
 ) -> tuple[Int32, Float32]:
-    """Per vertex its hops to `target` (-1: not reached) and the largest minimum similarity over those shortest ways; as
-    far as `source`."""
+    """Return for each vertex its number of hops to `target` and the largest minimum similarity of these shortest paths.
+
+    The number is -1 for unreached vertices. The search stops at the level of `source`.
+    """
     level = np.full(len(indptr) - 1, -1, np.int32)
     widest = np.zeros(len(indptr) - 1, np.float32)
     level[target], widest[target] = 0, np.inf
