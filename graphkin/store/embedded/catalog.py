@@ -1,8 +1,8 @@
 """The catalog: one small SQLite database whose rows *are* the publications.
 
-It is sealed: beside every manifest stands its SHA-256, and one row holds that of all other rows. Every reader compares
-them, so no damage that SQLite does not notice is taken for a listing. A table `guard` records that the store has keys:
-a lost key database does not open it.
+The catalog is sealed. Each manifest is stored with its SHA-256, and one row holds the SHA-256 of all other rows. Every
+reader compares them, so damage that SQLite does not notice is never taken for a valid listing. A table `guard` records
+that the store has had API keys, so that the loss of the key database does not open the store.
 """
 
 import hashlib
@@ -42,11 +42,11 @@ CREATE TABLE seal (digest TEXT NOT NULL);
 """
 
 _GUARD = "CREATE TABLE guard (since TEXT NOT NULL)"
-"""Its presence, which the seal covers, means that the store has had a key."""
+"""The statement that creates the table `guard`. If the table exists, which the seal covers, the store has had a key."""
 
 
 class _Row(NamedTuple):
-    """A generation without its manifest; digest: the manifest's SHA-256."""
+    """A generation without its manifest. `digest` is the SHA-256 of the manifest."""
 
     position: int
     collection: str
@@ -57,9 +57,12 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True)
 class _Content:
-    """All rows but the manifests: (name, kind, current) by name, and generations, oldest first.
+    """All rows except the manifests.
 
-    guarded: whether the store has had a key.
+    Attributes:
+        collections: (name, kind, current generation), ordered by name.
+        generations: The generations, oldest first.
+        guarded: Whether the store has had a key.
     """
 
     collections: list[tuple[str, Kind, str]]
@@ -76,37 +79,45 @@ class _Content:
 
 
 class Catalog:
-    """Collections and generations. Every call opens, uses and closes the database: no state between calls.
+    """The collections and generations of a store.
 
-    Raises `StoreFormat` for what is no catalog or of another version, `StoreDamaged` for one that is not what was
-    written, and `StoreError` where it cannot be reached.
+    Every call opens, uses and closes the database, so there is no state between calls.
+
+    ## Errors
+
+    - `StoreFormat`, if the file is not a catalog or has another version,
+    - `StoreDamaged`, if the content differs from what was written,
+    - `StoreError`, if the file cannot be read or written.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def create(self) -> None:
-        """Write an empty catalog, atomically: a crash leaves none or a whole one."""
+        """Write an empty catalog, atomically: a crash leaves either no catalog or a complete one."""
         with transaction(self._path, "rwc") as database:
             if not database.execute("SELECT 1 FROM sqlite_schema").fetchone():
                 _run(database, _SCHEMA)
                 self._seal(database)
 
     def exists(self) -> bool:
-        """Whether there is a database here, of whatever kind. An empty file is none: `create` leaves it if it dies."""
+        """Return whether the file holds a database of any kind.
+
+        An empty file does not count, because a `create` that died can leave one.
+        """
         if not self._path.is_file():
             return False
         with reading(self._path) as database:
             return bool(database.execute("PRAGMA page_count").fetchone()[0])
 
     def check(self) -> None:
-        """Raises as the class says unless this is a whole catalog that this version can read."""
+        """Check that this is an intact catalog of the present version. Raises the errors of the class otherwise."""
         with reading(self._path) as database:
             self._content(database)
 
     @contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that finds the catalog whole, and leaves it sealed."""
+        """Open a transaction on an intact catalog, and seal the catalog at the end."""
         with transaction(self._path, "rw") as database:
             if problem := integrity_problem(database):
                 raise self._damaged(problem)
@@ -137,13 +148,16 @@ class Catalog:
         return StoreDamaged(Damage(self._path.name, problem))
 
     def guarded(self) -> bool:
-        """Whether the store has had a key."""
+        """Return whether the store has had a key."""
         with reading(self._path) as database:
             return self._content(database).guarded
 
     @contextmanager
     def guarding(self) -> Iterator[None]:
-        """Record that the store has keys, in one transaction around the block: one process at a time runs it."""
+        """Record that the store has keys, in a transaction around the `with` block.
+
+        One process at a time runs the block.
+        """
         with self._change() as database:
             if not has_table(database, "guard"):
                 database.execute(_GUARD)
@@ -159,7 +173,12 @@ class Catalog:
         ]
 
     def manifest(self, collection: str, generation: str) -> Manifest:
-        """Raises `NotFound`, or `Deleted` for a generation that is gone."""
+        """Return the manifest of a generation.
+
+        Raises:
+            NotFound: There is no such generation.
+            Deleted: The generation was deleted.
+        """
         with reading(self._path) as database:
             row = self._content(database).find(collection, generation)
             if row is None:
@@ -172,7 +191,7 @@ class Catalog:
         return self._parsed(text)
 
     def _manifest_text(self, database: sqlite3.Connection, row: _Row) -> str:
-        """Found by its place in the table, not through an index, which may be damaged too."""
+        """Read a manifest by its position in the table, because an index could be damaged, too."""
         found = database.execute("SELECT manifest FROM generations WHERE position = ?", (row.position,)).fetchone()
         if found is None or not isinstance(found[0], str):
             raise self._damaged(f"the manifest of generation {row.generation[:12]} is missing")
@@ -185,16 +204,16 @@ class Catalog:
             raise self._damaged(f"a manifest cannot be read: {error.errors()[0]['msg']}") from error
 
     def live(self, collection: str) -> set[str]:
-        """The generations of a collection that must have files."""
+        """Return the ids of the published generations of a collection, whose files must exist."""
         return {g for c in self.collections() if c.name == collection for g in c.generations}
 
     def folders(self, collection: str) -> set[str]:
-        """Those from which the generations of a collection are read."""
+        """Return the folders that the published generations of a collection are read from."""
         manifests = (self.manifest(collection, generation) for generation in self.live(collection))
         return {fragment.folder for manifest in manifests for fragment in manifest.fragments}
 
     def rewrite(self, collection: str, manifest: Manifest) -> None:
-        """One transaction: from now on a generation is read from the fragments that this manifest of it says."""
+        """Replace the manifest of a generation, in one transaction. The new manifest names other fragments."""
         text = manifest.model_dump_json()
         with self._change() as database:
             database.execute(
@@ -204,7 +223,7 @@ class Catalog:
             self._make_current(database, collection, manifest.kind, manifest.generation)
 
     def publish(self, collection: str, manifest: Manifest) -> None:
-        """One transaction: the row that makes a generation exist and current."""
+        """Add the row that makes a generation exist and current, in one transaction."""
         text = manifest.model_dump_json()
         with self._change() as database:
             database.execute(
@@ -249,7 +268,7 @@ class Catalog:
 
 
 def _run(database: sqlite3.Connection, script: str) -> None:
-    """Within the transaction, which `executescript` would end."""
+    """Run the statements of a script within the present transaction, which `executescript` would commit."""
     for statement in filter(str.strip, script.split(";")):
         database.execute(statement)
 

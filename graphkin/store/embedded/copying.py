@@ -1,4 +1,7 @@
-"""A published generation of another folder, file by file: what it shares with others is copied once."""
+"""Copies of a published generation of another folder, file by file.
+
+Fragments that generations share are copied once.
+"""
 
 import hashlib
 from collections.abc import Callable
@@ -13,14 +16,21 @@ _CHUNK = 1 << 20  # bytes
 
 
 def copy_fragment(files: CheckedFiles, fragment: Fragment, collection: Path, advance: Callable[[int], object]) -> None:
-    """Copy a fragment into the folder of a collection, unless it is there: whole, or not at all.
+    """Copy a fragment into the folder of a collection, unless it is there. The copy is atomic.
 
-    `advance` is told of bytes that are done. Raises `StoreDamaged` for a file that is not what was written.
+    Args:
+        files: The files of the generation.
+        fragment: The fragment to copy.
+        collection: The folder of the collection in the target.
+        advance: Called with the number of bytes after each chunk.
+
+    Raises:
+        StoreDamaged: A file differs from what was written.
     """
     place = collection / fragment.folder
     if place.exists():
         return
-    with partial(place) as beside:  # which the next writer sweeps if this one dies
+    with partial(place) as beside:  # the next writer removes this folder if the process dies
         beside.mkdir(parents=True)
         for name, digest in fragment.files.items():
             called = files.called(fragment, name)
@@ -30,7 +40,7 @@ def copy_fragment(files: CheckedFiles, fragment: Fragment, collection: Path, adv
 
 
 def _copied(file: BufferedReader, to: Path, advance: Callable[[int], object]) -> str:
-    """Copy a file; gives the SHA-256 of what was read."""
+    """Copy a file and return the SHA-256 of the bytes that were read."""
     digest = hashlib.sha256()
     file.seek(0)
     with to.open("wb") as copy:

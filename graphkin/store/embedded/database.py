@@ -1,5 +1,4 @@
-"""Databases of SQLite, and what it says about one: that it holds something else than was written, or that it cannot be
-reached."""
+"""SQLite databases, and the difference between damaged content and an unreachable file."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -14,24 +13,29 @@ _CONTENT = {
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
     sqlite3.SQLITE_FORMAT,
-    sqlite3.SQLITE_ERROR,  # a table or column is not there
+    sqlite3.SQLITE_ERROR,  # a table or column is missing
     sqlite3.SQLITE_CONSTRAINT,
     sqlite3.SQLITE_MISMATCH,
     sqlite3.SQLITE_TOOBIG,
 }
 _DATABASE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""What reading a database raises; the latter for a damaged name in what SQLite says."""
+"""The errors of reading a database. A damaged name in a message of SQLite raises `UnicodeDecodeError`."""
 
 
 def _tells_damage(error: Exception) -> bool:
-    """Whether it is about what a database holds, and not about reaching it or about the call."""
-    code = getattr(error, "sqlite_errorcode", None)  # none: a text that is not UTF-8, which Python finds itself
+    """Return whether an error is about the content of a database, not about access to it or about the call."""
+    code = getattr(error, "sqlite_errorcode", None)  # None for text that is not UTF-8, which Python detects
     return not isinstance(error, sqlite3.ProgrammingError) and (code is None or code & 0xFF in _CONTENT)
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """All that is read here is of one state. Raises `StoreDamaged`, and `StoreError` where it cannot be read."""
+    """Open a database for reading. All statements see one state.
+
+    Raises:
+        StoreDamaged: The database is damaged.
+        StoreError: The database cannot be read.
+    """
     try:
         with _connected(path, "rw") as database:
             database.execute("BEGIN")
@@ -44,16 +48,20 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def transaction(path: Path, mode: Literal["rw", "rwc"]) -> Iterator[sqlite3.Connection]:
-    """All that is done here is done or nothing, and outlasts a power cut. Raises `StoreDamaged`, and `StoreError` where
-    it cannot be written."""
+    """Open a transaction that is atomic and survives a power failure once it is committed.
+
+    Raises:
+        StoreDamaged: The database is damaged.
+        StoreError: The database cannot be written.
+    """
     with disk(path), _connected(path, mode) as database, database:
-        database.execute("PRAGMA synchronous = EXTRA")  # FULL leaves the commit itself to a later sync
+        database.execute("PRAGMA synchronous = EXTRA")  # with FULL, the commit itself may be synced later
         database.execute("BEGIN IMMEDIATE")
         yield database
 
 
 def integrity_problem(database: sqlite3.Connection) -> str | None:
-    """The first problem that SQLite sees in its own structures, None if there is none."""
+    """Return the first problem that SQLite finds in its own structures, or None."""
     (result,) = database.execute("PRAGMA integrity_check(1)").fetchone()
     return None if result == "ok" else str(result)
 

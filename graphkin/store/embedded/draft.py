@@ -31,8 +31,11 @@ _EDGE_PARTS = (("source", np.int32), ("target", np.int32), ("similarity", np.flo
 
 
 def sweep(folder: Path, catalog: Catalog) -> None:
-    """Remove all in the folder of a collection that no published generation is read from: drafts, folders whose catalog
-    row was never written, fragments of what was deleted or written anew."""
+    """Remove everything in the folder of a collection that no published generation is read from.
+
+    That includes drafts, folders whose catalog row was never written, and fragments of deleted or compacted
+    generations.
+    """
     used = catalog.folders(folder.name)
     for entry in folder.iterdir() if folder.is_dir() else ():
         if entry.name not in used:
@@ -40,10 +43,10 @@ def sweep(folder: Path, catalog: Catalog) -> None:
 
 
 class FolderDraft(Draft):
-    """A folder beside the generations, which becomes a fragment when it is whole."""
+    """A folder next to the generations, which becomes a fragment when it is complete."""
 
     earlier: Sequence[Fragment] = ()
-    """The fragments that this one comes after."""
+    """The fragments before this one."""
 
     def __init__(self, collection: str, store: Path, catalog: Catalog, lock: BaseFileLock) -> None:
         self.workspace = store / "work" / collection
@@ -64,15 +67,18 @@ class FolderDraft(Draft):
 
     @abstractmethod
     def _begin(self) -> None:
-        """Open what is written to."""
+        """Open the files that the draft writes."""
 
     @abstractmethod
     def _blocks(self, provenance: Provenance) -> Sequence[bytes]:
-        """The hashes of the blocks of the whole item table."""
+        """Return the hashes of the blocks of the whole item table."""
 
     @abstractmethod
     def _finish_files(self, provenance: Provenance, blocks: Sequence[bytes]) -> int:
-        """Complete all files; gives how many edges they add. blocks: the hashes of those of the item table."""
+        """Complete all files and return the number of edges that they add.
+
+        `blocks` are the hashes of the item table.
+        """
 
     def publish(self, provenance: Provenance) -> Manifest:
         if not self._open:
@@ -103,7 +109,7 @@ class FolderDraft(Draft):
         return manifest
 
     def _settled(self, provenance: Provenance, generation: str, blocks: Sequence[bytes]) -> Fragment:
-        """This folder, whole, and under a name that no other fragment has."""
+        """Complete the folder, give it a name that no other fragment has, and return it as a fragment."""
         edges = self._finish_files(provenance, blocks)
         files = {path.name: sha256_at(path) for path in sorted(self._folder.iterdir())}
         place = self._folder.with_name(generation)
@@ -124,10 +130,10 @@ class FolderDraft(Draft):
             return
         self._open = False
         for close in self._closers:
-            with suppress(OSError):  # the disk may be full; what was buffered is thrown away anyway
+            with suppress(OSError):  # the disk may be full, and the buffered data is discarded anyway
                 close()
         shutil.rmtree(self._folder, ignore_errors=True)
-        with suppress(OSError, StoreError):  # a failing disk may not tell what is published; the next draft sweeps
+        with suppress(OSError, StoreError):  # a failing disk may hide what is published, and the next draft sweeps
             sweep(self._folder.parent, self._catalog)
         self._lock.release()
 

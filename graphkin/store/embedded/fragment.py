@@ -1,4 +1,4 @@
-"""The files of one fragment: mapped at opening, and each checked when it is first used."""
+"""The files of one fragment: mapped at opening, and each checked at its first use."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from io import BufferedReader
@@ -16,9 +16,9 @@ from graphkin.store.embedded.tables import map_table
 
 
 class FragmentFiles:
-    """By their names in this fragment. `arrays` are not checked yet.
+    """The files of a fragment, by their names in it. `arrays` are mapped but not checked yet.
 
-    Raises `StoreDamaged` for what is not what was written, or does not fit the manifest.
+    Every method raises `StoreDamaged` for a file that differs from what was written or does not fit the manifest.
     """
 
     def __init__(self, files: CheckedFiles, fragment: Fragment, folder: Path) -> None:
@@ -34,37 +34,45 @@ class FragmentFiles:
             raise self.damaged(name, str(error)) from error
 
     def file(self, name: str) -> BufferedReader:
-        """Open, to map."""
+        """Return a file, open for mapping."""
         return self._files[self._files.called(self.fragment, name)]
 
     def require(self, *names: str) -> None:
-        """Check those that were not checked yet."""
+        """Check the named files that have not been checked yet."""
         self._files.require(*(self._files.called(self.fragment, name) for name in names))
 
     def damaged(self, name: str, problem: str) -> StoreDamaged:
-        """The error that says so. It is remembered."""
+        """Return the error for a damaged file, and remember the damage."""
         return self._files.damaged(self._files.called(self.fragment, name), problem)
 
     def require_names(self, names: Iterable[str]) -> None:
-        """Raises `StoreDamaged` unless there are files of these names."""
+        """Check that the manifest lists these files.
+
+        Raises:
+            StoreDamaged: A file is missing from the manifest.
+        """
         for name in names:
             if name not in self.fragment.files:
                 raise self.damaged(name, "the manifest does not name it")
 
     def require_layout(self, layout: Mapping[str, tuple[Any, ...]]) -> None:
-        """Raises `StoreDamaged` for an array that is not of the type and shape given for its name."""
+        """Check the type and shape of arrays.
+
+        Raises:
+            StoreDamaged: An array does not have the type and shape under its name in `layout`.
+        """
         for name, (dtype, *shape) in layout.items():
             array = self.arrays.get(name)
             if array is not None and (array.dtype != dtype or array.shape != tuple(shape)):
                 raise self.damaged(name, f"{array.dtype} {array.shape} does not fit the manifest")
 
     def checked(self, *names: str) -> list[NDArray[Any]]:
-        """Arrays, checked."""
+        """Return arrays after a check of their files."""
         self.require(*names)
         return [self.arrays[name] for name in names]
 
     def table(self, name: str, columns: Sequence[str], rows: int) -> pa.RecordBatch:
-        """A table of these columns and so many rows, checked."""
+        """Return a table with these columns and this number of rows, after a check of its file."""
         self.require(name)
         try:
             table = map_table(self.file(name))

@@ -26,16 +26,16 @@ from graphkin.store.records import Edges, Fingerprints, Graph, Int32, Links
 
 
 class EmbeddedGeneration(MappedGeneration):
-    """Memory-mapped arrays and a read-only SQLite file, all opened at once and each checked when it is first used.
+    """A generation as memory-mapped files, which are all opened at once and each checked at its first use.
 
-    Sizes and types are checked at opening. What is then read of a file is what was published: `CheckedFiles` has
-    compared it with the manifest, and what kernels index by has been looked through.
+    Opening checks sizes and types. Before the first use of a file, `CheckedFiles` compares it with the manifest, and
+    arrays that kernels use as indices are checked for invalid values.
     """
 
     local = True
 
     def __init__(self, collection: str, manifest: Manifest, folder: Path) -> None:
-        """`folder`: that of the collection."""
+        """Open the files. `folder` is the folder of the collection."""
         self.collection = collection
         self.manifest = manifest
         self._files = CheckedFiles(collection, manifest, folder)
@@ -89,7 +89,7 @@ class EmbeddedGeneration(MappedGeneration):
 
     @cached_property
     def blocks(self) -> Sequence[bytes]:
-        """The hashes of the blocks of the item table, of which the id is made."""
+        """The hashes of the blocks of the item table, which determine the generation id."""
         blocks = self._later[-1].read.blocks if self._later else self._whole.blocks
         if generation_id(self.manifest, blocks) != self.id:
             problem = "the hashes of the blocks of its items do not make the generation id"
@@ -101,7 +101,13 @@ class EmbeddedGeneration(MappedGeneration):
         return self._files.bytes
 
     def copy_files(self, collection: Path, advance: Callable[[int], object]) -> None:
-        """Into the folder of a collection, what is not there; `advance` is told of bytes. Raises `StoreDamaged`."""
+        """Copy the missing fragments into the folder of a collection.
+
+        `advance` is called with the number of bytes after each chunk.
+
+        Raises:
+            StoreDamaged: A file differs from what was written.
+        """
         for fragment in self.manifest.fragments:
             copy_fragment(self._files, fragment, collection, advance)
 
@@ -170,7 +176,7 @@ class EmbeddedGeneration(MappedGeneration):
             return [f"{error.damage.file}: {error.damage.problem}"]
 
     def _disagreements(self) -> list[str]:
-        """What files that are as they were written say that cannot be."""
+        """Return contradictions between files that are each as they were written."""
         _ = self._graph, self._forest, self._dropped
         links = self.links()
         if links is not None and links_digest(links) != self.manifest.links:

@@ -1,4 +1,4 @@
-"""Writing a fragment that comes after those of a published generation."""
+"""Writing a fragment that follows those of a published generation."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ from graphkin.store.records import REJECTION_SCHEMA, Int32
 
 
 class EmbeddedGrowth(HeldGrowth, FolderDraft):
-    """Written at once when it is published."""
+    """A growth whose fragment is written at publication."""
 
     base: EmbeddedGeneration
 
@@ -36,7 +36,7 @@ class EmbeddedGrowth(HeldGrowth, FolderDraft):
         super()._begin()
 
     def _blocks(self, provenance: Provenance) -> Sequence[bytes]:
-        """Those of the base, but for the blocks where items came, or items got names."""
+        """Return the hashes of the base, computed again for blocks with new items or new names."""
         before = self._full_blocks(provenance)
         blocks = [*before, *[b""] * (blocks_of(provenance.counts.kept) - len(before))]
         stale = np.arange(len(blocks)) >= len(before)
@@ -49,7 +49,7 @@ class EmbeddedGrowth(HeldGrowth, FolderDraft):
         return blocks
 
     def _full_blocks(self, provenance: Provenance) -> Sequence[bytes]:
-        """The hashes of the full blocks of the base; none where its columns have other names now."""
+        """Return the hashes of the full blocks of the base, or none if the titles of its columns have changed."""
         before, called = titles(self.base.manifest.properties), titles(provenance.properties)
         if any(called[name] != title for name, title in before.items()):
             return []
@@ -73,7 +73,7 @@ class EmbeddedGrowth(HeldGrowth, FolderDraft):
         return len(edges.added)
 
     def _more_dropped(self, items: int) -> tuple[Int32, Int32]:
-        """The items with other counts than before, and those."""
+        """Return the items whose number of truncated pairs has changed, and the new numbers."""
         before = self.base.dropped()
         if before is None or self._dropped is None:
             return np.empty(0, np.int32), np.empty(0, np.int32)

@@ -1,6 +1,6 @@
-"""What a fragment adds to those before it: one file, `increment.arrow`, of Arrow streams one after the other.
+"""The additions of a fragment to those before it: one file, `increment.arrow`, of consecutive Arrow streams.
 
-One file, because a generation that has grown often keeps all of its files open.
+It is one file because a generation that has grown many times keeps all of its files open.
 """
 
 import mmap
@@ -27,9 +27,19 @@ _BLOCKS = pa.schema([("block", pa.binary(DIGEST))])
 
 @dataclass(frozen=True)
 class Increment:
-    """items, names (`ADDED_NAMES`), rejections: tables with offsets of 64 bits. words (n, W): of the new items.
-    ids, dropped (c,): of the new items, and of the older ones whose pairs lost to the cap are more. blocks: the hashes
-    of the blocks of the whole item table."""
+    """The content of a fragment that follows others.
+
+    Attributes:
+        items: The new items, with 64-bit offsets.
+        names: New names of older items (`ADDED_NAMES`), with 64-bit offsets.
+        rejections: The new rejected records, with 64-bit offsets.
+        words: (n, W) uint64 fingerprints of the new items.
+        edges: The change of the similarity graph.
+        forest: The change of the spanning forest.
+        ids: (c,) int32 items whose number of truncated pairs differs from the previous generation.
+        dropped: (c,) int32 number of truncated pairs of these items.
+        blocks: The hashes of the blocks of the whole item table.
+    """
 
     items: pa.RecordBatch
     names: pa.RecordBatch
@@ -54,7 +64,11 @@ class Increment:
 
     @classmethod
     def read(cls, file: BufferedReader, width: int) -> "Increment":
-        """Mapped. Raises `ValueError` unless it is one, with fingerprints of so many words."""
+        """Map a file.
+
+        Raises:
+            ValueError: The file is not an intact increment, or its fingerprints do not have `width` words.
+        """
         try:
             mapped = pa.BufferReader(pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
             table, names, rejections, words, dropped, *edges = (_batch(mapped) for _ in range(9))
@@ -85,10 +99,14 @@ def _blocks(mapped: pa.BufferReader) -> list[bytes]:
 
 
 class IncrementFragment:
-    """A fragment after the first. `before`: the items of those before it; `width`: the words of a fingerprint. It is
-    checked when it is first used.
+    """A fragment after the first, checked at its first use.
 
-    Raises `StoreDamaged` for what is not what was written, or does not fit the manifest.
+    Every method raises `StoreDamaged` for a file that differs from what was written or does not fit the manifest.
+
+    Args:
+        files: The files of the fragment.
+        before: The number of items of the earlier fragments.
+        width: The number of words of a fingerprint.
     """
 
     def __init__(self, files: FragmentFiles, before: int, width: int) -> None:
@@ -99,7 +117,7 @@ class IncrementFragment:
         files.require_names([INCREMENT])
 
     def damaged(self, problem: str) -> StoreDamaged:
-        """The error that says so. It is remembered."""
+        """Return the error for a damaged increment, and remember the damage."""
         return self._files.damaged(INCREMENT, problem)
 
     @cached_property
@@ -115,7 +133,7 @@ class IncrementFragment:
         return increment
 
     def _problem(self, increment: Increment) -> str | None:
-        """What does not fit the manifest, or is out of range."""
+        """Return what does not fit the manifest or is out of range, or None."""
         told = (self.fragment.items, self.fragment.rejected, self.fragment.edges)
         if (increment.items.num_rows, increment.rejections.num_rows, len(increment.edges.added)) != told:
             return "its rows are not as many as the manifest says"

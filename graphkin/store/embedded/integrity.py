@@ -1,4 +1,4 @@
-"""The files of one generation, each of them read whole and compared with the manifest before it is first used."""
+"""The files of one generation, each read completely and compared with the manifest before its first use."""
 
 import errno
 import os
@@ -13,17 +13,26 @@ from graphkin.protocol.errors import Damage, StoreDamaged, StoreError
 from graphkin.protocol.manifest import Fragment, Manifest
 from graphkin.runtime.files import sha256
 
-_OURS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # what fails in this process, and says nothing about a file
+_OURS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # errors of this process, which do not mean that a file is damaged
 
 
 class CheckedFiles:
-    """All opened at once, so that a deletion meanwhile does no harm. Safe to share between threads.
+    """The files of a generation.
 
-    A file is read once, by whoever needs it first (`require`); others that need it meanwhile wait. What was found
-    damaged stays so. `damage` is what was found first, None as long as nothing was.
-    `bytes` is the size of all of them, also of those that were closed meanwhile.
-    A file is called by its name, and where a generation is read from several fragments by its folder too: `called`.
-    Raises `StoreDamaged` for a file that is missing or cannot be read.
+    All files are opened at once, so that a later deletion does no harm. The key of a file is its name, or its folder
+    and name if the generation consists of several fragments (`called`).
+
+    ## Thread safety
+
+    Threads may share the files. The first thread that needs a file reads it, and others wait for the result.
+
+    ## Errors
+
+    `StoreDamaged`, for a file that is missing, cannot be read or differs from the manifest. Damage is remembered.
+
+    Attributes:
+        damage: The first damage, None if there is none.
+        bytes: The size of all files, including files that are closed by now.
     """
 
     def __init__(self, collection: str, manifest: Manifest, folder: Path) -> None:
@@ -38,25 +47,29 @@ class CheckedFiles:
                 self._paths[self.called(fragment, name)] = folder / fragment.folder / name
                 self._digests[self.called(fragment, name)] = digest
         self._reading = {name: threading.Lock() for name in self._paths}
-        self._problems: dict[str, str | None] = {}  # by file, of those that were read
+        self._problems: dict[str, str | None] = {}  # by file, only for files that were read
         with ExitStack() as opened:
             self._files = {name: opened.enter_context(self._opened(name)) for name in self._paths}
             self.bytes = sum(os.fstat(file.fileno()).st_size for file in self._files.values())
             self.close = opened.pop_all().close
 
     def called(self, fragment: Fragment, name: str) -> str:
-        """What a file of a fragment is called here."""
+        """Return the key of a file of a fragment."""
         return name if self._alone else f"{fragment.folder}/{name}"
 
     def __getitem__(self, name: str) -> BufferedReader:
-        """An open file, to map."""
+        """Return a file, open for mapping."""
         return self._files[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._files)
 
     def require(self, *names: str) -> None:
-        """Read those that were not read yet, side by side. Raises `StoreDamaged` unless all are what was written."""
+        """Read the files that have not been read yet, in parallel.
+
+        Raises:
+            StoreDamaged: A file differs from what was written.
+        """
         unread = [name for name in names if name not in self._problems]
         if len(unread) > 1:
             with ThreadPoolExecutor(len(unread), thread_name_prefix="integrity") as threads:
@@ -70,7 +83,7 @@ class CheckedFiles:
                 raise self.damaged(name, problem)
 
     def read(self, name: str, again: bool = False) -> None:
-        """Compare a file with the manifest; with `again` also one that was found whole before."""
+        """Compare a file with the manifest. With `again`, also a file that was intact before."""
         with self._reading[name]:
             if name not in self._problems or (again and self._problems[name] is None):
                 problem = self._compared(name)
@@ -80,14 +93,14 @@ class CheckedFiles:
                     self.damaged(name, problem)
 
     def problems(self) -> list[str]:
-        """Read all of them again; also says which of them are no longer in their folder."""
+        """Read all files again and return the problems, including files that are no longer in their folder."""
         for name in self._files:
             self.read(name, again=True)
         found = {name: problem or self._lost(name) for name, problem in sorted(self._problems.items())}
         return [f"{name}: {problem}" for name, problem in found.items() if problem]
 
     def damaged(self, name: str, problem: str) -> StoreDamaged:
-        """The error that says so. It is remembered."""
+        """Return the error for a damaged file, and remember the damage."""
         damage = Damage(name, problem, self._collection, self._generation)
         self._problems[name] = problem
         self.damage = self.damage or damage
@@ -113,7 +126,11 @@ class CheckedFiles:
 
 
 def _unreadable(error: OSError) -> str:
-    """What is wrong with a file that raises this. Raises `StoreError` where nothing need be."""
+    """Return the problem of a file that raises this error.
+
+    Raises:
+        StoreError: The error does not mean that the file is damaged.
+    """
     if error.errno in _OURS:
         raise StoreError(f"cannot read the store: {error.strerror}", given=error.filename) from error
     return f"it cannot be read: {error.strerror}"

@@ -1,5 +1,7 @@
-"""The items and the rejections of one generation: `items.arrow`, `rejections.arrow`, and in which order the texts are
-by which items are found."""
+"""The items and rejections of one generation, and the sort orders that `find` uses.
+
+The files are `items.arrow`, `rejections.arrow` and `order.*.npy`.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -28,13 +30,13 @@ FOUND_BY: dict[Field, tuple[str, str]] = {
     "name": ("names", "order.names.npy"),
     "inchikey": ("inchikey", "order.inchikey.npy"),
 }
-"""field -> its column, and the file that says where in it each text is, by text and then by id; (texts,) int32."""
+"""Field -> its column, and the file with the positions of its texts, (texts,) int32, ordered by text, then id."""
 _PAGE = 4096
-_FEW = 8  # items that are read faster one by one than as columns
+_FEW = 8  # up to this many items are read faster one by one than as columns
 
 
 class ItemWriter:
-    """Fills the files of a draft's folder."""
+    """A writer of the item files in the folder of a draft."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -56,10 +58,10 @@ class ItemWriter:
 
 
 class ItemReader:
-    """Reads them as they are mapped, each file checked when it is first used. Of a generation that has grown, the table
-    is put together when it is first used, and so stays in memory.
+    """A reader of the mapped item files, each checked at its first use.
 
-    Raises `StoreDamaged` for one that is not what was written, or does not fit the manifest.
+    If the generation has grown, the item table is merged in memory at its first use. Every method raises `StoreDamaged`
+    for a file that differs from what was written or does not fit the manifest.
     """
 
     files = (ITEMS, REJECTIONS, *(file for _, file in FOUND_BY.values()))
@@ -99,7 +101,7 @@ class ItemReader:
             yield _with_ids(stored.slice(start, stop - start), names, np.arange(start, stop, dtype=np.int32))
 
     def page(self, ids: Sequence[int]) -> list[list[Any]]:
-        """The values of some items in every column but `id`."""
+        """Return the values of some items in every column except `id`."""
         if len(ids) <= _FEW:
             return [[column[id].as_py() for id in ids] for column in self._columns]
         return [column.to_pylist() for column in self._items.take(pa.array(ids, pa.int32())).columns]
@@ -112,11 +114,11 @@ class ItemReader:
 
     def find(self, field: Field, value: str, after: int, limit: int) -> list[int]:
         ids = np.concatenate([texts.owners_of(value) for texts in self._sorted(field)])
-        ids = np.unique(ids) if len(ids) > 1 else ids  # which takes longer than finding one
+        ids = np.unique(ids) if len(ids) > 1 else ids  # np.unique takes longer than the search itself
         return ids[ids > after][:limit].tolist()
 
     def _sorted(self, field: Field) -> "list[_Sorted]":
-        """The texts of the first fragment, in the order that a file says, and all that came later."""
+        """Return the sorted texts of the first fragment, from a file, and those of all later fragments together."""
         if field not in self._found_by:
             column, name = FOUND_BY[field]
             (order,), items = self._first.checked(name), self._first_items
@@ -131,12 +133,18 @@ class ItemReader:
             yield narrowed(self._rejections.slice(start, _PAGE))
 
     def close(self) -> None:
-        """The files are the generation's."""
+        """Do nothing: the generation owns the files."""
 
 
 @dataclass(frozen=True)
 class _Sorted:
-    """Texts by which items are found. order: where each is, by text; owners: whose those at some places are."""
+    """Sorted texts of items.
+
+    Attributes:
+        texts: The texts.
+        order: (texts,) int32 positions of the texts, sorted by text.
+        owners: A function that returns the items that have the texts at some positions.
+    """
 
     texts: pa.Array
     order: Int32
@@ -144,7 +152,7 @@ class _Sorted:
 
     @classmethod
     def later(cls, fragments: Sequence[IncrementFragment], column: str) -> Self:
-        """Of the fragments after the first."""
+        """Sort the texts of the fragments after the first."""
         texts, owners = [], []
         for each in fragments:
             own = each.read.items[column]
@@ -157,7 +165,7 @@ class _Sorted:
         return cls(all_texts, _sorted_places(all_texts), all_owners.take)
 
     def owners_of(self, value: str) -> Int32:
-        """The items with this text."""
+        """Return the items with this text."""
         first = last = bisect_left(self.order, value, key=self._text)
         if last < len(self.order) and self._text(self.order[last]) == value:
             last += 1
@@ -170,13 +178,13 @@ class _Sorted:
 
 
 def _sorted_places(texts: pa.Array) -> Int32:
-    """Where each text is, by text; nulls are left out."""
+    """Return the positions of the texts, sorted by text, without nulls."""
     order = pc.sort_indices(texts).to_numpy()[: len(texts) - texts.null_count]  # nulls are last
     return order.astype(np.int32)
 
 
 def _with_ids(stored: pa.RecordBatch, names: Sequence[str], ids: Int32) -> pa.RecordBatch:
-    """The columns in the order of `names`, the ids among them if they are."""
+    """Return the columns in the order of `names`, which may include `id`."""
     rows = narrowed(stored)
     columns = [pa.array(ids) if name == ID.name else rows[name] for name in names]
     fields = [ID if name == ID.name else rows.schema.field(name) for name in names]
@@ -184,13 +192,13 @@ def _with_ids(stored: pa.RecordBatch, names: Sequence[str], ids: Int32) -> pa.Re
 
 
 def _texts(items: pa.RecordBatch, column: str) -> pa.Array:
-    """All of a column, of the list of names too."""
+    """Return all texts of a column, also if it is a list of names."""
     texts = items[column]
     return texts.values if pa.types.is_large_list(texts.type) else texts
 
 
 def _owners(column: pa.Array, places: Int32) -> Int32:
-    """The ids of the items that have these texts."""
+    """Return the ids of the items that have the texts at these positions."""
     if not pa.types.is_large_list(column.type):
         return places
     return np.searchsorted(column.offsets.to_numpy(), places, side="right").astype(np.int32) - 1

@@ -1,8 +1,9 @@
-"""The keys of a store in a folder: one small SQLite database beside the catalogue, for its owner alone.
+"""The API keys of a store in a folder: one small SQLite database next to the catalog, readable by its owner only.
 
-It is sealed: beside each row stands the SHA-256 of its key, and one row of `seal` holds that of all rows. Every reader
-compares them, so a damaged database opens nothing: it is damaged, never empty. Once there is such a file the store is
-guarded, also when no row is in it, and the catalogue records it, so that a file that is lost does not open the store.
+The database is sealed. Each row holds the SHA-256 of its key, and one row of `seal` holds the SHA-256 of all rows.
+Every reader compares them, so a damaged database counts as damaged, never as empty, and opens nothing. Once the file
+exists the store is guarded, even if the file has no rows. The catalog records that, so that a lost file does not open
+the store.
 """
 
 import os
@@ -46,9 +47,9 @@ class _Row(NamedTuple):
 
 
 class EmbeddedKeys(Keys):
-    """Keys of the API in an SQLite file beside the catalog. Every call opens, uses and closes the file.
+    """API keys in an SQLite file next to the catalog. Every call opens, uses and closes the file.
 
-    A store without the file has no keys, unless its catalog says that it is guarded.
+    A store without the file has no keys, unless its catalog records that it is guarded.
     """
 
     def __init__(self, path: Path, catalog: Catalog) -> None:
@@ -83,7 +84,11 @@ class EmbeddedKeys(Keys):
             self._write(database, key)
 
     def _exists(self) -> bool:
-        """Raises `StoreDamaged` for a file that is lost."""
+        """Return whether the file exists.
+
+        Raises:
+            StoreDamaged: The store is guarded, and the file is missing.
+        """
         if self._path.exists():
             return True
         if self._catalog.guarded():
@@ -91,32 +96,40 @@ class EmbeddedKeys(Keys):
         return False
 
     def _create(self) -> None:
-        """Make an empty database, whole from the moment that it is there. Only one process at a time may do so."""
+        """Create an empty database that is complete from the moment it appears.
+
+        Only one process at a time may call this.
+        """
         if self._path.exists():
             return
         with disk(self._path):
-            for leftover in self._path.parent.glob(f".{self._path.name}.*"):  # of processes that were killed here
+            for leftover in self._path.parent.glob(f".{self._path.name}.*"):  # from processes that were killed here
                 leftover.unlink()
             with partial(self._path) as beside:
-                os.close(os.open(beside, os.O_CREAT | os.O_EXCL, 0o600))  # SQLite's own files beside it get its mode
+                os.close(os.open(beside, os.O_CREAT | os.O_EXCL, 0o600))  # SQLite's own files get the same mode
                 with transaction(beside, "rw") as database:
                     for statement in _SCHEMA:
                         database.execute(statement)
                     _seal(database)
                 with suppress(FileExistsError):
-                    self._path.hardlink_to(beside)  # unlike a rename it replaces no file
+                    self._path.hardlink_to(beside)  # unlike a rename, a link replaces no file
                 beside.unlink()
 
     @contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that begins with a whole database, and leaves it sealed."""
+        """Open a transaction on an intact database, and seal the database at the end."""
         with transaction(self._path, "rw") as database:
             self._rows(database)
             yield database
             _seal(database)
 
     def _rows(self, database: sqlite3.Connection) -> list[_Row]:
-        """All rows. Raises `StoreDamaged` unless they are what was written, `StoreFormat` for another version."""
+        """Return all rows.
+
+        Raises:
+            StoreDamaged: The rows differ from what was written.
+            StoreFormat: The database has another version.
+        """
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if not version:
             raise self._damaged("it is empty")

@@ -1,4 +1,4 @@
-"""The embedded store: a folder that needs no server. Linux and macOS, local file systems."""
+"""The embedded store: a folder, without a server, on a local file system of Linux or macOS."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -25,8 +25,11 @@ _CATALOG, _KEYS = "catalog.sqlite", "keys.sqlite"
 
 
 class EmbeddedStore(Store):
-    """catalog.sqlite, keys.sqlite once there is a key, below collections/NAME/ a folder for each generation, and below
-    reruns/NAME/ a file for each that a later run gave again."""
+    """A store in a folder.
+
+    The folder holds catalog.sqlite, keys.sqlite once there is a key, a folder below collections/NAME/ for each
+    generation, and a file below reruns/NAME/ for each generation that a later run produced again.
+    """
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
         self._folder = folder
@@ -57,7 +60,11 @@ class EmbeddedStore(Store):
         return any(not entry.name.startswith((_CATALOG, _KEYS)) for entry in self._folder.iterdir())
 
     def _require_new(self) -> None:
-        """Raises `StoreDamaged` where generations lie without the catalogue that says which of them are published."""
+        """Check that there are no generations.
+
+        Raises:
+            StoreDamaged: There are generations, but no catalog that records which of them are published.
+        """
         if self._collections.is_dir():
             raise StoreDamaged(Damage(_CATALOG, "it is missing or empty"))
 
@@ -86,23 +93,23 @@ class EmbeddedStore(Store):
             try:
                 return EmbeddedGeneration(collection, manifest, self._collections / collection)
             except StoreError:
-                now = self._catalog.manifest(collection, manifest.generation)  # deleted meanwhile: says so
+                now = self._catalog.manifest(collection, manifest.generation)  # raises `Deleted` if it was deleted
                 if now == manifest:
                     raise
-                manifest = now  # it is read from other fragments meanwhile
+                manifest = now  # the generation has other fragments by now
 
     def draft(self, collection: str, kind: Kind) -> Draft:
         self._require_writable(collection, kind)
         lock = self._writer(collection)
         try:
-            self._require_writable(collection, kind)  # again: it may have been made while nobody held the lock
+            self._require_writable(collection, kind)  # again, because another writer may have created the collection
         except BaseException:
             lock.release()
             raise
         return EmbeddedDraft(collection, self._folder, self._catalog, lock)
 
     def growth(self, collection: str) -> Growth:
-        self.collection(collection)  # before a lock is made for what does not exist
+        self.collection(collection)  # raises `NotFound` before a lock file is created
         lock = self._writer(collection)
         try:
             base = self._independent(collection)
@@ -112,7 +119,11 @@ class EmbeddedStore(Store):
         return EmbeddedGrowth(base, collection, self._folder, self._catalog, lock)
 
     def _independent(self, collection: str) -> EmbeddedGeneration:
-        """The current generation, if it can grow."""
+        """Return the current generation.
+
+        Raises:
+            Conflict: The generation cannot grow.
+        """
         base = self._opened(collection, None)
         try:
             require_independent(base)
@@ -137,13 +148,13 @@ class EmbeddedStore(Store):
         return lock
 
     def delete(self, collection: str, generation: str) -> None:
-        self._catalog.manifest(collection, generation)  # before a lock is made for what does not exist
+        self._catalog.manifest(collection, generation)  # raises `NotFound` before a lock file is created
         lock = self._writer(collection)
         try:
             with disk(self._folder):
-                self._rerun_file(collection, generation).unlink(missing_ok=True)  # first: it must not outlive the row
+                self._rerun_file(collection, generation).unlink(missing_ok=True)  # it must not outlive the catalog row
             self._catalog.delete(collection, generation)
-            with suppress(OSError, StoreError):  # the row is gone: what is left behind the next writer sweeps
+            with suppress(OSError, StoreError):  # the row is gone, and the next writer removes leftover files
                 sweep(self._collections / collection, self._catalog)
         finally:
             lock.release()
@@ -185,4 +196,4 @@ class EmbeddedStore(Store):
         return EmbeddedKeys(self._folder / _KEYS, self._catalog)
 
     def close(self) -> None:
-        """Nothing is held open between calls."""
+        """Do nothing: no file stays open between calls."""

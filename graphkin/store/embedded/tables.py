@@ -1,4 +1,4 @@
-"""Tables on disk: Arrow files of one batch, so that any rows of a column are found at once."""
+"""Tables on disk: Arrow files of one batch, for direct access to any rows of a column."""
 
 import mmap
 from io import BufferedReader
@@ -10,7 +10,7 @@ from graphkin.store.columns import one_batch
 
 
 class TableWriter:
-    """Spools batches, and makes one of them in the end. Until then the file is there as a spool of the same name."""
+    """A writer that collects batches in a spool file and merges them into one batch at the end."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -19,13 +19,13 @@ class TableWriter:
         self._stream: pa.RecordBatchStreamWriter | None = None
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """All batches have the columns of the first."""
+        """Append a batch. All batches have the columns of the first one."""
         if self._stream is None:
             self._stream = pa.ipc.new_stream(self._file, batch.schema)
         self._stream.write_batch(batch)
 
     def finish(self, if_empty: pa.Schema) -> pa.RecordBatch:
-        """Write the table, and give it as it can be read. `if_empty`: the columns of one without batches."""
+        """Write the table and return it. `if_empty` is the schema of a table without batches."""
         if self._stream is None:
             self.append(pa.RecordBatch.from_pylist([], schema=if_empty))
         self.close()
@@ -38,7 +38,7 @@ class TableWriter:
         return whole
 
     def close(self) -> None:
-        """Let go of the spool. It is closed even if that fails (the disk may be full)."""
+        """Close the spool file, even if writing its end fails because the disk is full."""
         if not self._file.closed:
             with self._file:
                 if self._stream is not None:
@@ -46,7 +46,11 @@ class TableWriter:
 
 
 def map_table(file: BufferedReader) -> pa.RecordBatch:
-    """A memory map as a table. Raises `ValueError` unless the file is one of a `TableWriter`."""
+    """Return the table in a file as a memory map.
+
+    Raises:
+        ValueError: The file was not written by `TableWriter`.
+    """
     try:
         mapped = pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         with pa.ipc.open_file(mapped) as reader:

@@ -1,4 +1,4 @@
-"""The first fragment of a generation, from which it can be read alone unless others follow."""
+"""The first fragment of a generation, which is complete by itself."""
 
 from functools import cached_property
 from typing import Any
@@ -23,9 +23,10 @@ _FOREST = ("forest.source.npy", "forest.target.npy", "forest.similarity.npy")
 
 
 class WholeFragment:
-    """Its arrays, each checked when it is first used, those that kernels index by looked through.
+    """The arrays of the first fragment, each checked at its first use.
 
-    Raises `StoreDamaged` for what is missing, of another size or type than the manifest says, or not what was written.
+    The check includes the values that kernels use as indices. Every method raises `StoreDamaged` for a file that is
+    missing, differs from what was written, or does not have the size and type in the manifest.
     """
 
     def __init__(self, files: FragmentFiles, manifest: Manifest) -> None:
@@ -35,7 +36,11 @@ class WholeFragment:
         files.require_layout(self._layout())
 
     def _layout(self) -> dict[str, tuple[Any, ...]]:
-        """Type and shape by file. Only forest and links tell how long they are, and the fingerprints how wide."""
+        """Return the type and shape of each file.
+
+        The manifest does not contain the lengths of forest and links and the width of fingerprints, so these come from
+        the arrays.
+        """
         items, ends = self._files.fragment.items, 2 * self._files.fragment.edges
         arrays = self._files.arrays
         words, joined = arrays["fingerprints.npy"], arrays["forest.source.npy"].size
@@ -57,12 +62,12 @@ class WholeFragment:
         }
 
     def damaged(self, name: str, problem: str) -> StoreDamaged:
-        """The error that says so of a file. It is remembered."""
+        """Return the error for a damaged file, and remember the damage."""
         return self._files.damaged(name, problem)
 
     @property
     def width(self) -> int:
-        """Words of a fingerprint."""
+        """The number of words of a fingerprint."""
         return int(self._files.arrays["fingerprints.npy"].shape[1])
 
     @cached_property
