@@ -1,10 +1,10 @@
-"""One published generation as CSV files for `neo4j-admin database import full`, laid out as in cypher.py.
+"""One published generation as CSV files for `neo4j-admin database import full`, in the layout of cypher.py.
 
-The importer fills a database that has never been started, so the schema version and the catalogue are among the files;
-constraints are not: the first connection creates them. It has no way to tell an empty list from none, which readers
-therefore treat alike, nor a list of one empty text, which is refused.
+The importer fills a database that has never been started, so the files include the schema version and the catalog. They
+include no constraints: the first connection creates these. The importer cannot distinguish an empty list from a missing
+one, so readers treat both alike. It cannot distinguish a list of one empty text either, so such a list is refused.
 
-Items with their names, and edges, are written by tasks, a part each.
+Tasks write the items with their names, and the edges, one part each.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -48,29 +48,29 @@ _TYPES = {
     "string[]": pa.string(),
     "long[]": pa.string(),
 }
-_BUFFER = 4 * 2**20  # bytes, the importer's default
-_DELIMITERS = {"\x1f", *map(chr, range(0xE000, 0xF900))}  # the unit separator, else private use: unlikely in a name
+_BUFFER = 4 * 2**20  # bytes, the default of the importer
+_DELIMITERS = {"\x1f", *map(chr, range(0xE000, 0xF900))}  # the unit separator and private-use characters: rare in names
 
 ROWS = 65_536
-"""Items to a part, with their names and the edges that they are the lower ends of."""
+"""The number of items per part. A part includes their names and the edges of which they are the lower ends."""
 
 Write = Callable[[Sequence[Any]], None]
 
 T = TypeVar("T")
 
 PartTask: TypeAlias = Callable[[Generation, int], T]
-"""A pure function of a generation and a number, pickled to wherever it runs."""
+"""A pure function of a generation and a part number, pickled to the process that runs it."""
 
 
 class Each(Protocol):
-    """Runs tasks, here or elsewhere."""
+    """A runner of tasks, in this process or elsewhere."""
 
     def __call__(self, stage: str, task: PartTask[T], tasks: int, /) -> list[T]:
-        """What a task says for each number, in order. Raises as the tasks do."""
+        """Return the result of a task for each part number, in order. Raises the errors of the tasks."""
 
 
 def in_turn(generation: Generation, stage: Stage = silent) -> Each:
-    """Here, one after the other."""
+    """Return a runner that runs tasks in this process, one after the other."""
 
     def each(name: str, task: PartTask[T], tasks: int) -> list[T]:
         with stage(name, tasks, "parts") as advance:
@@ -84,11 +84,17 @@ def in_turn(generation: Generation, stage: Stage = silent) -> Each:
 
 
 def write_import(generation: Generation, folder: Path, each: Each, rows: int = ROWS) -> list[str]:
-    """Write the files into an existing folder and return the command that imports them when run there. `each` runs
-    tasks, which all reach the folder; rows: items to a part.
+    """Write the files into an existing folder and return the command that imports them when run there.
 
-    Raises `Conflict` for an item whose only name is empty and for a property that the importer has no name for, and
-    `OSError` if the folder cannot be written.
+    Args:
+        generation: The generation to export.
+        folder: A folder that all tasks can reach.
+        each: The runner of the tasks.
+        rows: The number of items per part.
+
+    Raises:
+        Conflict: An item has one name and that is empty, or the importer does not accept the name of a property.
+        OSError: The folder cannot be written.
     """
     files = _Files(folder)
     tasks = -(-generation.size // rows)
@@ -98,7 +104,7 @@ def write_import(generation: Generation, folder: Path, each: Each, rows: int = R
     parts.declare(generation, files)
     _write_rejections(generation, files, parts.token)
     files.longest = max(files.longest, *each("parts", parts.write, tasks))
-    sweep(folder)  # of tasks that were lost
+    sweep(folder)  # remove partial files of tasks that died
     with files.relationships("SPANS", _EDGE) as write:
         write(_ends(generation.forest()))
     links = generation.links()
@@ -115,12 +121,12 @@ def write_import(generation: Generation, folder: Path, each: Each, rows: int = R
 
 
 def _ids(rows: int, generation: Generation, number: int) -> range:
-    """Of a part."""
+    """Return the ids of the items in a part."""
     return range(number * rows, min((number + 1) * rows, generation.size))
 
 
 def _used(rows: int, generation: Generation, number: int) -> set[str]:
-    """The delimiters that names in a part contain."""
+    """Return the delimiters that occur in the names of a part."""
     ids, used = _ids(rows, generation, number), set[str]()
     for batch in generation.columns(["names"], ids.start, ids.stop):
         used.update("".join(batch["names"].flatten().to_pylist()))
@@ -128,15 +134,15 @@ def _used(rows: int, generation: Generation, number: int) -> set[str]:
 
 
 class _Files:
-    """A header file for every label and type, its data files, and the options that name them."""
+    """A header file for every label and type, its data files, and the import options that name them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._options: list[str] = []
-        self.longest = 0  # bytes of a text
+        self.longest = 0  # bytes of the longest text
 
     def nodes(self, label: str, header: str) -> AbstractContextManager[Write]:
-        """A function that writes all of them, given as one array for every column of the header."""
+        """Return a function that writes all nodes of a label. It takes one array per column of the header."""
         return self._whole("nodes", label, header.split(","))
 
     def relationships(self, type: str, header: str) -> AbstractContextManager[Write]:
@@ -150,18 +156,22 @@ class _Files:
         self.longest = max(self.longest, table.longest)
 
     def declare(self, option: str, name: str, columns: Sequence[str], data: str) -> None:
-        """Write the header of what others write, into files whose names match `data`."""
+        """Write a header for data files that others write and whose names match the pattern `data`."""
         quoted = ('"' + column.replace('"', '""') + '"' for column in columns)
         (self._folder / f"{name}-header.csv").write_text(f"{','.join(quoted)}\n", encoding="utf-8")
         self._options.append(f"--{option}={name}={name}-header.csv,{data}")
 
     def options(self) -> list[str]:
-        """The importer reads no value longer than its buffer; every character of one may be a quote, written twice."""
+        """Return the import options.
+
+        The importer reads no value longer than its buffer. In the file a value may be twice as long, because every
+        quote is doubled.
+        """
         return [f"--read-buffer-size={max(2 * self.longest, _BUFFER)}", *self._options]
 
 
 class _Table:
-    """Rows of one file, given as one array for every column; `longest`: bytes of a text among them."""
+    """A writer of the rows of one file, one array per column. `longest` is the number of bytes of the longest text."""
 
     def __init__(self, file: csv.CSVWriter, schema: pa.Schema) -> None:
         self._file = file
@@ -185,7 +195,7 @@ def _table(path: Path, columns: Sequence[str]) -> Iterator[_Table]:
 
 
 def _type(column: str) -> pa.DataType:
-    """The Arrow type of a header's column: ids are integers, lists are joined texts."""
+    """Return the Arrow type of a column of a header. Ids are integers, and lists are joined texts."""
     _, colon, type = column.rpartition(":")
     type = type if colon else "string"
     return pa.int64() if "ID(" in type else _TYPES[type]
@@ -206,9 +216,13 @@ def _write_catalogue(generation: Generation, files: _Files, token: str) -> None:
 
 @dataclass(frozen=True)
 class Parts:
-    """The files of items, of their names, and of edges. It travels with the tasks that write them.
+    """A writer of the files of items, names and edges, pickled to the tasks that write them.
 
-    rows: items to a part; token: of the graph; delimiter: between the elements of a list.
+    Attributes:
+        folder: The folder.
+        rows: The number of items per part.
+        token: The token of the generation, `graph` in Cypher.
+        delimiter: The delimiter between the elements of a list.
     """
 
     folder: Path
@@ -217,7 +231,7 @@ class Parts:
     delimiter: str
 
     def declare(self, generation: Generation, files: _Files) -> None:
-        """Their headers. Raises as `write_import`."""
+        """Write the headers. Raises the same errors as `write_import`."""
         for option, name, columns in self._headers(generation):
             files.declare(option, name, columns, rf"{name}-\d+\.csv")
 
@@ -231,7 +245,10 @@ class Parts:
         ]
 
     def write(self, generation: Generation, number: int) -> int:
-        """Write one of each, and give the bytes of the longest text in it. Raises as `write_import`."""
+        """Write one part and return the number of bytes of its longest text.
+
+        Raises the same errors as `write_import`.
+        """
         with ExitStack() as stack:
             items, names, edges = (
                 stack.enter_context(_table(self.folder / f"{name}-{number:06d}.csv", columns))
@@ -264,12 +281,12 @@ class Parts:
 
 
 def _own(schema: pa.Schema) -> list[str]:
-    """The columns of properties."""
+    """Return the columns of properties."""
     return [name for name in schema.names if name not in ITEM_SCHEMA.names]
 
 
 def _property_header(schema: pa.Schema, own: Sequence[str]) -> list[str]:
-    """A name with its type for all that the columns of properties hold."""
+    """Return the header of the columns of properties: the name and type of each node property."""
     keys = Keys(schema)
     typed = (pair for name in own for pair in zip(keys.of(name), _types(schema.field(name)), strict=True))
     header = [f"{key}:{type}" for key, type in typed]
@@ -284,14 +301,14 @@ def _property_header(schema: pa.Schema, own: Sequence[str]) -> list[str]:
 
 
 def _types(of: pa.Field) -> list[str]:
-    """The importer's types of what `_held` gives."""
+    """Return the types, in terms of the importer, of the arrays that `_held` returns."""
     if pa.types.is_struct(of.type):
         return ["double", "string"]
     return ["string" if pa.types.is_string(of.type) else "double"]
 
 
 def _held(column: pa.Array) -> list[pa.Array]:
-    """What the properties of nodes hold of a column, as `Keys.of` names them."""
+    """Return the values of the node properties of a column, in the order of `Keys.of`."""
     return [numbers(column), texts(column)] if pa.types.is_struct(column.type) else [column]
 
 
@@ -316,7 +333,7 @@ def _shown(batch: pa.RecordBatch, structure: str) -> list[str]:
 
 
 def _joined_words(words: UInt64, delimiter: str) -> pa.StringArray:
-    """Each row of (n, W) words as signed numbers, joined."""
+    """Return each row of (n, W) words as one text of signed integers."""
     rows, width = words.shape
     numbers = pa.array(words.view(np.int64).ravel()).cast(pa.string())
     return pc.binary_join(pa.ListArray.from_arrays(np.arange(rows + 1, dtype=np.int32) * width, numbers), delimiter)

@@ -1,4 +1,6 @@
-"""Talking to the server: credentials from the environment, and its errors in words of the store."""
+"""The connection to the server: credentials from the environment, transactions with retries, and errors of the
+store.
+"""
 
 import errno
 import logging
@@ -30,15 +32,16 @@ _PATIENCE = {"short": 3.0, "long": 60.0}  # seconds for which a transaction is t
 Patience = Literal["short", "long"]
 Result = TypeVar("Result")
 
-logging.getLogger("neo4j").addHandler(logging.NullHandler())  # else Python prints what we say in words of our own
+# Without a handler Python would print the warnings of the driver, which this module raises as errors.
+logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 
 class Connection:
-    """A pool of connections to one server. Safe to share between threads."""
+    """A pool of connections to one server. Threads may share it."""
 
     def __init__(self, url: str) -> None:
         self.where = url.partition("://")[2].rpartition("@")[2]
-        self._database: str | None = None  # the user's own, whichever that is
+        self._database: str | None = None  # None means the home database of the user
         user, password = _credentials()
         if not user or not password or "@" in url:
             raise InvalidInput(
@@ -61,7 +64,7 @@ class Connection:
 
     @contextmanager
     def _server(self) -> Iterator[None]:
-        """Turn what the driver and the server raise into `StoreError`, `StoreBusy` and `InvalidInput`."""
+        """Turn errors of the driver and the server into `StoreError`, `StoreBusy` and `InvalidInput`."""
         try:
             yield
         except AuthError as error:
@@ -78,16 +81,18 @@ class Connection:
             raise StoreError(f"Neo4j says: {_said(error)}", given=self.where) from error
 
     def stay(self, database: str) -> None:
-        """Ask for this database by its name from now on, so that the server need not look up whose home it is."""
+        """Use this database by name from now on, so that the server need not look up the home database of the user."""
         self._database = database
 
     def read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
-        """The rows of one statement, read in a transaction that is tried again for a few seconds."""
+        """Return the rows of one statement, in a read transaction that is retried for a few seconds."""
         (rows,) = self.read_all([statement], **parameters)
         return rows
 
     def read_all(self, statements: Sequence[str], **parameters: Any) -> list[list[neo4j.Record]]:
-        """The rows of each statement, read one after the other in one such transaction."""
+        """Return the rows of each statement, one after the other in one read transaction that is retried for a few
+        seconds.
+        """
 
         def work(transaction: neo4j.ManagedTransaction) -> list[list[neo4j.Record]]:
             return [list(transaction.run(statement, parameters)) for statement in statements]
@@ -95,11 +100,14 @@ class Connection:
         return self._transact(work, "short", "READ")
 
     def write(self, work: Callable[[neo4j.ManagedTransaction], Result], patience: Patience = "long") -> Result:
-        """Do `work` in one transaction, again and again while the server is away: what it writes must bear that."""
+        """Run `work` in one write transaction, which is retried while the server is unavailable.
+
+        The transaction may run more than once, so a repetition must be harmless.
+        """
         return self._transact(work, patience, "WRITE")
 
     def run(self, statement: str, patience: Patience = "long", /, **parameters: Any) -> list[neo4j.Record]:
-        """One statement that writes, and may run twice."""
+        """Run one statement that writes. A repetition must be harmless."""
         return self.write(lambda transaction: list(transaction.run(statement, parameters)), patience)
 
     def _transact(
@@ -112,7 +120,7 @@ class Connection:
                 try:
                     with _cut_as_away():
                         return execute(work)
-                except (IncompleteCommit, ServiceUnavailable):  # the driver has tried again for as long, or not at all
+                except (IncompleteCommit, ServiceUnavailable):  # the driver has retried until the limit, or not at all
                     if time.monotonic() > end:
                         raise
 
@@ -123,7 +131,10 @@ class Connection:
 
 @contextmanager
 def _cut_as_away() -> Iterator[None]:
-    """The driver lets the system's own error through for a connection that is cut just when it is made."""
+    """Turn the system's error for a connection that is cut while it is made into `ServiceUnavailable`.
+
+    The driver lets this error pass.
+    """
     try:
         yield
     except OSError as error:
@@ -137,7 +148,11 @@ def _said(error: Exception) -> str:
 
 
 def _credentials() -> tuple[str | None, str | None]:
-    """User and password; None of what is not given. Raises `InvalidInput` for a file that does not hold them."""
+    """Return user and password, each None if it is not set.
+
+    Raises:
+        InvalidInput: The credentials file cannot be read or holds no credentials.
+    """
     file = os.environ.get(AUTH_FILE)
     if not file:
         return os.environ.get(USER), os.environ.get(PASSWORD)
@@ -146,6 +161,6 @@ def _credentials() -> tuple[str | None, str | None]:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no text"
         raise InvalidInput(f"the file of {AUTH_FILE} cannot be read: {why}", given=file) from error
-    if not (user and slash and password):  # what it holds may be the password, so it is not said
+    if not (user and slash and password):  # the error omits the content, which may be the password
         raise InvalidInput(f"the file of {AUTH_FILE} holds no credentials", given=file, expected="USER/PASSWORD")
     return user, password

@@ -1,8 +1,8 @@
-"""Every statement the adapter sends. Values are parameters; `{label}` is the label of a kind of item.
+"""Every statement that the adapter sends. Values are parameters. `{label}` is the label of a kind of item.
 
-What belongs to one generation carries `graph`, the random token it was written under: a reader finds it only through a
-published generation, so drafts are invisible. Batches of a draft create a batch node {graph, n} in their own
-transaction; its constraint turns a repeated batch into an error instead of a second copy.
+All nodes of one generation carry `graph`, the random token of the draft that wrote them. A reader learns the token only
+from a published generation, so drafts are invisible. Each batch of a draft creates a batch node {graph, n} in the same
+transaction. The constraint on these nodes turns a repeated batch into an error instead of a second copy.
 """
 
 from enum import StrEnum
@@ -12,16 +12,18 @@ from graphkin.protocol.values import Kind
 from graphkin.store.identity import content_digest
 
 SCHEMA_VERSION = 5
-"""Each generation records the version in which it was written: `schema`."""
+"""The schema version. Each generation records the version in which it was written as `schema`."""
 
 
 class Label(StrEnum):
-    """Our labels carry our name: a team's own `:Collection` in the same database is no affair of ours.
+    """The labels of graphkin, which all start with its name, because a team may keep its own `:Collection` in the same
+    database.
 
-    Types of relationships carry none. Ours join our nodes only, so a statement that names a label sees no others.
+    Relationship types have no such prefix. Those of graphkin join only its own nodes, so a statement that names a label
+    does not match others.
     """
 
-    STORE = "Graphkin"  # the same in every schema version, so that a store of another is recognised
+    STORE = "Graphkin"  # the same in every schema version, so that a store of another version is recognized
     COLLECTION = "GraphkinCollection"
     GENERATION = "GraphkinGeneration"
     DRAFT = "GraphkinDraft"
@@ -33,7 +35,11 @@ class Label(StrEnum):
 
 
 def item_label(kind: Kind) -> str:
-    """`GraphkinMolecule` for molecules, and so on. Raises `InvalidInput` for a name that something else has."""
+    """Return the label of a kind of items, such as `GraphkinMolecule`.
+
+    Raises:
+        InvalidInput: Something else uses the label.
+    """
     label = f"Graphkin{kind.capitalize()}"
     if label in set(Label):
         raise InvalidInput("no kind of items can have this name in Neo4j", given=kind)
@@ -41,12 +47,12 @@ def item_label(kind: Kind) -> str:
 
 
 def digest(text: str) -> str:
-    """What stands for a text of any length in an index."""
+    """Return a short digest of a text of any length, for an index."""
     return content_digest(text, 0).hex()
 
 
-# A name that is taken makes IF NOT EXISTS do nothing, also by an index of an older schema: ours carry the version in
-# which they last changed.
+# IF NOT EXISTS does nothing if the name is taken, even by an index of an older schema. So the names contain the version
+# in which the constraint or index last changed.
 _OURS = "graphkin_v3"
 SCHEMA = [
     f"CREATE CONSTRAINT graphkin_store IF NOT EXISTS FOR (s:{Label.STORE}) REQUIRE s.name IS UNIQUE",
@@ -62,7 +68,7 @@ SCHEMA = [
 
 
 def item_schema(kind: Kind) -> list[str]:
-    """What items of a kind need."""
+    """Return the statements that create the constraints and indexes for a kind of items."""
     label = item_label(kind)
     return [
         f"CREATE CONSTRAINT {_OURS}_{kind} IF NOT EXISTS FOR (i:{label}) REQUIRE (i.graph, i.id) IS UNIQUE",
@@ -72,7 +78,10 @@ def item_schema(kind: Kind) -> list[str]:
 
 
 def created(statement: str) -> str:
-    """The name of what a statement of the schema creates; a constraint's index has it too."""
+    """Return the name of the constraint or index that a statement creates.
+
+    The index of a constraint has the same name.
+    """
     return statement.split()[2]
 
 
@@ -83,7 +92,7 @@ DATABASE = "CALL db.info() YIELD name RETURN name"
 VERSION = f"OPTIONAL MATCH (s:{Label.STORE} {{name: 'schema'}}) RETURN s.version AS version"
 SET_VERSION = f"MERGE (s:{Label.STORE} {{name: 'schema'}}) ON CREATE SET s.position = 0 SET s.version = $version"
 
-# Reading the catalogue
+# Reading the catalog
 
 COLLECTIONS = f"""
 MATCH (c:{Label.COLLECTION})
@@ -96,7 +105,7 @@ MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}}
 RETURN g.manifest AS manifest, g.graph AS graph, g.deleted_at AS deleted_at, g.schema AS schema
 """
 
-# Keys of the API
+# API keys
 
 KEY_SCHEMA = f"CREATE CONSTRAINT {_OURS}_key IF NOT EXISTS FOR (k:{Label.KEY}) REQUIRE k.id IS UNIQUE"
 KEYS = f"MATCH (k:{Label.KEY}) RETURN k.id AS id, k.key AS key"
@@ -132,8 +141,8 @@ UNWIND $rows AS row
 CREATE (:{Label.REJECTION} {{graph: $graph, n: row.n, source: row.source, line: row.line, input: row.input,
                               reason: row.reason}})
 """
-# Items are found by the server's own ids, which is quicker than through an index. As the server may give the id of a
-# deleted node to another, `graph` must agree.
+# These statements find items by the server's own ids, which is faster than an index. The server may reuse the id of a
+# deleted node, so `graph` must match, too.
 NODES = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
 RETURN collect(i.id) AS id, collect(id(i)) AS node
@@ -182,7 +191,7 @@ MERGE (r:{Label.RERUN} {{collection: $collection, generation: $generation}}) SET
 RERUN = f"MATCH (r:{Label.RERUN} {{collection: $collection, generation: $generation}}) RETURN r.content AS content"
 DELETE_RERUN = f"MATCH (r:{Label.RERUN} {{collection: $collection, generation: $generation}}) DELETE r"
 
-# Deleting. An index of two properties is used only where a statement says something about both.
+# Deleting. The server uses an index of two properties only if the statement has a condition on both.
 
 DELETE_GENERATION = f"""
 MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}}) WHERE g.deleted_at IS NULL
@@ -254,7 +263,7 @@ MATCH (:{label} {{graph: $graph, id: $id}})-[r:SIMILAR]-(b) WHERE r.similarity >
 WITH b.id AS id, r.similarity AS similarity ORDER BY similarity DESC, id
 WITH collect(id) AS ids, collect(similarity) AS similarity
 RETURN ids[$offset..$stop] AS ids, similarity[$offset..$stop] AS similarity, size(ids) AS total, LIVING
-""".replace("LIVING", _LIVING.replace("{", "{{").replace("}", "}}"))  # told last, so that nothing was read after it
+""".replace("LIVING", _LIVING.replace("{", "{{").replace("}", "}}"))  # evaluated last, so that nothing is read after it
 ROWS = """
 MATCH (a:{label})-[r:SIMILAR]-(b) WHERE a.graph = $graph AND a.id IN $ids AND r.similarity >= $threshold
 RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity
@@ -289,7 +298,7 @@ MATCH (r:{Label.REJECTION}) WHERE r.graph = $graph AND r.n >= $start AND r.n < $
 RETURN r.source AS source, r.line AS line, r.input AS input, r.reason AS reason ORDER BY r.n
 """
 
-# Walking on a generation with GDS
+# Random walks on a generation with GDS
 
 VERTICES = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop

@@ -1,4 +1,4 @@
-"""Writing one generation into Neo4j, in batches that cannot be written twice."""
+"""Writing one generation to Neo4j, in batches that cannot be written twice."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ from graphkin.store.neo4j.items import Keys, caption
 from graphkin.store.neo4j.removal import remove
 from graphkin.store.records import Edges, Int32, Int64, Links, UInt64, shortest
 
-_LEASE = 60.0  # seconds without a sign of life after which a writer counts as dead
+_LEASE = 60.0  # seconds without a renewal after which a writer counts as dead
 _ROWS = 5_000
 _PAGE = 20_000  # items whose ids are read at once
 
@@ -81,7 +81,7 @@ class Neo4jDraft(Draft):
         self._write_edges(cypher.CREATE_LINKS, Edges(source, target, np.ones(len(source), np.float32)))
 
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Not kept: it can be made again of the fingerprints."""
+        """Do nothing: the index can be computed from the fingerprints."""
 
     def append_edges(self, edges: Edges) -> None:
         self._write_edges(cypher.CREATE_EDGES, edges)
@@ -116,7 +116,7 @@ class Neo4jDraft(Draft):
             self._write((statement, part))
 
     def _write(self, *statements: tuple[str, list[Any]]) -> None:
-        """One batch: its marker and its rows in one transaction, so that trying again cannot write twice."""
+        """Write one batch: its marker and its rows in one transaction, so that a retry cannot write it twice."""
         self._lease.check()
         number = self._batches
         self._batches += 1
@@ -131,7 +131,7 @@ class Neo4jDraft(Draft):
             self._connection.write(work)
         except StoreError as error:
             if not (isinstance(error.__cause__, ConstraintError) and self._is_written(number)):
-                raise  # else the constraint is the marker's: the batch was written, its confirmation got lost
+                raise  # otherwise the marker violated the constraint: the batch is written, its confirmation was lost
 
     def _is_written(self, number: int) -> bool:
         return bool(self._connection.run(cypher.FIND_BATCH, graph=self._graph, n=number))
@@ -165,18 +165,18 @@ class Neo4jDraft(Draft):
         return manifest
 
     def _is_published(self, generation: str) -> bool:
-        """Whether the publication took place although its confirmation got lost and it was tried again."""
+        """Return whether the draft was published by an attempt whose confirmation was lost."""
         found = self._connection.read(cypher.GENERATION, collection=self._collection, generation=generation)
         return bool(found) and found[0]["graph"] == self._graph
 
     def discard(self) -> None:
-        if self._lease.release() and self._lease.renew():  # else published, though its confirmation may have got lost
+        if self._lease.release() and self._lease.renew():  # otherwise it is published, even if no confirmation arrived
             remove(self._connection, self._label, self._graph)
             self._connection.run(cypher.END_DRAFT, collection=self._collection, graph=self._graph)
 
 
 class _Lease:
-    """The writer's lock on a collection: a node whose time runs out unless this process renews it."""
+    """The writer lock of a collection: a node that expires unless this process renews it."""
 
     def __init__(self, connection: Connection, collection: str, graph: str) -> None:
         self._connection = connection
@@ -186,7 +186,11 @@ class _Lease:
         self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
 
     def take(self) -> list[str]:
-        """Tokens of drafts that died. Raises `StoreBusy` if another writer is alive."""
+        """Acquire the lock and return the tokens of drafts that died.
+
+        Raises:
+            StoreBusy: Another writer holds the lock.
+        """
         (row,) = self._connection.run(cypher.TAKE_DRAFT, **self._who)
         if row["held"]:
             raise StoreBusy(
@@ -200,7 +204,10 @@ class _Lease:
         return leftovers
 
     def renew(self) -> bool:
-        """Whether the draft is still this writer's, neither published nor taken over."""
+        """Renew the lock.
+
+        Returns whether the draft still belongs to this writer, that is, is neither published nor taken over.
+        """
         return bool(self._connection.run(cypher.RENEW_DRAFT, "short", **self._who))
 
     def _keep(self) -> None:
@@ -208,15 +215,19 @@ class _Lease:
             try:
                 self._lost = not self.renew()
             except StoreError:
-                continue  # the server may come back in time; if not, writing says so itself
+                continue  # the server may return in time; if not, the next write raises the error
 
     def check(self) -> None:
-        """Raises `StoreError` if another writer took over or the draft is over."""
+        """Check that the draft can be written.
+
+        Raises:
+            StoreError: Another writer took over, or the draft is published or discarded.
+        """
         if self._lost or self._ended.is_set():
             raise StoreError("this draft is over: published, discarded, or taken over by another writer")
 
     def release(self) -> bool:
-        """Stop renewing; whether this is the first time."""
+        """Stop the renewal. Returns whether this is the first call."""
         first = not self._ended.is_set()
         self._ended.set()
         if first and self._thread.is_alive():
@@ -229,7 +240,7 @@ def _parts(rows: list[Any]) -> Iterator[list[Any]]:
 
 
 def _grouped(source: Int64, target: Int64, similarity: list[float]) -> list[Any]:
-    """[source, [target, …], [similarity, …]] of every run of edges with the same source."""
+    """Return [source, [target, …], [similarity, …]] for every run of edges with the same source."""
     ends = [*np.flatnonzero(np.diff(source)) + 1, len(source)]
     targets = target.tolist()
     runs = (slice(start, end) for start, end in pairwise([0, *ends]))

@@ -1,4 +1,4 @@
-"""The `gds` engine: walks taken by Neo4j Graph Data Science, ranked as the snapshot engine ranks its own."""
+"""The `gds` engine: walks on the server by Neo4j Graph Data Science, ranked in the same way as those of `snapshot`."""
 
 import threading
 from collections.abc import Iterator
@@ -15,22 +15,28 @@ from graphkin.store.sampling.philox import PAD, SERVER, block, replay_key, unifo
 from graphkin.store.sampling.race import arrival
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
-_NODES = 1 << 20  # node ids that one call streams: seconds, far from the 100 s after which GDS ends a stalled stream
-_ROUNDS = 6  # calls for first-order positives, each of twice as many walks, before what is left is raced for
-_MAX_BIAS = 16.0  # ratio of 1/p, 1 and 1/q to which GDS, thinning at most 100 times, errs in 1 step of 600 at worst
+_NODES = 1 << 20  # node ids per call: a few seconds, far below the 100 s after which GDS ends a stalled stream
+_ROUNDS = 6  # calls for first-order positives, each with twice as many walks, before a race decides the rest
+_MAX_BIAS = 16.0  # largest ratio of 1/p, 1 and 1/q; GDS rejects at most 100 times, so at worst 1 step in 600 is wrong
 
 
 class GdsSampler(Sampler):
-    """Walks over a projection in the server's memory, made by the first request and again after a restart.
+    """A sampler that walks on a projection of the generation in the memory of the server.
 
-    First-order positives and random walks come from the server; `second_order`, negatives, connecting paths and walks
-    with restarts or an extreme p or q from a `SnapshotSampler` over the edges, which are pulled once when first needed.
-    A draw depends on what `Sampler` says and on the projection: the next one may number its nodes otherwise.
-    Each request costs the server a pass over all edges: ask for many anchors at a time.
-    `max_bytes` bounds the projection; by default it must fit into the server's free heap.
+    The first request creates the projection, also after a restart of the server. First-order positives and random walks
+    come from the server. A `SnapshotSampler` over the edges, which are read once when needed, computes `second_order`,
+    negatives, connecting paths, and walks with restarts or an extreme p or q.
 
-    `ready`, `prepare`, `positives` and `explain` raise `StoreError` where GDS is missing or the projection does not
-    fit, `StoreBusy` where the server is away or left out walks, and may raise `Deleted`.
+    Samples depend on the projection, in addition to the key of `Sampler`: a new projection may number its nodes
+    differently. Each request costs the server a pass over all edges, so request many anchors at a time.
+
+    `ready`, `prepare`, `positives` and `explain` raise `StoreError` if GDS is missing or the projection does not fit,
+    and `StoreBusy` if the server is unavailable or omitted walks. They may raise `Deleted`.
+
+    Args:
+        generation: The generation.
+        max_bytes: The size limit of the projection. By default the projection must fit into the free heap of the
+            server.
     """
 
     engine: Engine = "gds"
@@ -50,7 +56,7 @@ class GdsSampler(Sampler):
         self._projection.prepare(self._max_bytes)
 
     def drop(self) -> None:
-        """Free the server's memory. The next request projects again."""
+        """Drop the projection to free memory of the server. The next request creates it again."""
         self._projection.drop()
 
     def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
@@ -58,7 +64,7 @@ class GdsSampler(Sampler):
             return self._in_process().positives(anchors, policy, seed, epoch)
         wanted = require_ids(anchors, self._generation.size)
         key = replay_key(seed, self._generation.id, policy.canonical(), epoch)
-        once, places = np.unique(wanted, return_inverse=True)  # GDS gives a repeated source the same walks, twice
+        once, places = np.unique(wanted, return_inverse=True)  # GDS would return the walks of a repeated source twice
         isolated = self._vertices().degrees[once] == 0
         positives = np.full((len(once), policy.k), -1, dtype=np.int32)
         visits = np.zeros(positives.shape, dtype=np.uint16)
@@ -70,7 +76,10 @@ class GdsSampler(Sampler):
         return PositiveSets(wanted, counts[places], isolated[places], positives[places], visits[places])
 
     def explain(self, anchor: int, policy: Policy, seed: int, epoch: int) -> list[Positive]:
-        """The path of a positive is the one with the fewest edges: the walks themselves are not kept."""
+        """Return the positives of one anchor with reasons.
+
+        The path of a positive is the path with the fewest edges, because the walks themselves are not stored.
+        """
         if not _is_walked_by_gds(policy):
             return self._in_process().explain(anchor, policy, seed, epoch)
         sets = self.positives(np.array([anchor]), policy, seed, epoch)
@@ -92,7 +101,7 @@ class GdsSampler(Sampler):
         return positives, visits
 
     def _first_order(self, policy: Policy, key: np.uint64, anchors: Int32) -> Int32:
-        """The first k distinct ends of one-step walks; anchors that are still short walk again."""
+        """Sample the first k distinct ends of one-step walks. Anchors with fewer ends walk again."""
         degrees = self._vertices().degrees[anchors]
         positives = np.full((len(anchors), policy.k), -1, dtype=np.int32)
 
@@ -112,9 +121,11 @@ class GdsSampler(Sampler):
         return positives
 
     def _raced(self, anchor: int, k: int, key: np.uint64, chosen: Int32) -> Int32:
-        """The neighbours not chosen yet, in an order drawn here, and k more draws.
+        """Return the neighbors of an anchor that are not chosen yet, in an order sampled in this process, and k more
+        samples.
 
-        Successive draws have no memory, so this goes on where walks would take too long to find a faint neighbour.
+        Successive sampling has no memory, so this continues the distribution where walks would take too long to reach a
+        neighbor of low similarity.
         """
         near = self._generation.neighbors(anchor)
         sums = np.cumsum(near.similarity, dtype=np.float64)
@@ -127,14 +138,15 @@ class GdsSampler(Sampler):
     def _trails(
         self, anchors: Int32, length: int, number: int, key: np.uint64, call: int, p: float = 1.0, q: float = 1.0
     ) -> Int32:
-        """(B, number, length) items that walks of distinct anchors visit, each with a neighbour.
+        """Return the items that walks of distinct anchors visit, (B, number, length). Every anchor has a neighbor.
 
-        The seed is drawn anew for every `call` of a request, never counted up: GDS adds a node's number to it.
+        The seed of each `call` of a request is a random number, never a counter, because GDS adds the number of the
+        node to it.
         """
         words = block(key, np.uint64(call), np.uint64(0), np.uint64(0), np.uint64(SERVER))
         seed = int(np.array(words[:2], dtype=np.uint32).view(np.int64)[0])
         vertices = self._vertices()
-        self.prepare()  # before every call: the server may have restarted since the last
+        self.prepare()  # before every call, because the server may have restarted since the last one
         return vertices.items(self._projection.walk(vertices.nodes[anchors], length, number, p, q, seed))
 
     def _vertices(self) -> Vertices:
@@ -166,13 +178,13 @@ class GdsSampler(Sampler):
 def _is_walked_by_gds(policy: Policy) -> bool:
     if policy.name != "random_walk":
         return policy.name == "first_order"
-    if policy.restart:  # which GDS does not know
+    if policy.restart:  # GDS does not support restarts
         return False
     weights = (1 / policy.p, 1.0, 1 / policy.q)
     return max(weights) <= _MAX_BIAS * min(weights)
 
 
 def _chunks(rows: int, nodes: int) -> Iterator[slice]:
-    """Slices of so many rows that each streams about `_NODES` ids, `nodes` of them a row."""
+    """Return slices of the rows that each stream about `_NODES` ids, at `nodes` ids per row."""
     step = max(1, _NODES // nodes)
     return (slice(begin, begin + step) for begin in range(0, rows, step))

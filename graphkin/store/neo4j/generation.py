@@ -35,14 +35,14 @@ from graphkin.store.sampling.base import Engine, Sampler
 
 _PAGE = 4096  # items
 _ENDS = ("source", "target")
-_EDGE_PAGE = 20_000  # items whose edges are read at once
+_EDGE_PAGE = 20_000  # items per query for edges
 
 
 class Neo4jGeneration(Projectable):
-    """Every answer is read from the server. The whole graph, the fingerprints and the forest are pulled once, when
-    first asked for, and kept in memory.
+    """A generation that is read from the server.
 
-    A read raises `Deleted` if the generation has been deleted before the read ended: it never answers half.
+    The whole graph, the fingerprints, the forest and the links are read once, when first needed, and kept in memory. A
+    read raises `Deleted` if the generation was deleted before the read ended. It never returns a partial result.
     """
 
     def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: str) -> None:
@@ -91,7 +91,7 @@ class Neo4jGeneration(Projectable):
         return self._table([found[id] for id in ids.tolist()], chosen)
 
     def _stored(self, names: Sequence[str] | None) -> list[str]:
-        """The properties of nodes that hold some columns, or all."""
+        """Return the node properties that hold some columns, by default all columns."""
         return self._keys.all(self._all_columns if names is None else names)
 
     def _table(self, rows: list[neo4j.Record], names: Sequence[str]) -> pa.RecordBatch:
@@ -120,7 +120,7 @@ class Neo4jGeneration(Projectable):
         self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None
     ) -> Neighbors:
         self._require(id)
-        offset = min(offset, self.size)  # Cypher reads no list from places beyond 2^31
+        offset = min(offset, self.size)  # Cypher accepts no list position beyond 2^31
         stop = self.size if limit is None else offset + limit
         threshold = _threshold(rounded(min_similarity))
         (row,) = self._connection.read(
@@ -241,16 +241,19 @@ class Neo4jGeneration(Projectable):
         return problems
 
     def close(self) -> None:
-        """The connection is the store's."""
+        """Do nothing: the connection belongs to the store."""
 
 
 def _threshold(least: np.float32) -> float:
-    """A threshold as the server compares it: similarities are stored as the shortest doubles, which keep the order."""
+    """Return a threshold as the server compares it.
+
+    The server stores similarities as the shortest doubles, which keep the order.
+    """
     return shortest(np.array([least]))[0]
 
 
 def _ordered(edges: Edges) -> Edges:
-    """By source, then target."""
+    """Sort edges by source, then target."""
     order = np.lexsort((edges.target, edges.source))
     return edges.take(order)
 

@@ -1,7 +1,7 @@
-"""Items as nodes: what a column of the item table is called as a property of theirs, there and back.
+"""Items as nodes: the node properties that hold each column of the item table.
 
-The names are those of the columns, so that a Cypher user finds them: a number is `molwt`, and what the source wrote, if
-it is kept, `molwt.text`.
+The names are those of the columns, so that Cypher users recognize them. A number is `molwt`, and its text in the
+source, if stored, is `molwt.text`.
 """
 
 from collections.abc import Sequence
@@ -13,16 +13,18 @@ from graphkin.store.columns import ID, ITEM_SCHEMA, distinct, texts, values
 from graphkin.store.identity import content_digest
 
 RESERVED = ("graph", "id", *ITEM_SCHEMA.names, "digest", "fingerprint", "dropped", "name")
-"""Properties of a node that are ours."""
+"""The node properties that graphkin itself uses."""
 
-_CAPTION = 1000  # characters of one that is no name
+_CAPTION = 1000  # characters of a caption that is not a name
 
-_LONGEST = 1000  # characters of a name; the server takes no more than 16,383 bytes
+_LONGEST = 1000  # characters of a property name; the server accepts at most 16,383 bytes
 
 
 class Keys:
-    """Which properties of a node hold the columns of a schema. Of names that are taken, `property.` stands in front;
-    of long ones the beginning is kept, and a hash."""
+    """The node properties that hold the columns of a schema.
+
+    A name that is taken gets the prefix `property.`. Of a long name the first characters are kept, followed by a hash.
+    """
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
@@ -35,15 +37,15 @@ class Keys:
         self._texts = {name: beside[key] for name, key in written.items()}
 
     def of(self, name: str) -> list[str]:
-        """The properties that hold a column: one, or the number and its text."""
+        """Return the properties that hold a column: one, or the number and its text."""
         return [self._values.get(name, name), *([self._texts[name]] if name in self._texts else [])]
 
     def all(self, names: Sequence[str]) -> list[str]:
-        """Those of some columns, in order; `id` is none."""
+        """Return the properties that hold some columns, in order. `id` has none."""
         return [key for name in names if name != ID.name for key in self.of(name)]
 
     def nodes(self, items: pa.RecordBatch) -> list[dict[str, Any]]:
-        """The properties of a node for each row, those that it has."""
+        """Return the properties of a node for each row, without missing values."""
         columns: dict[str, list[Any]] = {}
         for name in items.schema.names:
             column = items[name]
@@ -57,7 +59,13 @@ class Keys:
         return [{key: v for key, v in zip(columns, row, strict=True) if v is not None} for row in rows]
 
     def table(self, names: Sequence[str], ids: Sequence[int], rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
-        """The columns, `id` among them or not, of nodes that hold `rows`, the values of `all` of them."""
+        """Return columns, which may include `id`, of nodes.
+
+        Args:
+            names: The columns.
+            ids: The item id of each node.
+            rows: The values of each node, for the properties `self.all(names)`.
+        """
         held = iter(zip(*rows, strict=True) if rows else [()] * len(self.all(names)))
         columns, fields = [], []
         for name in names:
@@ -69,13 +77,13 @@ class Keys:
 
 
 def caption(names: Sequence[str], structure: str | None) -> str:
-    """What people see an item as: its first name, or else what it is, of which the beginning will do."""
+    """Return the text that identifies an item to people: its first name, or else the start of its structure."""
     return next(filter(None, names), (structure or "")[:_CAPTION])
 
 
 def _column(of: pa.Field, held: list[Any]) -> pa.Array:
     if pa.types.is_list(of.type):
-        return pa.array([own or [] for own in held[0]], of.type)  # `neo4j-admin` cannot tell no name from none
+        return pa.array([own or [] for own in held[0]], of.type)  # `neo4j-admin` imports an empty list as a missing one
     if pa.types.is_struct(of.type):
         children = [pa.array(each, child.type) for each, child in zip(held, of.type, strict=True)]
         return pa.StructArray.from_arrays(children, fields=list(of.type), mask=children[1].is_null())

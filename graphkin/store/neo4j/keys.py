@@ -1,4 +1,4 @@
-"""The keys of a store on a Neo4j server: a node each, which no generation knows."""
+"""The API keys of a store on a Neo4j server: one node per key, independent of all generations."""
 
 from pydantic import ValidationError
 

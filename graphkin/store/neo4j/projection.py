@@ -1,4 +1,4 @@
-"""A generation as GDS holds it: a named, undirected, weighted copy in the server's memory."""
+"""A generation in GDS: a named, undirected, weighted copy of its graph in the memory of the server."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -21,7 +21,12 @@ _NO_PROCEDURE = "Neo.ClientError.Procedure.ProcedureNotFound"
 
 @dataclass(frozen=True)
 class Vertices:
-    """The items as the server numbers them: nodes (N,) int64, its ids by item id; degrees (N,) int32."""
+    """The items as nodes of the server.
+
+    Attributes:
+        nodes: (N,) int64 ids of the server, by item id.
+        degrees: (N,) int32 number of neighbors.
+    """
 
     nodes: Int64
     degrees: Int32
@@ -31,16 +36,16 @@ class Vertices:
         return np.argsort(self.nodes)
 
     def items(self, nodes: Int64) -> Int32:
-        """The items that some of the nodes are, in an array of the same shape."""
+        """Return the item of each node, in an array of the same shape."""
         places = np.searchsorted(self.nodes, nodes, sorter=self._by_node)
         return self._by_node[places].astype(np.int32)
 
 
 class Projection:
-    """The projection of one generation, under a name of its own. Safe to share between threads and processes.
+    """The projection of one generation. Threads and processes may share it.
 
-    The server loses it when it restarts. It belongs to the user who made it. Every method but `drop` raises
-    `StoreError` where the server has no GDS.
+    The server loses the projection when it restarts. It belongs to the user who created it. Every method except `drop`
+    raises `StoreError` if the server has no GDS.
     """
 
     def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: str) -> None:
@@ -55,11 +60,14 @@ class Projection:
         return is_projected(self._connection, self._name)
 
     def prepare(self, max_bytes: int | None = None) -> None:
-        """Project, unless that is done already; who comes meanwhile waits.
+        """Create the projection unless it exists. Concurrent calls wait.
 
-        The generation is locked meanwhile, also against being deleted, so that a projection can neither be made twice
-        nor outlive what it shows. Raises `StoreError` where it would not fit into `max_bytes`, by default the part of
-        the server's heap that is free, and `Deleted` for a generation that was deleted.
+        The generation is locked meanwhile, also against deletion. So a projection is neither created twice nor outlives
+        its generation.
+
+        Raises:
+            StoreError: The projection does not fit into `max_bytes`, by default the free heap of the server.
+            Deleted: The generation was deleted.
         """
         if self.exists():
             return
@@ -87,11 +95,21 @@ class Projection:
             )
 
     def walk(self, sources: Int64, length: int, walks: int, p: float, q: float, seed: int) -> Int64:
-        """(B, walks, length) nodes that walks from B distinct sources visit, each with a neighbour; B at least 1.
+        """Return the nodes that walks visit, (B, walks, length) int64.
 
-        p and q are node2vec's; `seed` is any int64, mixed with a number of the source's own. GDS stops thinning a step
-        after 100 rejections: exact only while 1/p, 1 and 1/q are of one order of magnitude.
-        Raises `StoreBusy` where walks are missing: a stream that stalls ends short without saying so.
+        GDS accepts a proposed step after 100 rejections. So the walks are exact only if 1/p, 1 and 1/q have the same
+        order of magnitude.
+
+        Args:
+            sources: (B,) distinct nodes with a neighbor, B ≥ 1.
+            length: The number of edges of a walk.
+            walks: The number of walks per source.
+            p: The return parameter of node2vec.
+            q: The in-out parameter of node2vec.
+            seed: Any int64, which GDS mixes with the number of the source.
+
+        Raises:
+            StoreBusy: Walks are missing. A stalled stream ends early without an error.
         """
         (row,) = self._connection.read(
             cypher.WALK,
@@ -99,7 +117,7 @@ class Projection:
             sources=sources.tolist(),
             length=length,
             walks=walks,
-            p=p,  # GDS calls it the return factor and weighs going back by its inverse, as node2vec does p
+            p=p,  # GDS calls p the return factor; it divides the weight of a return by it, as node2vec does
             q=q,
             seed=seed,
         )
@@ -109,7 +127,7 @@ class Projection:
         if len(nodes) != len(expected) * (length + 1):
             raise _short()
         trails = nodes.reshape(-1, length + 1)
-        trails = trails[np.argsort(trails[:, 0], kind="stable")]  # walks of different sources come interleaved
+        trails = trails[np.argsort(trails[:, 0], kind="stable")]  # the walks of different sources are interleaved
         if not np.array_equal(trails[:, 0], expected):
             raise _short()
         by_source = np.empty((len(sources), walks, length), dtype=np.int64)
@@ -121,19 +139,23 @@ class Projection:
 
 
 class Projectable(Generation):
-    """A generation that a server may walk on."""
+    """A generation whose graph a server can project and walk on."""
 
     @abstractmethod
     def projection(self) -> Projection:
-        """The copy of this hierarchy that GDS walks on."""
+        """Return the copy of the similarity graph in GDS."""
 
     @abstractmethod
     def vertices(self) -> Vertices:
-        """Where the items are to be found in a projection."""
+        """Return the items as nodes of the server."""
 
 
 def is_projected(connection: Connection, name: str) -> bool:
-    """Whether the server has a projection of this name. Raises `StoreError` where it has no GDS."""
+    """Return whether the server has a projection of this name.
+
+    Raises:
+        StoreError: The server has no GDS.
+    """
     try:
         (row,) = connection.read(cypher.IS_PROJECTED, name=name)
     except StoreError as error:
@@ -148,7 +170,7 @@ def is_projected(connection: Connection, name: str) -> bool:
 
 
 def drop_projection(connection: Connection, graph: str) -> None:
-    """Drop the projection of what was written under a token, if there is one."""
+    """Drop the projection of the generation with this token, if there is one."""
     try:
         connection.read(cypher.DROP_PROJECTION, name=_name(graph))
     except StoreError as error:

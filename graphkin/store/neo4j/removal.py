@@ -1,4 +1,4 @@
-"""Deleting what belongs to one token, in bounded transactions."""
+"""Deletion of everything that belongs to one token, in transactions of bounded size."""
 
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
@@ -7,7 +7,7 @@ _AT_ONCE = 20_000
 
 
 def remove(connection: Connection, label: str, graph: str) -> None:
-    """Delete items, edges, names, rejections and batch markers of a draft or a deleted generation."""
+    """Delete the items, edges, names, rejections and batch markers of a draft or a deleted generation."""
     _drain(connection, cypher.DELETE_RELATIONSHIPS.format(label=label), graph)
     keys = {label: "id", **cypher.BELONGINGS}
     for each, key in keys.items():

@@ -1,4 +1,4 @@
-"""The Neo4j store: collections shared by a team, on a server."""
+"""The Neo4j store: collections that a team shares on a server."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -32,11 +32,14 @@ from graphkin.store.sampling.base import Engine
 
 _IF_OLDER = "ingest again, or load from a folder, once the older store is removed: docs/operating.md, Neo4j"
 _UNRECORDED = 4
-"""The newest schema version whose generations do not record theirs."""
+"""The newest schema version whose generations do not record their version."""
 
 
 class Neo4jStore(Store):
-    """One database. `url` is neo4j://HOST or bolt://HOST; user and password come from the environment."""
+    """A store in one database of a server.
+
+    `url` is neo4j://HOST or bolt://HOST. User and password come from the environment.
+    """
 
     def __init__(self, url: str, *, create: bool = False) -> None:
         self._connection = Connection(url)
@@ -56,13 +59,13 @@ class Neo4jStore(Store):
             )
         if row["version"] is not None:
             require_schema_version(row["version"], cypher.SCHEMA_VERSION, _IF_OLDER)
-        kinds = {found.kind for found in self.collections()}  # in a database that `neo4j-admin` filled
+        kinds = {found.kind for found in self.collections()}  # their schema is missing after an import by `neo4j-admin`
         self._ensure(cypher.SCHEMA + [statement for kind in kinds for statement in cypher.item_schema(kind)])
         if row["version"] is None:
             self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)
 
     def _ensure(self, schema: list[str]) -> None:
-        """Create what is missing of it, and wait for its indexes."""
+        """Create the missing constraints and indexes, and wait for the indexes."""
         (row,) = self._connection.read(cypher.PRESENT)
         missing = {name: statement for statement in schema if (name := cypher.created(statement)) not in row["names"]}
         for statement in missing.values():
@@ -102,7 +105,7 @@ class Neo4jStore(Store):
     def growth(self, collection: str) -> Growth:
         draft = self.draft(collection, self.collection(collection).kind)
         try:
-            base = self.open(collection)  # none is published between
+            base = self.open(collection)  # the draft holds the writer lock, so this stays the current generation
             require_independent(base)
             return RewrittenGrowth(base, draft)
         except BaseException:
@@ -117,7 +120,7 @@ class Neo4jStore(Store):
         self._sweep(collection)
 
     def _sweep(self, collection: str) -> None:
-        """Remove what deleted generations left, also of a deletion that was cut off."""
+        """Remove the data of deleted generations, including deletions that were interrupted."""
         for row in self._connection.read(cypher.DELETED, collection=collection):
             manifest = Manifest.model_validate_json(row["manifest"])
             drop_projection(self._connection, row["graph"])
