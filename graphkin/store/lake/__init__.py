@@ -1,1 +1,1 @@
-"""Lakes: one generation each, as files that other programs read too, on any file system that fsspec knows."""
+"""Lakes: one generation each, as files that other programs can read, on any file system that fsspec supports."""

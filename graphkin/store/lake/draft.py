@@ -1,4 +1,4 @@
-"""Writing a lake: parts as they fill, the manifest last."""
+"""Writing a lake: each part when it is full, the manifest last."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -34,10 +34,10 @@ from graphkin.store.records import Edges, Graph, Int32, Links, UInt64
 
 
 class LakeDraft(Draft):
-    """Files without a manifest, which no reader takes for a lake.
+    """Files without a manifest, which readers do not recognize as a lake.
 
-    A local folder is locked as long as it is written. Elsewhere several may write at a time: none overwrites a part of
-    another, and the first to publish wins.
+    A local folder stays locked while the draft is open. Elsewhere several writers may be active. None overwrites a part
+    of another, and the first one to publish wins.
     """
 
     def __init__(self, place: Place, collection: str) -> None:
@@ -95,7 +95,7 @@ class LakeDraft(Draft):
         self._array("links.indices", links.indices)
 
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Not kept: who searches makes it of the fingerprints."""
+        """Do nothing: a search computes the index from the fingerprints."""
 
     def publish(self, provenance: Provenance) -> Manifest:
         if not self._open:
@@ -127,21 +127,21 @@ class LakeDraft(Draft):
     def discard(self) -> None:
         if self._open:
             self._open = False
-            with suppress(StoreError):  # what is left is no lake, and the next writer removes it
+            with suppress(StoreError):  # leftover files are not a lake, and the next writer removes them
                 sweep(self._place, self._run)
             self._release()
 
 
 def sweep(place: Place, run: str = "") -> None:
-    """Remove the parts, and pieces of them, that the manifest does not list; of one run, or of all.
+    """Remove parts and partial files that the manifest does not list, of one run or of all runs.
 
-    Without a manifest that is all parts, so another writer may not be at work then, unless a run is named.
+    Without a manifest these are all parts. So unless `run` names a run, no other writer may be active.
     """
     names = place.names()
     listed = {part.name for part in opened(place.read(MANIFEST)).all_parts()} if MANIFEST in names else set()
     for name in names:
         if _is_of_a_writer(name) and run in name and name not in listed:
-            with suppress(FileNotFoundError):  # its writer has removed it meanwhile
+            with suppress(FileNotFoundError):  # its writer may have removed it by now
                 place.remove(name)
 
 
@@ -151,8 +151,11 @@ def _is_of_a_writer(name: str) -> bool:
 
 
 def require_new(place: Place) -> list[str]:
-    """The files that other writers have left, or are writing. Raises `Conflict` for a lake, and for a folder that holds
-    other files than those of writers of lakes."""
+    """Return the files of other writers, active or dead, after a check that there is nothing else.
+
+    Raises:
+        Conflict: The folder holds a lake, or files that no writer of lakes creates.
+    """
     names = place.names()
     if MANIFEST in names:
         raise Conflict(
@@ -177,8 +180,13 @@ def publish(
     blocks: Sequence[bytes],
     parts: Mapping[Group, list[Part]],
 ) -> Manifest:
-    """Write the manifest over parts that are there, and remove all parts of other writers. `blocks` are the digests of
-    the item table. Raises `StoreError` where another writer was first."""
+    """Write the manifest for existing parts, and remove the parts of other writers.
+
+    `blocks` are the hashes of the blocks of the item table.
+
+    Raises:
+        StoreError: Another writer published first.
+    """
     manifest = Manifest(
         **provenance.model_dump(),
         generation=generation_id(provenance, blocks),
@@ -187,6 +195,6 @@ def publish(
     )
     if not place.create(MANIFEST, sealed(Lake(collection=collection, manifest=manifest, parts=dict(parts)))):
         raise place.lost()
-    with suppress(StoreError):  # it is published, and readers go by the manifest
+    with suppress(StoreError):  # it is published, and readers ignore files that the manifest does not list
         sweep(place)
     return manifest

@@ -1,4 +1,4 @@
-"""The parts of a lake as they are read: each fetched whole, compared with the manifest, kept in a cache."""
+"""The parts of a lake: each one is fetched completely, compared with the manifest and kept in a cache."""
 
 import hashlib
 import logging
@@ -24,7 +24,7 @@ from graphkin.store.lake.layout import Group, Lake, Part
 from graphkin.store.lake.parts import read_array, read_table
 from graphkin.store.lake.place import Place
 
-_DECODED = 256 * 2**20  # bytes of columns that a reader remembers
+_DECODED = 256 * 2**20  # bytes of decoded columns that a reader keeps in memory
 _DTYPES: dict[Group, Any] = {
     "fingerprints": np.uint64,
     "indptr": np.int64,
@@ -43,10 +43,11 @@ _log = logging.getLogger(__name__)
 
 
 class LakeFiles:
-    """Safe to share between threads. Every method raises `StoreDamaged` for a part that is not what was written.
+    """The files of a lake, through a cache. Threads may share them.
 
-    Item parts are kept as they are, arrays one after the other, so that both are memory maps from then on. What does
-    not fit into the cache is held in memory, with a warning in the log.
+    Parts of the item table are cached unchanged, and the arrays of a group as one array. Both are memory maps. Data
+    that does not fit into the cache is held in memory, with a warning in the log. Every method raises `StoreDamaged`
+    for a part that differs from what was written.
     """
 
     def __init__(self, place: Place, lake: Lake, cache: ArrayCache) -> None:
@@ -59,7 +60,7 @@ class LakeFiles:
         return self._lake.parts.get(group, [])
 
     def fetch(self, part: Part) -> bytes:
-        """The bytes of a part, as they are there now."""
+        """Return the present bytes of a part, after a comparison with the manifest."""
         try:
             content = self._place.read(part.name)
         except FileNotFoundError as error:
@@ -69,23 +70,26 @@ class LakeFiles:
         return content
 
     def table(self, part: Part) -> pa.Table:
-        """A whole table, not kept."""
+        """Return a whole table, without caching it."""
         return self._read(part, self.fetch(part), read_table)
 
     def column(self, part: Part, name: str) -> pa.ChunkedArray:
-        """One column of a table that is kept, the last used of them decoded."""
+        """Return one column of a cached table. The columns used last stay decoded in memory."""
         with self._mutex:
             found = self._columns.get((part.name, name))
         if found is None:
             found = self._read(
                 part, self._kept("bytes", [part], partial(self._bytes, part)), partial(read_table, columns=[name])
             )[name]
-            with self._mutex, suppress(ValueError):  # larger than all that is remembered
+            with self._mutex, suppress(ValueError):  # the column may exceed the limit
                 self._columns[part.name, name] = found
         return found
 
     def array(self, group: Group) -> NDArray[Any]:
-        """All arrays of a group as one; `indptr` of the shards of a graph counts through."""
+        """Return the arrays of a group as one array.
+
+        The `indptr` of consecutive shards becomes that of the whole graph.
+        """
         parts = self.parts(group)
         if not parts:
             return np.zeros(group == "indptr", _DTYPES[group])
@@ -109,7 +113,10 @@ class LakeFiles:
         yield np.frombuffer(self.fetch(part), np.uint8)
 
     def _kept(self, what: str, parts: list[Part], pieces: Callable[[], Iterator[NDArray[Any]]]) -> NDArray[Any]:
-        """Pieces one after the other, mapped; there is at least one. `what` is made of the parts."""
+        """Return consecutive pieces as one mapped array. There is at least one piece.
+
+        `what` and the digests of the parts identify the array in the cache.
+        """
         key = self._key(what, parts)
         size = sum(part.bytes for part in parts) + 2 * OVERHEAD
         try:
@@ -125,7 +132,10 @@ class LakeFiles:
             return np.concatenate(list(pieces()))
 
     def derived(self, what: str, group: Group, write: Callable[[Path], object]) -> Arrays:
-        """Arrays by name, mapped, that `write` makes of the parts of a group: .npy files in the folder it is given."""
+        """Return the mapped arrays that `write` computes from the parts of a group, by name.
+
+        `write` receives a folder and writes .npy files into it.
+        """
         key = self._key(what, self.parts(group))
         found: Arrays | None = None
         try:
@@ -135,7 +145,11 @@ class LakeFiles:
         return self._made(what, key, write) if found is None else found
 
     def _made(self, what: str, key: Key, write: Callable[[Path], object]) -> Arrays:
-        """Not in the cache at once: nobody could fetch parts meanwhile, nor could `write`."""
+        """Compute arrays in a temporary folder and copy them into the cache.
+
+        They are not computed in the cache, because its lock would block all readers that fetch parts, and `write`
+        itself.
+        """
         with TemporaryDirectory() as folder:
             write(Path(folder))
             files = list(Path(folder).iterdir())
@@ -157,7 +171,7 @@ class LakeFiles:
         _log.warning("%s of generation %s cannot be kept: %s", what, self._lake.manifest.generation[:12], error)
 
     def damaged(self, name: str, problem: str) -> StoreDamaged:
-        """The error that says so. It is remembered."""
+        """Return the error for a damaged part, and remember the damage."""
         damage = Damage(name, problem, self._lake.collection, self._lake.manifest.generation)
         self.damage = self.damage or damage
         return StoreDamaged(damage)

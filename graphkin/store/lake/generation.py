@@ -25,9 +25,10 @@ _COLUMNS: dict[Field, str] = {"smiles": "smiles", "name": "names", "inchikey": "
 
 
 class LakeGeneration(MappedGeneration):
-    """Arrays are mapped from the cache of this machine; items are read part by part, those that are asked for.
+    """A generation whose arrays are mapped from the cache of this machine, and whose items are read part by part as
+    needed.
 
-    `find` makes an index of a column the first time, of all its texts; it stays on the cache.
+    The first `find` on a column creates an index of all its texts, which stays in the cache.
     """
 
     def __init__(self, lake: Lake, files: LakeFiles) -> None:
@@ -95,7 +96,7 @@ class LakeGeneration(MappedGeneration):
         return _one(pa.concat_tables(tables).take(pa.array(back)))
 
     def _rows(self, part: Part, names: Sequence[str]) -> pa.Table:
-        """Some columns of a part of the items, as they were handed over."""
+        """Return columns of a part of the item table, with the types of `item_schema`."""
         fields = [self._schema.field(name) for name in names]
         columns = [self._files.column(part, name) for name in names]
         for field, column in zip(fields, columns, strict=True):
@@ -203,7 +204,7 @@ class LakeGeneration(MappedGeneration):
         return found or self._disagreements()
 
     def _disagreements(self) -> list[str]:
-        """What files that are as they were written say that cannot be."""
+        """Return contradictions between files that are each as they were written."""
         try:
             _ = self.graph(), self.forest(), self.dropped(), self.fingerprints()
             links = self.links()
@@ -222,10 +223,10 @@ class LakeGeneration(MappedGeneration):
         return all(np.array_equal(getattr(listed, name), getattr(stored, name)) for name in vars(stored))
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file is held open."""
 
 
 def _one(table: pa.Table) -> pa.RecordBatch:
-    """As one batch, with offsets that count from its first row."""
+    """Return a table as one batch whose offsets start at its first row."""
     (batch,) = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
     return batch.take(pa.array(np.arange(batch.num_rows)))

@@ -1,16 +1,16 @@
-"""What a lake says of itself: `manifest.json`, written last, whose presence is the publication.
+"""The layout of a lake: `manifest.json`, written last, whose presence is the publication, and the files that it lists.
 
 manifest.json                            what was built, and every other file with its SHA-256
 items/part-00000-RUN.parquet             the item table with its ids, a column for each property
-rejections/part-00000-RUN.parquet        the records that were not kept
+rejections/part-00000-RUN.parquet        the rejected records
 edges/part-00000-RUN.parquet             source < target, similarity; by source, then target
 forest/part-00000-RUN.parquet            the maximum spanning forest, most similar first
 fingerprints/part-00000-RUN.npy          packed fingerprints, in id order
-graph/{indptr,indices,similarity}-00000-RUN.npy    both directions of the edges as CSR, of the next owners each
-dropped/part-00000-RUN.npy               pairs lost to the cap, per item
-links/{indptr,indices}-00000-RUN.npy     of nodes: the big graph that they are of
+graph/{indptr,indices,similarity}-00000-RUN.npy    both directions of the edges as CSR, a shard of owners per number
+dropped/part-00000-RUN.npy               the number of truncated pairs of each item
+links/{indptr,indices}-00000-RUN.npy     for nodes: the big graph that they belong to
 
-RUN is the writer's own, so that no writer overwrites a part of another.
+RUN is unique to a writer, so that no writer overwrites a part of another.
 """
 
 from collections.abc import Iterable
@@ -58,16 +58,16 @@ FOLDERS = {name.partition("/")[0] for name in _NAMES.values()}
 
 
 RUN = 16
-"""Hexadecimal digits of a run's name."""
+"""The number of hexadecimal digits of the name of a run."""
 
 
 def name_of(group: Group, number: int, run: str) -> str:
-    """The name of the part of this number that a run writes."""
+    """Return the file name of a part that a run writes."""
     return _NAMES[group].format(number, run)
 
 
 class Part(Frozen):
-    """One file. `rows`: of the table, or of the array's first axis."""
+    """One file. `rows` is the length of the table, or of the first axis of the array."""
 
     name: Annotated[str, Field(pattern=r"^[a-z]+/[a-z]+-[0-9]{5,}-[0-9a-f]{16}\.(npy|parquet)$")]
     rows: Annotated[int, Field(ge=0)]
@@ -76,7 +76,7 @@ class Part(Frozen):
 
 
 class Lake(Frozen):
-    """One generation of one collection. The parts of a group follow one another, in its order."""
+    """One generation of one collection. The parts of a group are in order."""
 
     format: Literal[1] = _FORMAT
     collection: str
@@ -84,18 +84,22 @@ class Lake(Frozen):
     parts: dict[Group, list[Part]]
 
     def all_parts(self) -> Iterable[Part]:
-        """Of all groups."""
+        """Iterate over the parts of all groups."""
         return (part for group in self.parts.values() for part in group)
 
 
 def sealed(lake: Lake) -> bytes:
-    """The bytes of `manifest.json`: the lake, and a SHA-256 of all that it says."""
+    """Return the bytes of `manifest.json`: the lake and the SHA-256 of its content."""
     return seal.sealed("lake", lake.model_dump(mode="json", exclude={"manifest": {"fragments"}}))
 
 
 def opened(content: bytes) -> Lake:
-    """A lake by its `manifest.json`. Raises `StoreDamaged` if that is not what was written, `StoreFormat` for another
-    program's, or one of a newer graphkin."""
+    """Read a lake from its `manifest.json`.
+
+    Raises:
+        StoreDamaged: The manifest differs from what was written.
+        StoreFormat: Another program, or a newer graphkin, wrote the manifest.
+    """
     try:
         values, whole = seal.unsealed("lake", content)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The files of a lake as bytes: tables as Parquet, arrays as .npy, and what is read back of either."""
+"""The files of a lake as bytes: tables as Parquet and arrays as .npy, written and read."""
 
 import hashlib
 import io
@@ -18,25 +18,25 @@ from graphkin.store.lake.place import Place
 from graphkin.store.records import EDGE_SCHEMA, Edges
 
 ROWS = 65_536
-"""Items to a part, and owners to a shard of the graph."""
+"""The number of items per part, and of owners per shard of the graph."""
 
 FOREST = 1 << 20
-"""Edges to a part of the forest."""
+"""The number of edges per part of the forest."""
 
 Rows = TypeVar("Rows", bound=Sized)
 
-_ROW_GROUP = 8_192  # items that a page of them reads at least
+_ROW_GROUP = 8_192  # items, the smallest unit that a page of items reads
 
 
 def write_table(place: Place, run: str, group: Group, number: int, table: pa.Table) -> Part:
-    """Write it as Parquet. Its name follows from run and number, its bytes from the table alone."""
+    """Write a table as Parquet. The name follows from run and number, and the bytes depend only on the table."""
     sink = io.BytesIO()
     pq.write_table(table.combine_chunks(), sink, compression="zstd", row_group_size=_ROW_GROUP)
     return _written(place, name_of(group, number, run), len(table), sink.getvalue())
 
 
 def write_array(place: Place, run: str, group: Group, number: int, array: NDArray[Any]) -> Part:
-    """Write it as .npy, likewise."""
+    """Write an array as .npy. The name follows from run and number, and the bytes depend only on the array."""
     sink = io.BytesIO()
     npy.write_array(sink, np.ascontiguousarray(array), (1, 0), allow_pickle=False)
     return _written(place, name_of(group, number, run), len(array), sink.getvalue())
@@ -49,17 +49,25 @@ def _written(place: Place, name: str, rows: int, content: bytes) -> Part:
 
 
 def read_table(content: Any, columns: Sequence[str] | None = None) -> pa.Table:
-    """Some columns of a table, by default all, in the order asked for. Raises `ValueError` for what is none."""
+    """Return columns of a table, by default all, in the order of `columns`.
+
+    Raises:
+        ValueError: The bytes are not a Parquet table.
+    """
     try:
         with pq.ParquetFile(pa.BufferReader(content)) as file:
             table = file.read(columns)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"no whole table: {error}") from error
-    return table if columns is None else table.select(columns)  # Parquet may give more: "a.b" is a part of "a", too
+    return table if columns is None else table.select(columns)  # Parquet may read more: "a.b" also names a part of "a"
 
 
 def read_array(content: Any) -> NDArray[Any]:
-    """An array over these bytes. Raises `ValueError` for what is none."""
+    """Return an array over these bytes, without a copy.
+
+    Raises:
+        ValueError: The bytes are not a plain .npy array.
+    """
     view = io.BytesIO(content[: 4 * npy.ARRAY_ALIGN * npy.ARRAY_ALIGN])
     try:
         shape, fortran, dtype = read_header(view)
@@ -71,7 +79,13 @@ def read_array(content: Any) -> NDArray[Any]:
 
 
 class Filling(Generic[Rows]):
-    """Rows that are written whenever a part is full. `joined` makes one of several, `cut` takes some of one."""
+    """A buffer of rows that writes a part whenever enough rows are present.
+
+    Args:
+        joined: Concatenates pieces of rows.
+        cut: Returns at most `ROWS` rows, starting at an offset.
+        write: Writes one part.
+    """
 
     def __init__(
         self, joined: Callable[[list[Rows]], Rows], cut: Callable[[Rows, int], Rows], write: Callable[[Rows], object]
@@ -87,7 +101,7 @@ class Filling(Generic[Rows]):
             self._flush(self._count - self._count % ROWS)
 
     def finish(self) -> None:
-        """Write what is left."""
+        """Write the remaining rows."""
         if self._count:
             self._flush(self._count)
 
@@ -99,12 +113,12 @@ class Filling(Generic[Rows]):
 
 
 def tables(write: Callable[[pa.Table], object]) -> Filling[pa.Table]:
-    """Of tables."""
+    """Return a buffer for tables."""
     return Filling(pa.concat_tables, lambda table, start: table.slice(start, ROWS), write)
 
 
 def with_ids(items: pa.Table, first: int) -> pa.Table:
-    """Rows of the item table with their ids, from `first` on."""
+    """Return rows of the item table with a column of ids that starts at `first`."""
     return items.add_column(0, ID, pa.array(np.arange(first, first + len(items), dtype=np.int32)))
 
 

@@ -1,4 +1,4 @@
-"""A lake as a store: of one collection with one generation, written once."""
+"""A lake as a store of one collection with one generation, written once."""
 
 from pathlib import Path
 
@@ -14,14 +14,14 @@ from graphkin.store.lake.generation import LakeGeneration
 from graphkin.store.lake.layout import MANIFEST, Lake, opened
 from graphkin.store.lake.place import Place
 
-_ROOM = 64 * 2**30  # bytes of parts that a machine keeps
+_ROOM = 64 * 2**30  # bytes, the size limit of the cache
 
 
 class LakeStore(Store):
-    """The files below a URL. What is read of them is kept in `cache`, a folder that processes share.
+    """The files below a URL.
 
-    `draft` writes a lake where there is none yet, and raises `Conflict` elsewhere. On object stores a second writer
-    learns only when it publishes that another one was first.
+    `cache` is a folder for fetched parts, which processes share. `draft` writes a new lake and raises `Conflict` if one
+    exists. On object stores a second writer learns only at publication that another one was first.
     """
 
     def __init__(self, url: str, *, create: bool = False, cache: Path | None = None) -> None:
@@ -70,4 +70,4 @@ class LakeStore(Store):
             self._place.remove(part.name)
 
     def close(self) -> None:
-        """Nothing is held open between calls."""
+        """Do nothing: no file stays open between calls."""

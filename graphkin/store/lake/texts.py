@@ -1,4 +1,4 @@
-"""In which order the texts are by which items are found: made once on each machine, and kept on its cache."""
+"""Sorted texts of a lake, for `find`: computed once per machine and kept in its cache."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -20,10 +20,13 @@ _ARRAYS = {"starts": "int64", "offsets": "int64", "content": "uint8", "owners": 
 
 @dataclass(frozen=True)
 class TextIndex:
-    """The texts of a column, in a run for each part of the items, ordered by their bytes.
+    """The texts of a column, in one run per part of the item table, each sorted by the bytes of the texts.
 
-    starts (runs + 1,) where each run begins; offsets (texts + 1,) where each text begins in content (bytes,); owners
-    (texts,) the item that has it.
+    Attributes:
+        starts: (runs + 1,) int64 start of each run.
+        offsets: (texts + 1,) int64 start of each text in `content`.
+        content: (bytes,) uint8.
+        owners: (texts,) int32 item that has the text.
     """
 
     starts: Int64
@@ -32,7 +35,7 @@ class TextIndex:
     owners: Int32
 
     def find(self, value: str, after: int, limit: int) -> list[int]:
-        """Ids > `after` of the items that have this text, ascending, at most `limit`."""
+        """Return the ids > `after` of items that have this text, ascending, at most `limit`."""
         sought = value.encode(errors="surrogatepass")
         found: list[int] = []
         for begin, end in pairwise(self.starts.tolist()):
@@ -52,8 +55,10 @@ class TextIndex:
 
 
 def write_index(folder: Path, parts: Iterable[tuple[int, pa.Array]]) -> None:
-    """Write the arrays of an index into a folder, each by its name. `parts`: the first id of each part, and its texts
-    or lists of texts, of which one at a time is held."""
+    """Write the arrays of an index into a folder, one file per array.
+
+    `parts` are pairs of the first id of a part and its texts or lists of texts. Only one part at a time is in memory.
+    """
     with ExitStack() as files:
         writers = {
             name: files.enter_context(closing(ArrayWriter(folder / f"{name}.npy", dtype)))
@@ -74,7 +79,11 @@ def write_index(folder: Path, parts: Iterable[tuple[int, pa.Array]]) -> None:
 
 
 def _run(column: pa.Array) -> tuple[Int64, NDArray[np.uint8], Int64]:
-    """The lengths of its texts in their order, all of these one after the other, and the rows that have them."""
+    """Sort the texts of a part.
+
+    Returns:
+        The lengths of the texts, their concatenated bytes, and the row of each text.
+    """
     rows = np.arange(len(column))
     if pa.types.is_list(column.type):
         rows = pc.list_parent_indices(column).to_numpy()
