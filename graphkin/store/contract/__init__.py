@@ -1,6 +1,6 @@
-"""What the port promises, as a class of tests for pytest. It knows nothing about how an adapter keeps its data.
+"""The contract of the store port as a class of tests for pytest, independent of how an adapter keeps its data.
 
-The contract is the docstrings of `store.base`. An adapter of another package keeps it if this passes there:
+The contract is the docstrings of `store.base`. An adapter in another package keeps the contract if this class passes:
 
     from graphkin.store.contract import StoreContract
 
@@ -11,7 +11,7 @@ The contract is the docstrings of `store.base`. An adapter of another package ke
             folder = tmp_path_factory.mktemp("stores")
             return lambda place: MyStore(folder / place, create=True)
 
-`GrowingStoreContract` is that of a store whose collections grow, `ReadContract` that of one which holds one generation.
+`GrowingStoreContract` is for stores whose collections grow, `ReadContract` for stores of one generation.
 """
 
 import pytest
@@ -19,7 +19,7 @@ import pytest
 _PARTS = ("growth", "items", "keys", "publication", "random_hierarchies", "sampling", "traversal")
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in _PARTS))
 
-from graphkin.store.contract.growth import Grow  # noqa: E402 - after what rewrites them
+from graphkin.store.contract.growth import Grow  # noqa: E402 - after the registration for rewritten asserts
 from graphkin.store.contract.items import KeepItems, ReadItems  # noqa: E402
 from graphkin.store.contract.keys import KeepKeys  # noqa: E402
 from graphkin.store.contract.publication import Publish  # noqa: E402
@@ -31,14 +31,14 @@ __all__ = ["GrowingStoreContract", "ReadContract", "StoreContract"]
 
 
 class ReadContract(KeepThresholds, KeepItems, Sample, ReadHierarchy, ReadItems):
-    """All that is promised of one generation in a store of its own.
+    """The contract of one generation in a store of its own.
 
-    pytest runs it from the last base to the first: what all read, then what each test writes.
+    pytest runs it from the last base to the first: first the tests that only read, then those that write.
     """
 
 
 class StoreContract(KeepKeys, Publish, AnyHierarchy, ReadContract):
-    """What stores promise that hold many generations of many collections, and the keys of who may read them."""
+    """The contract of stores that hold many generations of many collections, and API keys."""
 
 
 class GrowingStoreContract(Grow, StoreContract):

@@ -1,4 +1,4 @@
-"""Generations that grow: the same as those that are written at once."""
+"""Growth: a generation that has grown equals one that is written at once."""
 
 from dataclasses import replace
 from itertools import combinations, count, pairwise
@@ -21,7 +21,10 @@ VALUES = {"number": 1.5, "text": "x"}
 
 @st.composite
 def steps(draw: Any) -> list[Hierarchy]:
-    """What a collection is, step by step: ever more items, names, records and properties, and any other pairs."""
+    """Generate the states of a growing collection.
+
+    From step to step it gains items, names, rejected records and properties, and its pairs change arbitrarily.
+    """
     grown: list[Hierarchy] = []
     rows: list[dict[str, Any]] = []
     rejections: list[dict[str, Any]] = []
@@ -52,7 +55,7 @@ def steps(draw: Any) -> list[Hierarchy]:
 
 
 def told(generation: Generation) -> list[Any]:
-    """All that a reader is told, but for how it came about."""
+    """Return everything that a reader can see, except how the generation was built."""
     dropped = generation.dropped()
     assert dropped is not None
     arrays = [*vars(generation.graph()).values(), *vars(generation.forest()).values()]
@@ -72,7 +75,7 @@ def told(generation: Generation) -> list[Any]:
 
 
 class Grow(Places):
-    """In a store that lets collections grow."""
+    """Tests of a store whose collections grow."""
 
     @pytest.fixture(scope="class")
     @classmethod

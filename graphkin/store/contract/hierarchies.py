@@ -1,4 +1,4 @@
-"""Hierarchies small enough to know by heart."""
+"""Small similarity graphs with known content."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,11 +21,21 @@ Pairs = Mapping[tuple[int, int], float]
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Everything a draft is told: item rows, similar pairs (a < b), rejections.
+    """The content of a draft: item rows, similar pairs (a < b), rejections.
 
-    `written`: how the source wrote the numbers of a property, as a format; a row may have a number and its
-    text instead. `qualifiers`: what the signs of its censored numbers are called. `linked`: pairs (a < b) that are
-    linked in the big graph whose nodes the items are, if they are, ascending.
+    Attributes:
+        rows: The items.
+        pairs: The similarity of each similar pair (a, b) with a < b.
+        rejections: The rejected records.
+        kind: The kind of the items.
+        dropped: The number of truncated pairs of each item, or None.
+        properties: The type of each property.
+        written: The format in which the source wrote the numbers of a property. A row may contain a number and its text
+            instead.
+        qualifiers: The name for the signs of the censored numbers of a property.
+        recipe: The recipe.
+        rdkit: The version of RDKit in the provenance, or None.
+        linked: The linked pairs (a, b), a < b, ascending, of the big graph whose nodes the items are, or None.
     """
 
     rows: Sequence[Mapping[str, Any]]
@@ -42,7 +52,10 @@ class Hierarchy:
 
     @property
     def words(self) -> UInt64:
-        """Made-up fingerprints of two words, all different, the first of an item empty; only molecules have any."""
+        """Made-up fingerprints of two words: all different, the one of the first item empty.
+
+        Only molecules have any.
+        """
         if self.kind != "molecule":
             return np.empty((len(self.rows), 0), np.uint64)
         ids = np.arange(len(self.rows), dtype=np.uint64)
@@ -50,7 +63,7 @@ class Hierarchy:
 
     @property
     def items(self) -> pa.RecordBatch:
-        """The rows as columns."""
+        """The rows as a batch of the item table."""
         rows = [{**row, **self._columns(row.get("properties", {}))} for row in self.rows]
         return pa.RecordBatch.from_pylist(rows, schema=item_schema(self.provenance()))
 
@@ -114,7 +127,7 @@ class Hierarchy:
         )
 
     def write(self, draft: Draft, batch: int = 1000) -> None:
-        """Everything but publish, in batches of so many rows."""
+        """Write everything into a draft in batches of `batch` rows, without publishing it."""
         items = self.items
         rejections = pa.RecordBatch.from_pylist(list(self.rejections), schema=REJECTION_SCHEMA)
         for start in range(0, max(items.num_rows, rejections.num_rows), batch):
@@ -138,8 +151,10 @@ class Hierarchy:
             return draft.publish(self.provenance(seconds))
 
     def grow(self, store: Store, collection: str, before: "Hierarchy") -> Manifest:
-        """Publish it as what becomes of the current generation, `before`, which has the first of its items and records,
-        each item with the first of its names."""
+        """Publish this content as the growth of the current generation, whose content is `before`.
+
+        `before` has the first of these items and records, and of each item the first names.
+        """
         with store.growth(collection) as draft:
             old, new = len(before.rows), len(before.rejections)
             draft.append_items(self.items.slice(old))
@@ -204,7 +219,10 @@ MOLECULES = Hierarchy(
     written={"logP": "+.3e"},
     recipe={"threshold": 0.4, "inchikey": True, "fingerprint": {"name": "morgan"}},
 )
-"""Ten molecules: 6 and 9 are isolated, {7, 8} is a component of its own, 0.7 is not representable in float32."""
+"""Ten molecules.
+
+Items 6 and 9 are isolated, {7, 8} is a component of its own, and 0.7 is not representable in float32.
+"""
 
 GRAPHS = Hierarchy(
     rows=[

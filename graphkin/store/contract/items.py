@@ -1,4 +1,4 @@
-"""Items, their columns and names, rejections and fingerprints, as they were handed over."""
+"""Items, columns, names, rejections and fingerprints come back as they were written."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ ODD = ["id", "names", "", "graph", "digest", "property.names", "x.text", "a:b", 
 
 
 class ReadItems(Places):
-    """Of a generation that all read."""
+    """Tests of a shared generation that they only read."""
 
     def test_items_come_back_as_they_were_given(self, published: Generation, molecules: Any) -> None:
         expected = [
@@ -222,7 +222,7 @@ class ReadItems(Places):
 
 
 class KeepItems(Places):
-    """Of what each test publishes."""
+    """Tests that publish their own generations."""
 
     def test_graphs_have_no_smiles_and_dropped_may_be_unknown(self, published_graphs: Generation) -> None:
         assert published_graphs.items([0, 1]) == [
@@ -318,7 +318,7 @@ class KeepItems(Places):
             assert f"{links.indptr.dtype}, {links.indices.dtype}" == "int64, int32"
             assert links.indptr.tolist() == [0, 2, 4, 6, 8, 10]
             assert links.indices.tolist() == [1, 4, 0, 2, 1, 3, 2, 4, 0, 3]
-            assert generation.neighbors(0).ids.tolist() == [4]  # similar, whatever is linked
+            assert generation.neighbors(0).ids.tolist() == [4]  # neighbors are similar items, linked or not
             assert generation.check() == []
 
     def test_items_that_are_no_nodes_have_no_links(self, published_graphs: Generation) -> None:
@@ -338,7 +338,7 @@ class KeepItems(Places):
     @pytest.fixture(scope="class")
     @classmethod
     def many(cls, store_factory: StoreFactory) -> Iterator[Generation]:
-        """5,000 items, 4,500 rejections, no edge."""
+        """A generation of 5,000 items and 4,500 rejections without edges."""
         store = store_factory("many")
         rows = [
             {"smiles": f"C{id}", "inchikey": None, "names": [f"n{id % 7}", f"own{id}"], "properties": {"x": id}}

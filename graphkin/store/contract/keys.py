@@ -1,4 +1,4 @@
-"""Keys of the API: what is added stays, what is revoked stays revoked, for whoever opens the store."""
+"""API keys: an added key stays, and a revoked key stays revoked, for every process that opens the store."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ _LATER = datetime(2100, 2, 3, 4, 5, 6, 789, tzinfo=UTC)
 
 
 class KeepKeys(Places):
-    """In a store of their own."""
+    """Tests of keys, each in a store of its own."""
 
     @pytest.fixture
     def key(self) -> Key:

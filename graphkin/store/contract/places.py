@@ -1,4 +1,4 @@
-"""What an adapter says of itself, and what the tests of the contract are given."""
+"""The fixtures of the contract: the stores of an adapter, and content to write into them."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -14,20 +14,21 @@ _places = count()
 
 
 class Places:
-    """Stores, and hierarchies in them. A subclass says where its stores are: `store_factory`."""
+    """Fixtures for stores and their content. A subclass overrides `store_factory`."""
 
     @pytest.fixture(scope="class")
     @classmethod
     def store_factory(cls) -> StoreFactory:
-        """Opens the store at a named place, empty at first, as another process would: each call gives another `Store`.
+        """Return a function that opens the store at a named place as another process would.
 
-        Nobody comes back to a place after another. So a database that holds one store may be emptied for the next.
+        The store is empty at first. Each call returns another `Store` object. The tests never return to a place after
+        another one, so a database that holds one store may be emptied for the next place.
         """
         raise NotImplementedError(f"{cls.__name__} has to override `store_factory`")
 
     @pytest.fixture
     def place(self) -> str:
-        """The name of a place nobody has written to."""
+        """The name of an unused place."""
         return f"place-{next(_places)}"
 
     @pytest.fixture
@@ -63,5 +64,5 @@ class Places:
 
     @pytest.fixture
     def hierarchy(self) -> type[Hierarchy]:
-        """The class, for tests that make their own."""
+        """The class, for tests that define their own content."""
         return Hierarchy

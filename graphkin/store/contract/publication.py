@@ -1,4 +1,4 @@
-"""Drafts, publication, generations side by side, deletion, writers."""
+"""Drafts, publication, several generations, deletion, and writers."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from graphkin.store.records import REJECTION_SCHEMA, Edges
 
 
 def _read_everything(generation: Generation) -> list[Any]:
-    """One answer of every kind."""
+    """Return one result of every read operation."""
     path = generation.path(0, 5, 6)
     assert path is not None
     return [
@@ -35,11 +35,11 @@ def _read_everything(generation: Generation) -> list[Any]:
 
 
 class Publish(Places):
-    """From an empty store on."""
+    """Tests that start with an empty store."""
 
     @pytest.fixture
     def others(self, molecules: Any) -> list[Any]:
-        """Three more hierarchies with other content."""
+        """Three more similarity graphs with other content."""
         return [replace(molecules, recipe={**molecules.recipe, "threshold": 0.4, "top_k": k}) for k in (1, 2, 3)]
 
     def test_empty_store_holds_nothing(self, store: Store) -> None:
@@ -330,7 +330,7 @@ class Publish(Places):
             before = _read_everything(undisturbed)
             others[0].publish(store, "molecules")
             store.delete("molecules", manifest.generation)
-            others[1].publish(store, "molecules")  # sweeps what deletion may have left
+            others[1].publish(store, "molecules")  # removes files that the deletion may have left
             with suppress(Deleted):
                 assert _read_everything(generation) == before
 

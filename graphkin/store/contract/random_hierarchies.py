@@ -1,4 +1,4 @@
-"""Any hierarchy, read through the port, against plain dictionaries and networkx."""
+"""Random similarity graphs, read through the port and compared with plain dictionaries and networkx."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from graphkin.store.base import Generation, Store
 from graphkin.store.contract.hierarchies import Hierarchy
 from graphkin.store.contract.places import Places
 
-LEVELS = [0.4, 0.5, 0.7, 0.8, 1.0]  # few, so that ties abound
+LEVELS = [0.4, 0.5, 0.7, 0.8, 1.0]  # few levels, so that there are many ties
 Drawn = tuple[int, dict[tuple[int, int], float]]
 Weighted = dict[int, dict[int, np.float32]]
 _names = count()
@@ -31,7 +31,7 @@ few = settings(
 
 @st.composite
 def pairs(draw: Any, most: int = 9) -> Drawn:
-    """A number of items and similar pairs among them."""
+    """Generate a number of items and similar pairs among them."""
     size = draw(st.integers(1, most))
     possible = list(combinations(range(size), 2))
     chosen = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
@@ -42,7 +42,7 @@ thresholds = st.one_of(st.none(), st.sampled_from([*LEVELS, 0.45, 0.75]))
 
 
 def _adjacency(drawn: Drawn, threshold: float | None) -> Weighted:
-    """What the hierarchy is at that threshold, compared as float32."""
+    """Return the similarity graph at a threshold, compared as float32."""
     (size, pairs), least = drawn, np.float32(threshold or 0)
     adjacency: Weighted = {id: {} for id in range(size)}
     for (a, b), similarity in pairs.items():
@@ -56,7 +56,10 @@ def _ranked(near: dict[int, np.float32]) -> list[tuple[int, np.float32]]:
 
 
 def _subgraph(adjacency: Weighted, id: int, hops: int, max_items: int, max_edges: int) -> tuple[Any, ...]:
-    """Nodes with their hop and hidden neighbours, edges, truncated: written for reading, not for speed."""
+    """Return the nodes with hops and numbers of hidden neighbors, the edges, and whether the subgraph is truncated.
+
+    This reference implementation is written for clarity, not for speed.
+    """
     hop = {id: 0}
     frontier, truncated = [id], False
     for level in range(1, hops + 1):
@@ -76,7 +79,7 @@ def _subgraph(adjacency: Weighted, id: int, hops: int, max_items: int, max_edges
 
 
 def _path(adjacency: Weighted, source: int, target: int, max_hops: int) -> list[int] | None:
-    """Every simple path is tried."""
+    """Return the best path after trying every simple path."""
     if source == target:
         return [source]
     graph = nx.Graph()
@@ -92,12 +95,12 @@ def _path(adjacency: Weighted, source: int, target: int, max_hops: int) -> list[
 
 
 class AnyHierarchy(Places):
-    """Of up to nine items."""
+    """Tests of random similarity graphs of up to nine items."""
 
     @pytest.fixture(scope="class")
     @classmethod
     def publish(cls, store_factory: Callable[..., Store]) -> Callable[..., Any]:
-        """publish(size, pairs) opens a reader of that hierarchy."""
+        """A context manager: publish(size, pairs) opens a reader of that similarity graph."""
         store = store_factory("random-hierarchies")
 
         @contextmanager

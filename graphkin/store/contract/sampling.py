@@ -1,4 +1,4 @@
-"""What draws over a generation, the same in every store."""
+"""Samplers return the same samples for every store."""
 
 from dataclasses import fields
 from typing import Any
@@ -14,11 +14,11 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
 
 
 class Sample(Places):
-    """Of a generation that all read, and from an empty store on."""
+    """Tests of the samplers of a shared generation and of an empty store."""
 
     @pytest.mark.parametrize("name", ["first_order", "second_order", "random_walk"])
     def test_the_snapshot_draws_the_same_in_every_store(self, published: Generation, molecules: Any, name: Any) -> None:
-        """Of the edges that were written, whatever the number of threads, and positives that are near."""
+        """Positives are within reach of the written edges and do not depend on the number of threads."""
         anchors, policy = np.arange(published.size, dtype=np.int32), Policy.of(name)
         near: dict[int, set[int]] = {id: set() for id in anchors.tolist()}
         for a, b in molecules.pairs:

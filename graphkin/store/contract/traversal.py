@@ -1,4 +1,4 @@
-"""The hierarchy read as a graph, on molecules known by heart. See `hierarchies.MOLECULES` for the pairs."""
+"""The similarity graph of known molecules, read through the port. `hierarchies.MOLECULES` lists the pairs."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def _rows(edges: Edges) -> list[tuple[int, int, float]]:
 
 
 class ReadHierarchy(Places):
-    """Of a generation that all read."""
+    """Tests of a shared generation that they only read."""
 
     @pytest.mark.parametrize(
         ("threshold", "ids", "similarity"),
@@ -108,7 +108,7 @@ class ReadHierarchy(Places):
     @pytest.mark.parametrize(
         ("source", "target", "max_hops", "threshold", "ids", "similarity"),
         [
-            (0, 5, 8, None, [0, 1, 5], [0.7, 0.6]),  # widest over 3 and 4, lower ids than over 2
+            (0, 5, 8, None, [0, 1, 5], [0.7, 0.6]),  # wider than through 3 and 4, lower ids than through 2
             (5, 0, 8, None, [5, 1, 0], [0.6, 0.7]),
             (0, 5, 2, None, [0, 1, 5], [0.7, 0.6]),
             (0, 5, 1, None, None, None),
@@ -182,10 +182,12 @@ class ReadHierarchy(Places):
 
 
 class KeepThresholds(Places):
-    """Of similarities that are hard to compare."""
+    """Tests of similarities that are hard to compare."""
 
     def test_thresholds_are_rounded_to_float32_and_compared_so(self, store: Store, hierarchy: Any) -> None:
-        """Numbers that float32 cannot hold, its neighbours of them, and thresholds between two of those."""
+        """Thresholds are compared correctly with numbers that float32 cannot represent, and with their float32
+        neighbors.
+        """
         awkward = np.array([0.1, 0.30000001, 1 / 3, 0.45, 2 / 3, 0.7, 0.9999999])
         near = awkward.astype(np.float32)
         stored = np.unique(np.concatenate([np.nextafter(near, np.float32(towards)) for towards in (0, near, 1)]))
