@@ -1,6 +1,4 @@
-"""Copies of all generations of a store in another store, for backup and restore, and the deletion of old
-generations.
-"""
+"""Copies of all generations of a store, for backup and restore, and the deletion of old generations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +32,7 @@ def copy_all(source: Store, target: Store, stage: Stage = silent) -> Copied:
     guard is never open to everyone.
 
     The source may be read and written during the copy. Generations that were published when the copy started are
-    copied, except those that are deleted before their turn. Raises the same errors as `Store.take_over` and
+    copied, except generations that are deleted before their turn. Raises the same errors as `Store.take_over` and
     `copy_generation`.
     """
     _copy_keys(source.keys(), target.keys())
@@ -59,7 +57,7 @@ def copy_all(source: Store, target: Store, stage: Stage = silent) -> Copied:
 
 
 def _copy_keys(source: Keys, target: Keys) -> None:
-    """Copy the keys that the target lacks, and revoke in the target what is revoked in the source."""
+    """Copy the keys that the target lacks, and revoke in the target the keys that are revoked in the source."""
     there = {key.id: key for key in target.all()}
     for key in source.all():
         if key.id not in there:
@@ -69,9 +67,7 @@ def _copy_keys(source: Keys, target: Keys) -> None:
 
 
 def _current_last(collection: Collection) -> Iterator[str]:
-    """Iterate over the generations, oldest first, with the current one last, because the last publication becomes
-    current.
-    """
+    """Iterate over the generations, oldest first, with the current one last: the last publication becomes current."""
     yield from (each for each in collection.generations if each != collection.current)
     yield collection.current
 

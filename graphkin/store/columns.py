@@ -176,11 +176,10 @@ def _recast(column: pa.Array, type: pa.DataType) -> pa.Array:
 def grown(
     parts: Sequence[tuple[Sequence[str], pa.RecordBatch]], added_names: Sequence[pa.RecordBatch], provenance: Provenance
 ) -> pa.RecordBatch:
-    """Return the item table of consecutive parts, each a list of property names and rows, with additional names of
-    items.
+    """Return the item table of a generation that has grown.
 
     Args:
-        parts: The properties and the rows of each part.
+        parts: The property names and the rows of each part, in id order.
         added_names: Names to append to items (`ADDED_NAMES`), in the order of appending.
         provenance: The provenance of the whole generation.
     """

@@ -85,9 +85,7 @@ def _changed(
     indptr: Int64, indices: Int32, similarity: Float32, gone_indptr: Int64, gone: Int32, new_indptr: Int64,
     new: Int32, new_similarity: Float32,
 ) -> tuple[Int64, Int32, Float32]:  # fmt: skip
-    """Merge three sorted rows for each node: copy the edges that are neither removed nor replaced, and insert the
-    added ones.
-    """
+    """Merge three sorted rows for each node: the present edges without the removed ones, and the added edges."""
     nodes = len(new_indptr) - 1
     starts = np.zeros(nodes + 1, np.int64)
     columns = np.empty(len(indices) + len(new), np.int32)
@@ -164,9 +162,7 @@ def most_similar_first(edges: Edges) -> Edges:
 
 
 def links(source: Int32, target: Int32, nodes: int) -> Links:
-    """Return the symmetric CSR form of edges with source < target, ordered by source, then target, without
-    duplicates.
-    """
+    """Return the symmetric CSR form of edges with source < target, ordered by source, then target, each once."""
     indptr = np.zeros(nodes + 1, np.int64)
     np.cumsum(np.bincount(source, minlength=nodes) + np.bincount(target, minlength=nodes), out=indptr[1:])
     indices = np.empty(indptr[-1], np.int32)
@@ -219,9 +215,7 @@ def _flaw(indptr: Int64, indices: Int32, similarity: Float32) -> int:
 
 
 def links_flaw(links: Links) -> tuple[str, str] | None:
-    """Return the name of the first array of a big graph that violates the description of `Links`, and the violation,
-    or None.
-    """
+    """Return the name of the first invalid array of a big graph, and the violation of `Links`, or None."""
     indptr, indices = links.indptr, links.indices
     if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
         return "indptr", "it does not rise from 0 to the number of neighbours"
@@ -243,7 +237,7 @@ def forest_flaw(forest: Edges, nodes: int) -> tuple[str, str] | None:
 
 
 def edges_flaw(edges: Edges, nodes: int) -> str | None:
-    """Return what is wrong with edges that kernels use as indices into `nodes` nodes, or None."""
+    """Return the problem of edges that kernels use as indices into `nodes` nodes, or None."""
     source, target = edges.source, edges.target
     if len(edges) and (source.min() < 0 or target.max() >= nodes or (source >= target).any()):
         return "its edges do not lead from an item to a later one"
@@ -290,9 +284,7 @@ def edges_among(graph: Graph, ids: Int32, threshold: np.float32) -> Edges:
 
 
 def rows(graph: Graph, ids: Int32 | Int64, threshold: np.float32) -> tuple[Int32, Int32, Float32]:
-    """Return (owner, neighbor, similarity) of every directed edge ≥ threshold that starts at one of `ids`, row by
-    row.
-    """
+    """Return (owner, neighbor, similarity) of every directed edge ≥ threshold from `ids`, row by row."""
     begin = graph.indptr[ids]
     lengths = graph.indptr[np.asarray(ids) + 1] - begin
     owner = np.repeat(np.asarray(ids, dtype=np.int32), lengths)

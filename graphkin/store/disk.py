@@ -26,8 +26,9 @@ def disk(path: Path) -> Iterator[None]:
 
 
 def user_workspace(*names: str) -> Path:
-    """Return a folder for unfinished work in the cache folder of the user, which is closed to other users if
-    possible.
+    """Return a folder for unfinished work in the cache folder of the user.
+
+    The cache folder is closed to other users if possible.
     """
     root = user_cache_path("graphkin")
     with suppress(OSError):  # creating the workspace later raises the same error

@@ -72,8 +72,9 @@ class HeldGrowth(Growth):
         return one_batch(pa.Table.from_batches(self._names, ADDED_NAMES))
 
     def _item_blocks(self, provenance: Provenance, numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:
-        """Iterate over some blocks of the whole item table: the items of the base, then the new items, with all
-        columns.
+        """Iterate over some blocks of the whole item table, which has the items of the base, then the new ones.
+
+        Each block has all columns.
         """
         before, older = self.base.manifest, self.base.size
         own, names = self._own_items(provenance), self._own_names()

@@ -141,8 +141,9 @@ class PositiveCache:
     def build(
         self, sampler: Sampler, generation: str, size: int, policy: Policy, seed: int, epoch: int
     ) -> PositiveSets:
-        """Return the positive sets like `get`, but compute them in the thread of the caller, after any other running
-        build.
+        """Return the positive sets like `get`, but compute missing ones in the thread of the caller.
+
+        Other running builds finish first.
 
         Raises:
             StoreError: The folder cannot be written.

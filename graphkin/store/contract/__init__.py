@@ -33,7 +33,7 @@ __all__ = ["GrowingStoreContract", "ReadContract", "StoreContract"]
 class ReadContract(KeepThresholds, KeepItems, Sample, ReadHierarchy, ReadItems):
     """The contract of one generation in a store of its own.
 
-    pytest runs it from the last base to the first: first the tests that only read, then those that write.
+    pytest runs it from the last base to the first: first the tests that only read, then tests that write.
     """
 
 

@@ -28,7 +28,7 @@ class Places:
 
     @pytest.fixture
     def place(self) -> str:
-        """The name of an unused place."""
+        """Return the name of an unused place."""
         return f"place-{next(_places)}"
 
     @pytest.fixture

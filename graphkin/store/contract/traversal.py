@@ -185,9 +185,7 @@ class KeepThresholds(Places):
     """Tests of similarities that are hard to compare."""
 
     def test_thresholds_are_rounded_to_float32_and_compared_so(self, store: Store, hierarchy: Any) -> None:
-        """Thresholds are compared correctly with numbers that float32 cannot represent, and with their float32
-        neighbors.
-        """
+        """Thresholds are compared correctly with float32 numbers next to values that float32 cannot represent."""
         awkward = np.array([0.1, 0.30000001, 1 / 3, 0.45, 2 / 3, 0.7, 0.9999999])
         near = awkward.astype(np.float32)
         stored = np.unique(np.concatenate([np.nextafter(near, np.float32(towards)) for towards in (0, near, 1)]))

@@ -25,10 +25,10 @@ _COLUMNS: dict[Field, str] = {"smiles": "smiles", "name": "names", "inchikey": "
 
 
 class LakeGeneration(MappedGeneration):
-    """A generation whose arrays are mapped from the cache of this machine, and whose items are read part by part as
-    needed.
+    """A generation whose arrays are mapped from the cache of this machine.
 
-    The first `find` on a column creates an index of all its texts, which stays in the cache.
+    Items are read part by part, as needed. The first `find` on a column creates an index of all its texts, which stays
+    in the cache.
     """
 
     def __init__(self, lake: Lake, files: LakeFiles) -> None:

@@ -1,6 +1,4 @@
-"""The connection to the server: credentials from the environment, transactions with retries, and errors of the
-store.
-"""
+"""The connection to the server: credentials from the environment, retried transactions, and errors of the store."""
 
 import errno
 import logging
@@ -90,9 +88,7 @@ class Connection:
         return rows
 
     def read_all(self, statements: Sequence[str], **parameters: Any) -> list[list[neo4j.Record]]:
-        """Return the rows of each statement, one after the other in one read transaction that is retried for a few
-        seconds.
-        """
+        """Return the rows of each statement, read in order in one transaction that is retried for a few seconds."""
 
         def work(transaction: neo4j.ManagedTransaction) -> list[list[neo4j.Record]]:
             return [list(transaction.run(statement, parameters)) for statement in statements]

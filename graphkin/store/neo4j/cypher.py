@@ -16,8 +16,7 @@ SCHEMA_VERSION = 5
 
 
 class Label(StrEnum):
-    """The labels of graphkin, which all start with its name, because a team may keep its own `:Collection` in the same
-    database.
+    """The labels of graphkin, which leave a label such as `:Collection` to other users of the same database.
 
     Relationship types have no such prefix. Those of graphkin join only its own nodes, so a statement that names a label
     does not match others.

@@ -121,8 +121,7 @@ class GdsSampler(Sampler):
         return positives
 
     def _raced(self, anchor: int, k: int, key: np.uint64, chosen: Int32) -> Int32:
-        """Return the neighbors of an anchor that are not chosen yet, in an order sampled in this process, and k more
-        samples.
+        """Return the neighbors of an anchor that are not in `chosen`, in a sampled order, and k more samples.
 
         Successive sampling has no memory, so this continues the distribution where walks would take too long to reach a
         neighbor of low similarity.

@@ -37,8 +37,7 @@ def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: boo
 
 @kernel
 def take(ends: Int32, degrees: Int32, anchors: Int32, pad_self: bool, positives: Int32) -> None:
-    """Fill the entries of `positives`, (B, k), that are -1, from independent samples of neighbors: `ends`, (B, any
-    number).
+    """Fill the open entries of `positives`, (B, k), which are -1, from independent samples: `ends`, (B, any number).
 
     The distinct samples, in order of first appearance, are distributed as successive samples without replacement. When
     all neighbors of an anchor are present, every further sample is accepted, or the anchor itself pads the row. Rows

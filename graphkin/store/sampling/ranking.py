@@ -90,9 +90,7 @@ def by_visits(
     positives: Int32,
     visits: NDArray[np.uint16],
 ) -> None:
-    """Fill a row with independent samples with replacement, proportional to the visits (rank=count) or to e^visits
-    (rank=exp).
-    """
+    """Fill a row with independent samples, proportional to the visits (rank=count) or to e^visits (rank=exp)."""
     most = counts.max()
     sums = np.empty(len(ids), np.float64)
     level = 0.0

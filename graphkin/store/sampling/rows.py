@@ -55,9 +55,7 @@ def negatives_schema(count: int) -> pa.Schema:
 
 
 def negatives_rows(first: int, ids: Int32) -> pa.RecordBatch:
-    """Return the negatives of the batches `first`, `first` + 1, ..., (batches, count), as a batch of
-    `negatives_schema`.
-    """
+    """Return the negatives of batches `first`, `first` + 1, ..., (batches, count), as rows of `negatives_schema`."""
     batches = np.arange(first, first + len(ids), dtype=np.int32)
     return pa.RecordBatch.from_arrays([pa.array(batches), _lists(ids)], schema=negatives_schema(ids.shape[1]))
 

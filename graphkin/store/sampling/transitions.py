@@ -73,9 +73,7 @@ def total(transitions: Transitions, vertex: int) -> float:
 
 @kernel
 def pick(transitions: Transitions, vertex: int, uniform: float) -> int:
-    """Return the edge (its position in the arrays) by which a uniform number in [0, 1) leaves a vertex that has
-    neighbors.
-    """
+    """Return the position of the edge by which a uniform number in [0, 1) leaves a vertex that has neighbors."""
     begin, end = transitions.indptr[vertex], transitions.indptr[vertex + 1]
     return bisect(transitions.cumulative, begin, end, uniform * transitions.cumulative[end - 1])
 

@@ -77,8 +77,7 @@ def _happens(key: np.uint64, anchor: int, number: int, step: int, probability: f
 
 @kernel
 def wander(transitions: Transitions, anchor: int, key: np.uint64, walk: Walk, trails: Int32) -> None:
-    """Take all walks of an anchor that has neighbors and fill `trails`, (walks, length), with -1 after the end of a
-    walk.
+    """Take all walks of an anchor that has neighbors. Fills `trails`, (walks, length), with -1 after the end of a walk.
 
     A walk may end after each step, but never before the first one. A walk that restarts is back at the anchor with that
     step and continues as a new walk.
