@@ -49,8 +49,8 @@ def open_generation(location: str | Path, collection: str, beginning: str | None
     Raises:
         GraphkinError: Any error of `open_store`, `Store.full_id` or `Store.open`.
     """
-    with open_store(location) as store, store.open(collection, store.full_id(collection, beginning)) as opened:
-        yield opened
+    with open_store(location) as store, store.open(collection, store.full_id(collection, beginning)) as generation:
+        yield generation
 
 
 @lru_cache(maxsize=2)
@@ -87,12 +87,12 @@ def _no_store(url: str) -> Exception:
     from graphkin.protocol.errors import InvalidInput
 
     scheme, _, rest = url.partition("://")
-    shown = f"{scheme}://{rest.rpartition('@')[2]}"
+    address = f"{scheme}://{rest.rpartition('@')[2]}"
     return InvalidInput(
         "a store is not at the address of a web server",
-        given=shown,
+        given=address,
         expected="a folder, the URL of a bucket (s3://BUCKET/FOLDER), or neo4j://HOST",
-        hint=f'a graphkin server is opened in Python: graphkin.connect("{shown}"); '
+        hint=f'a graphkin server is opened in Python: graphkin.connect("{address}"); '
         "`graphkin doctor --server URL` looks whether it is well",
     )
 

@@ -36,31 +36,31 @@ def copy_all(source: Store, target: Store, stage: Stage = silent) -> Copied:
     `copy_generation`.
     """
     _copy_keys(source.keys(), target.keys())
-    found = Copied([], [], [])
-    there = {each.name: each for each in target.collections()}
+    copied = Copied([], [], [])
+    target_collections = {candidate.name: candidate for candidate in target.collections()}
     for collection in source.collections():
-        held = there.get(collection.name)
+        target_collection = target_collections.get(collection.name)
         for generation in _current_last(collection):
             pair = (collection.name, generation)
-            known = held is not None and generation in held.generations
-            current = held is not None and generation == held.current
-            if known and (current or generation != collection.current):
-                found.kept.append(pair)
+            is_present = target_collection is not None and generation in target_collection.generations
+            is_current = target_collection is not None and generation == target_collection.current
+            if is_present and (is_current or generation != collection.current):
+                copied.kept.append(pair)
                 continue
             try:
                 _copy(source, target, *pair, stage)
             except Deleted:
-                found.gone.append(pair)
+                copied.gone.append(pair)
                 continue
-            (found.kept if known else found.new).append(pair)
-    return found
+            (copied.kept if is_present else copied.new).append(pair)
+    return copied
 
 
 def _copy_keys(source: Keys, target: Keys) -> None:
     """Copy the keys that the target lacks, and revoke in the target the keys that are revoked in the source."""
-    there = {key.id: key for key in target.all()}
+    target_keys = {key.id: key for key in target.all()}
     for key in source.all():
-        if key.id not in there:
+        if key.id not in target_keys:
             target.add(key)
         elif key.revoked_at is not None:
             target.revoke(key.id, key.revoked_at)
@@ -68,19 +68,19 @@ def _copy_keys(source: Keys, target: Keys) -> None:
 
 def _current_last(collection: Collection) -> Iterator[str]:
     """Iterate over the generations, oldest first, with the current one last: the last publication becomes current."""
-    yield from (each for each in collection.generations if each != collection.current)
+    yield from (generation for generation in collection.generations if generation != collection.current)
     yield collection.current
 
 
 def _copy(source: Store, target: Store, collection: str, generation: str, stage: Stage) -> None:
     with stage(f"{collection} {generation[:12]}", None, "B") as advance:
-        taken = target.take_over(source, collection, generation, advance)
-    if not taken:
-        with source.open(collection, generation) as opened:
-            copy_generation(opened, target, stage)
-    kept = source.rerun(collection, generation)
-    if kept is not None:
-        target.keep_rerun(collection, generation, kept.rerun, kept.rejections.to_batches())
+        is_copied = target.take_over(source, collection, generation, advance)
+    if not is_copied:
+        with source.open(collection, generation) as reader:
+            copy_generation(reader, target, stage)
+    record = source.rerun(collection, generation)
+    if record is not None:
+        target.keep_rerun(collection, generation, record.rerun, record.rejections.to_batches())
 
 
 def prune(store: Store, keep: int, collection: str | None = None) -> list[tuple[str, str]]:
@@ -94,12 +94,12 @@ def prune(store: Store, keep: int, collection: str | None = None) -> list[tuple[
     Raises:
         NotFound: There is no such collection.
     """
-    chosen = store.collections() if collection is None else [store.collection(collection)]
-    deleted = []
-    for each in chosen:
-        for generation in each.generations[:-keep]:
-            if generation == each.current:
+    collections = store.collections() if collection is None else [store.collection(collection)]
+    deletions = []
+    for entry in collections:
+        for generation in entry.generations[:-keep]:
+            if generation == entry.current:
                 continue
-            store.delete(each.name, generation)
-            deleted.append((each.name, generation))
-    return deleted
+            store.delete(entry.name, generation)
+            deletions.append((entry.name, generation))
+    return deletions

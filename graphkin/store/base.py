@@ -38,7 +38,7 @@ CONSIDERED = 2000
 
 _IF_OLDER = "ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for schema version 3)"
 _PAGE = 4096  # items
-_BEGINNING, _ENDING = 3, 4  # characters that a candidate name shares with an unknown name
+_PREFIX, _SUFFIX = 3, 4  # characters that a candidate name shares with an unknown name
 _COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
@@ -144,14 +144,16 @@ class Store(ABC):
         Raises:
             NotFound: There is no such collection. The error lists the names of all collections.
         """
-        found = self.collections()
-        for collection in found:
+        collections = self.collections()
+        for collection in collections:
             if collection.name == name:
                 return collection
         raise NotFound(
             f"no collection {name!r}",
             given=name,
-            expected=f"one of {', '.join(c.name for c in found)}" if found else "this store holds no collection yet",
+            expected=f"one of {', '.join(entry.name for entry in collections)}"
+            if collections
+            else "this store holds no collection yet",
         )
 
     def full_id(self, collection: str, beginning: str | None) -> str | None:
@@ -185,8 +187,8 @@ class Store(ABC):
         A store that keeps the manifest apart from the data returns it for a damaged generation, too. Raises the same
         errors as `open`.
         """
-        with self.open(collection, generation) as opened:
-            return opened.manifest
+        with self.open(collection, generation) as reader:
+            return reader.manifest
 
     def damage(self, collection: str, generation: str | None = None) -> Damage | None:
         """Read every file of a generation and return the first damage, or None if there is none.
@@ -198,10 +200,10 @@ class Store(ABC):
             Deleted: The generation was deleted.
         """
         try:
-            with self.open(collection, generation) as opened:
-                for _ in opened.scrub():
+            with self.open(collection, generation) as reader:
+                for _ in reader.scrub():
                     pass
-                return opened.damage
+                return reader.damage
         except StoreDamaged as error:
             return error.damage
 
@@ -314,10 +316,10 @@ class Store(ABC):
             Conflict: The collection holds items of another kind.
         """
         require_collection_name(collection)
-        for found in self.collections():
-            if found.name == collection and found.kind != kind:
+        for existing in self.collections():
+            if existing.name == collection and existing.kind != kind:
                 raise Conflict(
-                    f"collection {collection!r} holds items of kind {found.kind!r}",
+                    f"collection {collection!r} holds items of kind {existing.kind!r}",
                     given=kind,
                     expected="one kind of item per collection",
                     hint="choose another collection name",
@@ -329,7 +331,9 @@ class Store(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
 
@@ -435,7 +439,9 @@ class Draft(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.discard()
 
 
@@ -581,20 +587,22 @@ class Generation(ABC):
         Raises:
             NotFound: An id is out of range. The error names it.
         """
-        wanted = [int(id) for id in ids]
-        self._require(*wanted)
-        called = self._property_names
+        item_ids = [int(id) for id in ids]
+        self._require(*item_ids)
+        property_names = self._property_names
         return [
             Item(
                 id=id,
                 smiles=smiles,
                 names=names,
                 inchikey=inchikey,
-                properties=properties(called, own, self.manifest.qualifiers),
+                properties=properties(property_names, values, self.manifest.qualifiers),
                 degree=degree,
                 dropped=dropped,
             )
-            for id, (degree, dropped, smiles, _, inchikey, names, *own) in zip(wanted, self._page(wanted), strict=True)
+            for id, (degree, dropped, smiles, _, inchikey, names, *values) in zip(
+                item_ids, self._page(item_ids), strict=True
+            )
         ]
 
     @cached_property
@@ -616,10 +624,10 @@ class Generation(ABC):
             ids: The items, in the order of the result. By default all items, in id order.
             names: The columns. By default int32 `id` and all columns of `item_schema`.
         """
-        wanted = self._all_columns if names is None else names
+        columns = self._all_columns if names is None else names
         if ids is not None:
-            return (self.take(ids[start : start + _PAGE], wanted) for start in range(0, len(ids), _PAGE))
-        return self.columns(wanted)
+            return (self.take(ids[start : start + _PAGE], columns) for start in range(0, len(ids), _PAGE))
+        return self.columns(columns)
 
     @abstractmethod
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -677,9 +685,9 @@ class Generation(ABC):
 
         If no item has exactly this name, the comparison ignores case.
         """
-        found = self.find("name", name, after, limit)
-        if found or (after >= 0 and self.find("name", name, limit=1)):
-            return found
+        ids = self.find("name", name, after, limit)
+        if ids or (after >= 0 and self.find("name", name, limit=1)):
+            return ids
         return self._named_in_any_case(name, after, limit)
 
     def names_like(self, name: str, limit: int = 3) -> list[str]:
@@ -688,19 +696,19 @@ class Generation(ABC):
         Candidates share the first or the last characters with the unknown name.
         """
         lower = name.lower()
-        known = {each.lower(): each for each in self._names_about(lower[:_BEGINNING], lower[-_ENDING:])}
-        return [known[each] for each in get_close_matches(lower, known, limit)]
+        originals = {candidate.lower(): candidate for candidate in self._names_about(lower[:_PREFIX], lower[-_SUFFIX:])}
+        return [originals[candidate] for candidate in get_close_matches(lower, originals, limit)]
 
     def _named_in_any_case(self, name: str, after: int, limit: int) -> list[int]:
         _, lower, owners = self._lower_names
         ids = owners[np.asarray(pc.equal(lower, pc.utf8_lower(pa.scalar(name))))]
         return np.unique(ids[ids > after])[:limit].tolist()
 
-    def _names_about(self, beginning: str, ending: str) -> list[str]:
+    def _names_about(self, prefix: str, suffix: str) -> list[str]:
         """Return at most `CONSIDERED` names that start or end with these lower-case texts, ignoring case."""
         names, lower, _ = self._lower_names
-        alike = pc.or_(pc.starts_with(lower, beginning), pc.ends_with(lower, ending))
-        return names.filter(alike)[:CONSIDERED].to_pylist()
+        matches = pc.or_(pc.starts_with(lower, prefix), pc.ends_with(lower, suffix))
+        return names.filter(matches)[:CONSIDERED].to_pylist()
 
     @cached_property
     def _lower_names(self) -> tuple[pa.Array, pa.Array, Int32]:
@@ -830,7 +838,9 @@ class Generation(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
 
@@ -873,25 +883,25 @@ def require_collection_name(name: str) -> None:
         )
 
 
-def require_schema_version(written: int, accepted: int, if_older: str = _IF_OLDER) -> None:
+def require_schema_version(version: int, accepted: int, if_older: str = _IF_OLDER) -> None:
     """Check the schema version of a store for an adapter.
 
     Args:
-        written: The version in the store.
+        version: The version in the store.
         accepted: The version that this release reads.
         if_older: The hint for a store with an older version.
 
     Raises:
         StoreFormat: The versions differ.
     """
-    if written == accepted:
+    if version == accepted:
         return
-    newer = written > accepted
+    is_newer = version > accepted
     raise StoreFormat(
-        f"the store was written by {'a newer' if newer else 'an older'} graphkin",
-        given=f"schema version {written}",
+        f"the store was written by {'a newer' if is_newer else 'an older'} graphkin",
+        given=f"schema version {version}",
         expected=f"schema version {accepted}",
-        hint="upgrade graphkin" if newer else if_older,
+        hint="upgrade graphkin" if is_newer else if_older,
     )
 
 

@@ -41,18 +41,18 @@ _ASCII_SIGNS = {"≥": ">=", "≤": "<="}
 _MOST = 1e15  # whole numbers below this bound become int
 
 
-def distinct(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
-    """Return a column title for each name that differs from the `taken` titles and from all others.
+def distinct(names: Iterable[str], reserved: Iterable[str]) -> dict[str, str]:
+    """Return a column title for each name that differs from the `reserved` titles and from all others.
 
     A name that is taken gets the prefix `property.`.
     """
-    used = set(taken)
+    titles_in_use = set(reserved)
     titles = {}
     for name in sorted(names):
         title = name or "unnamed"
-        while title in used:
+        while title in titles_in_use:
             title = f"property.{title}"
-        used.add(title)
+        titles_in_use.add(title)
         titles[name] = title
     return titles
 
@@ -150,13 +150,15 @@ def recast(items: pa.RecordBatch, own: Iterable[str], properties: Iterable[str],
     other text would have been stored before. A property that turns from text to number held only missing markers.
     Missing columns become null.
     """
-    called, before = titles(properties), titles(own)
-    column_of = {name: name for name in ITEM_SCHEMA.names} | {called[name]: title for name, title in before.items()}
+    new_titles, old_titles = titles(properties), titles(own)
+    column_of = {name: name for name in ITEM_SCHEMA.names} | {
+        new_titles[name]: title for name, title in old_titles.items()
+    }
     columns = [
-        _recast(items[column_of[each.name]], each.type)
-        if each.name in column_of
-        else pa.nulls(items.num_rows, each.type)
-        for each in schema
+        _recast(items[column_of[field.name]], field.type)
+        if field.name in column_of
+        else pa.nulls(items.num_rows, field.type)
+        for field in schema
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -167,8 +169,10 @@ def _recast(column: pa.Array, type: pa.DataType) -> pa.Array:
     if pa.types.is_struct(type):
         text_type = type.field("text").type
         if not pa.types.is_floating(column.type):  # the texts are all missing markers
-            known = pa.nulls(len(column), pa.float64())
-            return pa.StructArray.from_arrays([known, column.cast(text_type)], type.names, mask=column.is_null())
+            numbers_missing = pa.nulls(len(column), pa.float64())
+            return pa.StructArray.from_arrays(
+                [numbers_missing, column.cast(text_type)], type.names, mask=column.is_null()
+            )
         return pa.StructArray.from_arrays([column, column.cast(text_type)], type.names, mask=column.is_null())
     return pc.struct_field(column, "text") if pa.types.is_struct(column.type) else column.cast(type)
 
@@ -184,27 +188,29 @@ def grown(
         provenance: The provenance of the whole generation.
     """
     schema = widened(item_schema(provenance))
-    items = pa.concat_batches([recast(part, own, provenance.properties, schema) for own, part in parts])
-    names, added = items["names"], pa.concat_batches(added_names)
-    lengths, owners = np.asarray(names.value_lengths()), repeated_ids(added)
+    items = pa.concat_batches(
+        [recast(part, part_properties, provenance.properties, schema) for part_properties, part in parts]
+    )
+    names, additions = items["names"], pa.concat_batches(added_names)
+    lengths, owners = np.asarray(names.value_lengths()), repeated_ids(additions)
     ends, by_owner = np.cumsum(lengths), np.argsort(owners, kind="stable")
-    texts = pa.concat_arrays([names.flatten(), added["names"].flatten()])
+    texts = pa.concat_arrays([names.flatten(), additions["names"].flatten()])
     order = np.insert(np.arange(ends[-1]), ends[owners[by_owner]], ends[-1] + by_owner)
     offsets = np.append(0, np.cumsum(lengths + np.bincount(owners, minlength=len(lengths))))
-    longer = pa.LargeListArray.from_arrays(pa.array(offsets), texts.take(pa.array(order)))
+    all_names = pa.LargeListArray.from_arrays(pa.array(offsets), texts.take(pa.array(order)))
     place = schema.get_field_index("names")
-    return items.set_column(place, schema.field(place), longer)
+    return items.set_column(place, schema.field(place), all_names)
 
 
-def repeated_ids(added: pa.RecordBatch) -> Int32:
+def repeated_ids(added_names: pa.RecordBatch) -> Int32:
     """Return the item id of each added name, (names,) int32."""
-    return np.repeat(added["id"].to_numpy(), np.asarray(added["names"].value_lengths()))
+    return np.repeat(added_names["id"].to_numpy(), np.asarray(added_names["names"].value_lengths()))
 
 
 def one_batch(table: pa.Table) -> pa.RecordBatch:
     """Return all rows of a table as one batch, whose texts have 64-bit offsets: a column may exceed 2 GB."""
-    wide = widened(table.schema)
-    return pa.concat_batches(table.cast(wide).to_batches() or [pa.RecordBatch.from_pylist([], schema=wide)])
+    schema = widened(table.schema)
+    return pa.concat_batches(table.cast(schema).to_batches() or [pa.RecordBatch.from_pylist([], schema=schema)])
 
 
 def widened(schema: pa.Schema) -> pa.Schema:
@@ -255,13 +261,13 @@ def properties(names: Sequence[str], row: Iterable[Any], qualifiers: Mapping[str
 
     For censored numbers the result also holds the sign, under the name in `qualifiers`.
     """
-    own: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, value in zip(names, row, strict=True):
         plain = _plain(value)
         if plain is None:
             continue
-        own[name] = plain
+        result[name] = plain
         if name in qualifiers and (censored := re.match(CENSORED, value["text"])):
             sign = censored["sign"]
-            own[qualifiers[name]] = _ASCII_SIGNS.get(sign, sign)
-    return own
+            result[qualifiers[name]] = _ASCII_SIGNS.get(sign, sign)
+    return result

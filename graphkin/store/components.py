@@ -78,8 +78,8 @@ class Components:
 
 
 @kernel
-def outgrowing(source: Int32, target: Int32, items: int, most: int) -> tuple[int, int]:
-    """Find the edge of a forest, most similar first, that first makes a component of more than `most` items.
+def outgrowing(source: Int32, target: Int32, items: int, max_items: int) -> tuple[int, int]:
+    """Find the edge of a forest, most similar first, that first makes a component of more than `max_items` items.
 
     Returns:
         The position of that edge, or the number of edges if there is none, and the size of the largest component of the
@@ -94,7 +94,7 @@ def outgrowing(source: Int32, target: Int32, items: int, most: int) -> tuple[int
             label[b] = a
             sizes[a] += sizes[b]
             largest = max(largest, sizes[a])
-            if sizes[a] > most and first == len(source):
+            if sizes[a] > max_items and first == len(source):
                 first = edge
     return first, largest
 
@@ -135,19 +135,19 @@ def root(label: Int32, node: int) -> int:
 @kernel
 def _medoids(indptr: Int64, indices: Int32, similarity: Float32, label: Int32, ids: Int32) -> Int32:
     """Return the medoid of each of the components `ids`, (n,) int32."""
-    place = np.full(len(label), -1, np.int32)  # the position of a component in `ids`
+    position = np.full(len(label), -1, np.int32)  # the position of a component in `ids`
     for number in range(len(ids)):
-        place[ids[number]] = number
+        position[ids[number]] = number
     medoid = np.empty(len(ids), np.int32)
-    most = np.full(len(ids), -1.0)
+    best = np.full(len(ids), -1.0)
     for item in range(len(label)):
-        number = place[label[item]]
+        number = position[label[item]]
         if number < 0:
             continue
         total = 0.0
         for edge in range(indptr[item], indptr[item + 1]):
             if label[indices[edge]] == label[item]:
                 total += similarity[edge]
-        if total > most[number]:
-            most[number], medoid[number] = total, item
+        if total > best[number]:
+            best[number], medoid[number] = total, item
     return medoid

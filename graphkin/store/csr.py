@@ -46,10 +46,10 @@ def among(graph: Graph, nodes: Int32) -> Graph:
     return Graph(*_among(graph.indptr, graph.indices, graph.similarity, nodes, number))
 
 
-def numbered(nodes: int, chosen: Int32) -> Int32:
-    """Return the position of each node in `chosen`, (nodes,) int32, or -1 for nodes that are not in it."""
+def numbered(nodes: int, subset: Int32) -> Int32:
+    """Return the position of each node in `subset`, (nodes,) int32, or -1 for nodes that are not in it."""
     number = np.full(nodes, -1, np.int32)
-    number[chosen] = np.arange(len(chosen), dtype=np.int32)
+    number[subset] = np.arange(len(subset), dtype=np.int32)
     return number
 
 
@@ -63,51 +63,51 @@ def _among(
         for place in range(indptr[nodes[row]], indptr[nodes[row] + 1]):
             starts[row + 1] += number[indices[place]] >= 0
     columns, values = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
-    at = 0
+    end = 0
     for node in nodes:
         for place in range(indptr[node], indptr[node + 1]):
             if number[indices[place]] >= 0:
-                columns[at], values[at] = number[indices[place]], similarity[place]
-                at += 1
+                columns[end], values[end] = number[indices[place]], similarity[place]
+                end += 1
     return starts, columns, values
 
 
 def changed(graph: Graph, nodes: int, change: Change) -> Graph:
     """Return a graph after a change. It then has `nodes` nodes."""
-    gone, new = build(change.removed, nodes), build(change.added, nodes)
+    removed, added = build(change.removed, nodes), build(change.added, nodes)
     return Graph(
-        *_changed(graph.indptr, graph.indices, graph.similarity, gone.indptr, gone.indices, *vars(new).values())
+        *_changed(graph.indptr, graph.indices, graph.similarity, removed.indptr, removed.indices, *vars(added).values())
     )
 
 
 @kernel
 def _changed(
-    indptr: Int64, indices: Int32, similarity: Float32, gone_indptr: Int64, gone: Int32, new_indptr: Int64,
-    new: Int32, new_similarity: Float32,
+    indptr: Int64, indices: Int32, similarity: Float32, removed_indptr: Int64, removed: Int32, added_indptr: Int64,
+    added: Int32, added_similarity: Float32,
 ) -> tuple[Int64, Int32, Float32]:  # fmt: skip
     """Merge three sorted rows for each node: the present edges without the removed ones, and the added edges."""
-    nodes = len(new_indptr) - 1
+    nodes = len(added_indptr) - 1
     starts = np.zeros(nodes + 1, np.int64)
-    columns = np.empty(len(indices) + len(new), np.int32)
+    columns = np.empty(len(indices) + len(added), np.int32)
     values = np.empty(len(columns), np.float32)
-    at = 0
+    size = 0
     for row in range(nodes):
         place, end = (indptr[row], indptr[row + 1]) if row < len(indptr) - 1 else (0, 0)
-        lost, lost_end = gone_indptr[row], gone_indptr[row + 1]
-        come, come_end = new_indptr[row], new_indptr[row + 1]
-        while place < end or come < come_end:
-            if come < come_end and (place == end or new[come] <= indices[place]):
-                columns[at], values[at] = new[come], new_similarity[come]
-                at, come = at + 1, come + 1
+        removal, removal_end = removed_indptr[row], removed_indptr[row + 1]
+        addition, addition_end = added_indptr[row], added_indptr[row + 1]
+        while place < end or addition < addition_end:
+            if addition < addition_end and (place == end or added[addition] <= indices[place]):
+                columns[size], values[size] = added[addition], added_similarity[addition]
+                size, addition = size + 1, addition + 1
                 continue
-            while lost < lost_end and gone[lost] < indices[place]:
-                lost += 1
-            if lost == lost_end or gone[lost] != indices[place]:
-                columns[at], values[at] = indices[place], similarity[place]
-                at += 1
+            while removal < removal_end and removed[removal] < indices[place]:
+                removal += 1
+            if removal == removal_end or removed[removal] != indices[place]:
+                columns[size], values[size] = indices[place], similarity[place]
+                size += 1
             place += 1
-        starts[row + 1] = at
-    return starts, columns[:at], values[:at]
+        starts[row + 1] = size
+    return starts, columns[:size], values[:size]
 
 
 def left(edges: Edges, change: Change) -> Edges:
@@ -117,8 +117,8 @@ def left(edges: Edges, change: Change) -> Edges:
 
 def difference(before: Edges, after: Edges) -> Change:
     """Return the change from one forest to another, both most similar first."""
-    stays, stayed = _common(*vars(before).values(), *vars(after).values())
-    return Change(before.take(~stays), after.take(~stayed))
+    common_before, common_after = _common(*vars(before).values(), *vars(after).values())
+    return Change(before.take(~common_before), after.take(~common_after))
 
 
 @kernel
@@ -127,14 +127,14 @@ def _common(
     other_similarity: Float32,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:  # fmt: skip
     """Mark the edges of each of two forests, most similar first, that are in the other forest as well."""
-    own, others = np.zeros(len(source), np.bool_), np.zeros(len(other_source), np.bool_)
-    place, other = 0, 0
-    while place < len(own) and other < len(others):
-        edge = -similarity[place], source[place], target[place]
-        other_edge = -other_similarity[other], other_source[other], other_target[other]
-        own[place] = others[other] = edge == other_edge
-        place, other = place + (edge <= other_edge), other + (other_edge <= edge)
-    return own, others
+    in_other, in_first = np.zeros(len(source), np.bool_), np.zeros(len(other_source), np.bool_)
+    position, other_position = 0, 0
+    while position < len(in_other) and other_position < len(in_first):
+        edge = -similarity[position], source[position], target[position]
+        other_edge = -other_similarity[other_position], other_source[other_position], other_target[other_position]
+        in_other[position] = in_first[other_position] = edge == other_edge
+        position, other_position = position + (edge <= other_edge), other_position + (other_edge <= edge)
+    return in_other, in_first
 
 
 def in_turn(changes: Sequence[Change]) -> Change:
@@ -151,9 +151,9 @@ def within(edges: Edges, others: Edges) -> NDArray[np.bool_]:
     return np.isin(keys(edges.source, edges.target), keys(others.source, others.target))
 
 
-def keys(one: Int32, other: Int32) -> Int64:
+def keys(first: Int32, second: Int32) -> Int64:
     """Return one integer for each pair of ids, (E,) int64. The integers have the order of the pairs."""
-    return (one.astype(np.int64) << 32) | other
+    return (first.astype(np.int64) << 32) | second
 
 
 def most_similar_first(edges: Edges) -> Edges:
@@ -188,11 +188,11 @@ def flaw(graph: Graph) -> tuple[str, str] | None:
     indptr = graph.indptr
     if indptr[0] != 0 or indptr[-1] != len(graph.indices) or (indptr[1:] < indptr[:-1]).any():
         return "indptr", "it does not rise from 0 to the number of neighbours"
-    wrong = _flaw(indptr, graph.indices, graph.similarity)
-    return None if wrong == _NONE else _FLAWS[wrong]
+    flaw_code = _flaw(indptr, graph.indices, graph.similarity)
+    return None if flaw_code == _NONE else _FLAWS[flaw_code]
 
 
-_NONE, _NEIGHBOURS, _SIMILARITY = -1, 0, 1
+_NONE, _NEIGHBORS, _SIMILARITY = -1, 0, 1
 _FLAWS = (
     ("indices", "its rows are not sorted neighbours that have neighbours themselves"),
     ("similarity", "it holds other numbers than 0 to 1"),
@@ -207,7 +207,7 @@ def _flaw(indptr: Int64, indices: Int32, similarity: Float32) -> int:
         for edge in range(indptr[row], indptr[row + 1]):
             column = indices[edge]
             if column <= last or column >= nodes or column == row or indptr[column] == indptr[column + 1]:
-                return _NEIGHBOURS
+                return _NEIGHBORS
             if not 0 <= similarity[edge] <= 1:
                 return _SIMILARITY
             last = column
@@ -255,10 +255,10 @@ def edge_blocks(graph: Graph, threshold: np.float32) -> Iterator[Edges]:
     while row < graph.nodes:
         end = int(np.searchsorted(graph.indptr, graph.indptr[row] + _EDGE_BLOCK, side="right")) - 1
         end = min(max(end, row + 1), graph.nodes)
-        owner, neighbour, similarity = rows(graph, np.arange(row, end, dtype=np.int64), threshold)
-        upper = owner < neighbour
+        owner, neighbor, similarity = rows(graph, np.arange(row, end, dtype=np.int64), threshold)
+        upper = owner < neighbor
         if upper.any():
-            yield Edges(owner[upper], neighbour[upper], similarity[upper])
+            yield Edges(owner[upper], neighbor[upper], similarity[upper])
         row = end
 
 
@@ -278,9 +278,9 @@ def edges_of(shard: Graph, first: int) -> Edges:
 def edges_among(graph: Graph, ids: Int32, threshold: np.float32) -> Edges:
     """Return the edges with similarity ≥ threshold and both ends among `ids`, ordered by source, then target."""
     selected = np.unique(ids)
-    owner, neighbour, similarity = rows(graph, selected, threshold)
-    inside = (owner < neighbour) & np.isin(neighbour, selected)
-    return Edges(owner[inside], neighbour[inside], similarity[inside])
+    owner, neighbor, similarity = rows(graph, selected, threshold)
+    inside = (owner < neighbor) & np.isin(neighbor, selected)
+    return Edges(owner[inside], neighbor[inside], similarity[inside])
 
 
 def rows(graph: Graph, ids: Int32 | Int64, threshold: np.float32) -> tuple[Int32, Int32, Float32]:
@@ -291,5 +291,5 @@ def rows(graph: Graph, ids: Int32 | Int64, threshold: np.float32) -> tuple[Int32
     offset = np.arange(lengths.sum(), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     position = np.repeat(begin, lengths) + offset
     similarity = graph.similarity[position]
-    kept = similarity >= threshold
-    return owner[kept], graph.indices[position[kept]], similarity[kept]
+    mask = similarity >= threshold
+    return owner[mask], graph.indices[position[mask]], similarity[mask]

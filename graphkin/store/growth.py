@@ -65,8 +65,8 @@ class HeldGrowth(Growth):
         """Do nothing: the index continues to cover the items of the base that it covers."""
 
     def _own_items(self, provenance: Provenance) -> pa.RecordBatch:
-        none = pa.RecordBatch.from_pylist([], schema=item_schema(provenance))
-        return one_batch(pa.Table.from_batches(self._items or [none]))
+        empty = pa.RecordBatch.from_pylist([], schema=item_schema(provenance))
+        return one_batch(pa.Table.from_batches(self._items or [empty]))
 
     def _own_names(self) -> pa.RecordBatch:
         return one_batch(pa.Table.from_batches(self._names, ADDED_NAMES))
@@ -76,17 +76,17 @@ class HeldGrowth(Growth):
 
         Each block has all columns.
         """
-        before, older = self.base.manifest, self.base.size
-        own, names = self._own_items(provenance), self._own_names()
+        base_manifest, base_size = self.base.manifest, self.base.size
+        new_items, names = self._own_items(provenance), self._own_names()
         for number in numbers:
             start, stop = number * BLOCK, (number + 1) * BLOCK
             parts = []
-            if start < older:
-                rows = self.base.columns(item_schema(before).names, start, min(stop, older))
-                parts.append((list(before.properties), one_batch(pa.Table.from_batches(rows))))
-            if stop > older:
-                first = max(start - older, 0)
-                parts.append((list(provenance.properties), own.slice(first, stop - older - first)))
+            if start < base_size:
+                rows = self.base.columns(item_schema(base_manifest).names, start, min(stop, base_size))
+                parts.append((list(base_manifest.properties), one_batch(pa.Table.from_batches(rows))))
+            if stop > base_size:
+                offset = max(start - base_size, 0)
+                parts.append((list(provenance.properties), new_items.slice(offset, stop - base_size - offset)))
             yield narrowed(grown(parts, [_names_between(names, start, stop)], provenance))
 
     def _change(self) -> Change:
@@ -132,5 +132,5 @@ class RewrittenGrowth(HeldGrowth):
 def _names_between(names: pa.RecordBatch, start: int, stop: int) -> pa.RecordBatch:
     """Return the added names (`ADDED_NAMES`) of the items from `start` to `stop` - 1. Their ids count from `start`."""
     ids = names["id"].to_numpy()
-    own = names.filter(pa.array((ids >= start) & (ids < stop)))
-    return own.set_column(0, "id", pa.array(own["id"].to_numpy() - np.int32(start)))
+    selection = names.filter(pa.array((ids >= start) & (ids < stop)))
+    return selection.set_column(0, "id", pa.array(selection["id"].to_numpy() - np.int32(start)))

@@ -30,12 +30,12 @@ def content_digest(content: str, seed: int) -> bytes:
 
 def content_digests(contents: Iterable[str], seed: int) -> bytes:
     """Return the `content_digest` of each content, concatenated."""
-    seeded = hashlib.blake2b(digest_size=16, salt=seed.to_bytes(16, "little"))
+    seeded_hash = hashlib.blake2b(digest_size=16, salt=seed.to_bytes(16, "little"))
     digests = []
     for content in contents:
-        own = seeded.copy()
-        own.update(content.encode())
-        digests.append(own.digest())
+        item_hash = seeded_hash.copy()
+        item_hash.update(content.encode())
+        digests.append(item_hash.digest())
     return b"".join(digests)
 
 
@@ -127,9 +127,9 @@ def _streams(column: pa.Array) -> list[Any]:
     """
     if pa.types.is_list(column.type):
         return [np.asarray(column.value_lengths(), dtype="<i4"), *_streams(column.flatten())]
-    written = texts(column)
-    lengths = pc.binary_length(written.cast(pa.binary())).fill_null(-1)
-    return [np.asarray(lengths, dtype="<i4"), _bytes(written.drop_null())]
+    values = texts(column)
+    lengths = pc.binary_length(values.cast(pa.binary())).fill_null(-1)
+    return [np.asarray(lengths, dtype="<i4"), _bytes(values.drop_null())]
 
 
 def _bytes(values: pa.StringArray) -> memoryview:

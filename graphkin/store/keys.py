@@ -52,13 +52,13 @@ class Keys(ABC):
             NotFound: There is no such key. The error lists the keys.
             InvalidInput: Several keys match.
         """
-        known = self.all()
-        found = [key for key in known if beginning and key.id.startswith(beginning)]
-        if not found:
-            raise NotFound("no such key", given=beginning, expected=_those(known), hint=_likely(beginning, known))
-        if len(found) > 1:
-            raise InvalidInput("several keys begin so", given=beginning, expected=f"more of one of {_those(found)}")
-        return found[0]
+        keys = self.all()
+        matches = [key for key in keys if beginning and key.id.startswith(beginning)]
+        if not matches:
+            raise NotFound("no such key", given=beginning, expected=_those(keys), hint=_likely(beginning, keys))
+        if len(matches) > 1:
+            raise InvalidInput("several keys begin so", given=beginning, expected=f"more of one of {_those(matches)}")
+        return matches[0]
 
     def revoke(self, beginning: str, at: datetime) -> Key:
         """Revoke a key and return it. A key that is revoked already stays unchanged.
@@ -104,7 +104,7 @@ def _those(keys: list[Key]) -> str:
     return ", ".join(f"{key.id} ({key.name})" for key in keys[:_LISTED]) + more or "this store has no keys yet"
 
 
-def _likely(given: str, known: list[Key]) -> str | None:
-    named = {name: key for key in known for name in (key.id, key.name)}
-    likely = get_close_matches(given, named, n=1)
-    return f"did you mean {named[likely[0]].id}?" if likely else None
+def _likely(prefix: str, keys: list[Key]) -> str | None:
+    by_name = {name: key for key in keys for name in (key.id, key.name)}
+    matches = get_close_matches(prefix, by_name, n=1)
+    return f"did you mean {by_name[matches[0]].id}?" if matches else None

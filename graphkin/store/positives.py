@@ -126,11 +126,11 @@ class PositiveCache:
         """
         order = self._ordered(sampler, generation, size, policy, seed, epoch)
         with self._disk():
-            ready = self._cache.open(order.key, order.read)
+            sets = self._cache.open(order.key, order.read)
         with self._state:
-            if ready is not None:
+            if sets is not None:
                 self.hits += 1
-                return ready
+                return sets
             self.misses += 1
             error = self._errors.pop(str(order.key), None)
             if error is not None:
@@ -227,8 +227,8 @@ class PositiveCache:
 
     def _carry_out(self, build: _Build) -> PositiveSets:
         with self._disk(), self._turn(build):
-            ready = self._cache.open(build.order.key, build.order.read)
-            return self._built(build) if ready is None else ready
+            sets = self._cache.open(build.order.key, build.order.read)
+            return self._built(build) if sets is None else sets
 
     def _turn(self, build: _Build) -> AbstractContextManager[Any]:
         """Return the lock that one builder at a time holds. Waits until it is free or the build is stopped."""

@@ -110,15 +110,15 @@ class Edges:
     def __len__(self) -> int:
         return len(self.source)
 
-    def take(self, chosen: Int64 | NDArray[np.bool_] | slice) -> "Edges":
+    def take(self, selection: Int64 | NDArray[np.bool_] | slice) -> "Edges":
         """Select edges by position, by mask or by slice."""
-        return Edges(self.source[chosen], self.target[chosen], self.similarity[chosen])
+        return Edges(self.source[selection], self.target[selection], self.similarity[selection])
 
     @staticmethod
     def concatenate(parts: "Sequence[Edges]") -> "Edges":
-        none = Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
+        empty = Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
         columns = ("source", "target", "similarity")
-        return Edges(*(np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in columns))
+        return Edges(*(np.concatenate([getattr(part, name) for part in (empty, *parts)]) for name in columns))
 
 
 @dataclass(frozen=True)

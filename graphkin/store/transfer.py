@@ -36,8 +36,8 @@ def copy_generation(source: Generation, target: Store, stage: Stage = silent) ->
         StoreFormat: The items differ from those that the generation id stands for. Nothing is published.
         GraphkinError: Any error of `Store.draft` or `Draft.publish`. Nothing is published.
     """
-    there = _listed(target, source.collection)
-    if there is not None and there.current == source.id:
+    listed = _listed(target, source.collection)
+    if listed is not None and listed.current == source.id:
         with target.open(source.collection, source.id) as opened:
             return opened.manifest
     with target.draft(source.collection, source.manifest.kind) as draft:
@@ -69,8 +69,8 @@ def _listed(store: Store, collection: str) -> Collection | None:
 
 
 def _holds(store: Store, source: Generation) -> bool:
-    found = _listed(store, source.collection)
-    return found is not None and source.id in found.generations
+    listed = _listed(store, source.collection)
+    return listed is not None and source.id in listed.generations
 
 
 def _copy_items(source: Generation, draft: Draft, stage: Stage) -> None:

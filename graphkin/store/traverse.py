@@ -17,8 +17,8 @@ def neighbors(graph: Graph, id: int, threshold: np.float32, offset: int, limit: 
     """Return one page of the neighbors of an item with similarity ≥ threshold: similarity descending, then id."""
     begin, end = graph.indptr[id], graph.indptr[id + 1]
     ids, similarity = graph.indices[begin:end], graph.similarity[begin:end]
-    kept = np.flatnonzero(similarity >= threshold)
-    order = kept[np.argsort(-similarity[kept], kind="stable")]  # rows are sorted by id, so ties keep the id order
+    hits = np.flatnonzero(similarity >= threshold)
+    order = hits[np.argsort(-similarity[hits], kind="stable")]  # rows are sorted by id, so ties keep the id order
     page = order[offset : None if limit is None else offset + limit]
     return Neighbors(ids[page], similarity[page], len(order))
 
@@ -29,15 +29,15 @@ def subgraph(rows: Rows, id: int, hops: int, max_items: int, max_edges: int, thr
     frontier = np.array([id], dtype=np.int32)
     truncated = False
     for level in range(1, hops + 1):
-        found = _next_hop(rows, frontier, np.array(nodes, dtype=np.int32), threshold)
-        frontier = found[: max_items - len(nodes)]
-        truncated |= len(frontier) < len(found)
+        next_hop = _next_hop(rows, frontier, np.array(nodes, dtype=np.int32), threshold)
+        frontier = next_hop[: max_items - len(nodes)]
+        truncated |= len(frontier) < len(next_hop)
         nodes.extend(frontier.tolist())
         hop.extend([level] * len(frontier))
-    shown = np.array(nodes, dtype=np.int32)
-    edges, hidden = _among(rows, shown, threshold)
+    all_nodes = np.array(nodes, dtype=np.int32)
+    edges, hidden = _among(rows, all_nodes, threshold)
     return Subgraph(
-        nodes=shown,
+        nodes=all_nodes,
         hop=np.array(hop, dtype=np.int32),
         hidden=hidden,
         edges=Edges(edges.source[:max_edges], edges.target[:max_edges], edges.similarity[:max_edges]),
@@ -46,23 +46,23 @@ def subgraph(rows: Rows, id: int, hops: int, max_items: int, max_edges: int, thr
 
 
 def _next_hop(rows: Rows, frontier: Int32, seen: Int32, threshold: np.float32) -> Int32:
-    _, found, similarity = rows(frontier, threshold)
-    found = found[np.lexsort((found, -similarity))]
-    _, first = np.unique(found, return_index=True)
-    ranked = found[np.sort(first)]
+    _, neighbor_ids, similarity = rows(frontier, threshold)
+    neighbor_ids = neighbor_ids[np.lexsort((neighbor_ids, -similarity))]
+    _, first = np.unique(neighbor_ids, return_index=True)
+    ranked = neighbor_ids[np.sort(first)]
     return ranked[~np.isin(ranked, seen)]
 
 
-def _among(rows: Rows, shown: Int32, threshold: np.float32) -> tuple[Edges, Int32]:
+def _among(rows: Rows, selection: Int32, threshold: np.float32) -> tuple[Edges, Int32]:
     """Return the edges among the nodes, most similar first, and the number of neighbors of each node outside."""
-    owner, neighbour, similarity = rows(shown, threshold)
-    inside = np.isin(neighbour, shown)
-    order = np.argsort(shown)
-    place = order[np.searchsorted(shown, owner[~inside], sorter=order)]
-    hidden = np.bincount(place, minlength=len(shown)).astype(np.int32)
-    once = np.flatnonzero(inside & (owner < neighbour))
-    best = once[np.lexsort((neighbour[once], owner[once], -similarity[once]))]
-    return Edges(owner[best], neighbour[best], similarity[best]), hidden
+    owner, neighbor, similarity = rows(selection, threshold)
+    inside = np.isin(neighbor, selection)
+    order = np.argsort(selection)
+    place = order[np.searchsorted(selection, owner[~inside], sorter=order)]
+    hidden = np.bincount(place, minlength=len(selection)).astype(np.int32)
+    lower = np.flatnonzero(inside & (owner < neighbor))
+    ranked = lower[np.lexsort((neighbor[lower], owner[lower], -similarity[lower]))]
+    return Edges(owner[ranked], neighbor[ranked], similarity[ranked]), hidden
 
 
 def path(graph: Graph, source: int, target: int, max_hops: int, threshold: np.float32) -> Path | None:
@@ -100,13 +100,13 @@ def _step(
 ) -> None:
     """Fill `reached`, (N,), with the bits that edges ≥ threshold carry from the frontier to vertices that lack them."""
     for here in range(len(seen)):
-        missing, found = ~seen[here], np.uint64(0)
+        missing, bits = ~seen[here], np.uint64(0)
         for edge in range(indptr[here], indptr[here + 1]):
             if similarity[edge] >= threshold:
-                found |= frontier[indices[edge]] & missing
-            if found == missing:
+                bits |= frontier[indices[edge]] & missing
+            if bits == missing:
                 break
-        reached[here] = found
+        reached[here] = bits
 
 
 @kernel
@@ -145,7 +145,7 @@ def _levels(
     hops = 0
     while level[source] < 0 and hops < max_hops and len(frontier):
         hops += 1
-        found = []
+        next_frontier = []
         for here in frontier:
             for edge in range(indptr[here], indptr[here + 1]):
                 there = indices[edge]
@@ -153,7 +153,7 @@ def _levels(
                     continue
                 if level[there] < 0:
                     level[there] = hops
-                    found.append(there)
+                    next_frontier.append(there)
                 widest[there] = max(widest[there], min(widest[here], similarity[edge]))
-        frontier = np.array(found, np.int32) if len(found) else np.empty(0, np.int32)
+        frontier = np.array(next_frontier, np.int32) if len(next_frontier) else np.empty(0, np.int32)
     return level, widest

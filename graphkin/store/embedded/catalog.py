@@ -75,7 +75,9 @@ class _Content:
         return _sha256(repr((self.collections, [*map(tuple, self.generations)], *guard)))
 
     def find(self, collection: str, generation: str) -> _Row | None:
-        return next((r for r in self.generations if (r.collection, r.generation) == (collection, generation)), None)
+        return next(
+            (row for row in self.generations if (row.collection, row.generation) == (collection, generation)), None
+        )
 
 
 class Catalog:
@@ -192,10 +194,10 @@ class Catalog:
 
     def _manifest_text(self, database: sqlite3.Connection, row: _Row) -> str:
         """Read a manifest by its position in the table, because an index could be damaged, too."""
-        found = database.execute("SELECT manifest FROM generations WHERE position = ?", (row.position,)).fetchone()
-        if found is None or not isinstance(found[0], str):
+        record = database.execute("SELECT manifest FROM generations WHERE position = ?", (row.position,)).fetchone()
+        if record is None or not isinstance(record[0], str):
             raise self._damaged(f"the manifest of generation {row.generation[:12]} is missing")
-        return found[0]
+        return record[0]
 
     def _parsed(self, text: str) -> Manifest:
         try:
@@ -205,7 +207,9 @@ class Catalog:
 
     def live(self, collection: str) -> set[str]:
         """Return the ids of the published generations of a collection, whose files must exist."""
-        return {g for c in self.collections() if c.name == collection for g in c.generations}
+        return {
+            generation for entry in self.collections() if entry.name == collection for generation in entry.generations
+        }
 
     def folders(self, collection: str) -> set[str]:
         """Return the folders that the published generations of a collection are read from."""
@@ -274,11 +278,11 @@ def _run(database: sqlite3.Connection, script: str) -> None:
 
 
 def _read(database: sqlite3.Connection) -> _Content:
-    named = database.execute("SELECT name, kind, current FROM collections ORDER BY name").fetchall()
+    collections = database.execute("SELECT name, kind, current FROM collections ORDER BY name").fetchall()
     rows = database.execute(
         "SELECT position, collection, generation, digest, deleted_at FROM generations ORDER BY position"
     ).fetchall()
-    return _Content(named, [*map(_Row._make, rows)], has_table(database, "guard"))
+    return _Content(collections, [*map(_Row._make, rows)], has_table(database, "guard"))
 
 
 def _sha256(text: str) -> str:

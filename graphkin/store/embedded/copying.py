@@ -27,16 +27,16 @@ def copy_fragment(files: CheckedFiles, fragment: Fragment, collection: Path, adv
     Raises:
         StoreDamaged: A file differs from what was written.
     """
-    place = collection / fragment.folder
-    if place.exists():
+    target = collection / fragment.folder
+    if target.exists():
         return
-    with partial(place) as beside:  # the next writer removes this folder if the process dies
-        beside.mkdir(parents=True)
+    with partial(target) as temporary:  # the next writer removes this folder if the process dies
+        temporary.mkdir(parents=True)
         for name, digest in fragment.files.items():
-            called = files.called(fragment, name)
-            if _copied(files[called], beside / name, advance) != digest:
-                raise files.damaged(called, "its SHA-256 differs from the manifest's")
-        settle(beside, place)
+            key = files.called(fragment, name)
+            if _copied(files[key], temporary / name, advance) != digest:
+                raise files.damaged(key, "its SHA-256 differs from the manifest's")
+        settle(temporary, target)
 
 
 def _copied(file: BufferedReader, to: Path, advance: Callable[[int], object]) -> str:

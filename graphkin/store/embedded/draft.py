@@ -36,9 +36,9 @@ def sweep(folder: Path, catalog: Catalog) -> None:
     That includes drafts, folders whose catalog row was never written, and fragments of deleted or compacted
     generations.
     """
-    used = catalog.folders(folder.name)
+    folders = catalog.folders(folder.name)
     for entry in folder.iterdir() if folder.is_dir() else ():
-        if entry.name not in used:
+        if entry.name not in folders:
             shutil.rmtree(entry)
 
 
@@ -85,13 +85,13 @@ class FolderDraft(Draft):
             raise StoreError("this draft is already published or discarded")
         blocks = self._blocks(provenance)
         generation = generation_id(provenance, blocks)
-        published = generation in self._catalog.live(self._collection)
-        if published:
+        is_published = generation in self._catalog.live(self._collection)
+        if is_published:
             manifest = self._catalog.manifest(self._collection, generation)
             with disk(self._folder):
                 if len(manifest.fragments) > 1 and not self.earlier:
-                    whole = [self._settled(provenance, generation, blocks)]
-                    manifest = manifest.model_copy(update={"fragments": whole})
+                    fragments = [self._settled(provenance, generation, blocks)]
+                    manifest = manifest.model_copy(update={"fragments": fragments})
                     self._catalog.rewrite(self._collection, manifest)
                 else:
                     self._catalog.make_current(self._collection, manifest)
@@ -112,12 +112,12 @@ class FolderDraft(Draft):
         """Complete the folder, give it a name that no other fragment has, and return it as a fragment."""
         edges = self._finish_files(provenance, blocks)
         files = {path.name: sha256_at(path) for path in sorted(self._folder.iterdir())}
-        place = self._folder.with_name(generation)
-        if place.exists():
-            place = self._folder.with_name(f"{generation}-{token_hex(4)}")
-        settle(self._folder, place)
+        target = self._folder.with_name(generation)
+        if target.exists():
+            target = self._folder.with_name(f"{generation}-{token_hex(4)}")
+        settle(self._folder, target)
         return Fragment(
-            folder=place.name,
+            folder=target.name,
             items=provenance.counts.kept - sum(each.items for each in self.earlier),
             rejected=provenance.counts.rejected - sum(each.rejected for each in self.earlier),
             edges=edges,

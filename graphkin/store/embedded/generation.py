@@ -40,11 +40,11 @@ class EmbeddedGeneration(MappedGeneration):
         self.manifest = manifest
         self._files = CheckedFiles(collection, manifest, folder)
         try:
-            first, *later = (FragmentFiles(self._files, fragment, folder) for fragment in manifest.fragments)
+            first, *others = (FragmentFiles(self._files, fragment, folder) for fragment in manifest.fragments)
             self._whole = WholeFragment(first, manifest)
-            before = accumulate(fragment.items for fragment in manifest.fragments)
+            ends = accumulate(fragment.items for fragment in manifest.fragments)
             self._later = [
-                IncrementFragment(files, items, self._whole.width) for files, items in zip(later, before, strict=False)
+                IncrementFragment(files, items, self._whole.width) for files, items in zip(others, ends, strict=False)
             ]
             self._items = ItemReader(first, self._later, manifest)
             first.require_names(self._items.files)
@@ -56,7 +56,7 @@ class EmbeddedGeneration(MappedGeneration):
     def _graph(self) -> Graph:
         if not self._later:
             return self._whole.graph
-        change = csr.in_turn([each.read.edges for each in self._later])
+        change = csr.in_turn([fragment.read.edges for fragment in self._later])
         graph = csr.changed(self._whole.graph, self.size, change)
         flaw = csr.flaw(graph)
         if flaw is not None:
@@ -67,7 +67,7 @@ class EmbeddedGeneration(MappedGeneration):
     def _forest(self) -> Edges:
         if not self._later:
             return self._whole.forest
-        change = csr.in_turn([each.read.forest for each in self._later])
+        change = csr.in_turn([fragment.read.forest for fragment in self._later])
         return csr.most_similar_first(csr.left(self._whole.forest, change))
 
     @cached_property
@@ -76,15 +76,15 @@ class EmbeddedGeneration(MappedGeneration):
             return self._whole.dropped
         dropped = np.zeros(self.size, np.int32)
         dropped[: len(self._whole.dropped)] = self._whole.dropped
-        for each in self._later:
-            dropped[each.read.ids] = each.read.dropped
+        for fragment in self._later:
+            dropped[fragment.read.ids] = fragment.read.dropped
         return dropped
 
     @cached_property
     def _fingerprints(self) -> Fingerprints:
         if not self._later:
             return self._whole.fingerprints
-        words = np.concatenate([self._whole.fingerprints.words, *(each.read.words for each in self._later)])
+        words = np.concatenate([self._whole.fingerprints.words, *(fragment.read.words for fragment in self._later)])
         return Fingerprints(words, np.bitwise_count(words).sum(axis=1, dtype=np.int32))
 
     @cached_property
@@ -121,10 +121,10 @@ class EmbeddedGeneration(MappedGeneration):
             yield name
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
-        chosen = np.array(ids, np.int32)
-        degrees = self._graph.indptr[chosen + 1] - self._graph.indptr[chosen]
-        lost = [None] * len(ids) if self._dropped is None else self._dropped[chosen].tolist()
-        return zip(degrees.tolist(), lost, *self._items.page(ids), strict=True)
+        rows = np.array(ids, np.int32)
+        degrees = self._graph.indptr[rows + 1] - self._graph.indptr[rows]
+        truncated = [None] * len(ids) if self._dropped is None else self._dropped[rows].tolist()
+        return zip(degrees.tolist(), truncated, *self._items.page(ids), strict=True)
 
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
         self._require_columns(names)

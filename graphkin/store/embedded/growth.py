@@ -37,9 +37,9 @@ class EmbeddedGrowth(HeldGrowth, FolderDraft):
 
     def _blocks(self, provenance: Provenance) -> Sequence[bytes]:
         """Return the hashes of the base, computed again for blocks with new items or new names."""
-        before = self._full_blocks(provenance)
-        blocks = [*before, *[b""] * (blocks_of(provenance.counts.kept) - len(before))]
-        stale = np.arange(len(blocks)) >= len(before)
+        full_blocks = self._full_blocks(provenance)
+        blocks = [*full_blocks, *[b""] * (blocks_of(provenance.counts.kept) - len(full_blocks))]
+        stale = np.arange(len(blocks)) >= len(full_blocks)
         stale[self._own_names()["id"].to_numpy() // BLOCK] = True
         numbers = np.flatnonzero(stale).tolist()
         for number, items in zip(numbers, self._item_blocks(provenance, numbers), strict=True):
@@ -50,34 +50,34 @@ class EmbeddedGrowth(HeldGrowth, FolderDraft):
 
     def _full_blocks(self, provenance: Provenance) -> Sequence[bytes]:
         """Return the hashes of the full blocks of the base, or none if the titles of its columns have changed."""
-        before, called = titles(self.base.manifest.properties), titles(provenance.properties)
-        if any(called[name] != title for name, title in before.items()):
+        old_titles, new_titles = titles(self.base.manifest.properties), titles(provenance.properties)
+        if any(new_titles[name] != title for name, title in old_titles.items()):
             return []
         return self.base.blocks[: self.base.size // BLOCK]
 
     def _finish_files(self, provenance: Provenance, blocks: Sequence[bytes]) -> int:
-        edges = self._change()
+        change = self._change()
         ids, dropped = self._more_dropped(provenance.counts.kept)
         increment = Increment(
             items=self._own_items(provenance),
             names=self._own_names(),
             rejections=one_batch(pa.Table.from_batches(self._rejections, REJECTION_SCHEMA)),
             words=np.concatenate(self._words),
-            edges=edges,
+            edges=change,
             forest=csr.difference(self.base.forest(), self._forest),
             ids=ids,
             dropped=dropped,
             blocks=blocks,
         )
         increment.write(self._folder / INCREMENT)
-        return len(edges.added)
+        return len(change.added)
 
     def _more_dropped(self, items: int) -> tuple[Int32, Int32]:
         """Return the items whose number of truncated pairs has changed, and the new numbers."""
-        before = self.base.dropped()
-        if before is None or self._dropped is None:
+        old_counts = self.base.dropped()
+        if old_counts is None or self._dropped is None:
             return np.empty(0, np.int32), np.empty(0, np.int32)
-        padded = np.zeros(items, np.int32)
-        padded[: len(before)] = before
-        ids = np.flatnonzero(padded != self._dropped).astype(np.int32)
+        old_counts_of_all = np.zeros(items, np.int32)
+        old_counts_of_all[: len(old_counts)] = old_counts
+        ids = np.flatnonzero(old_counts_of_all != self._dropped).astype(np.int32)
         return ids, self._dropped[ids]

@@ -77,10 +77,10 @@ class Increment:
             raise ValueError(f"no whole increment: {error}") from error
         columns = ([column.to_numpy() for column in batch.columns] for batch in (words, dropped, *edges))
         (words,), (ids, counts), *changes = columns
-        gone, come, forest_gone, forest_come = (Edges(*change) for change in changes)
+        removed, added, forest_removed, forest_added = (Edges(*change) for change in changes)
         return cls(
-            table, names, rejections, words.reshape(table.num_rows, width), Change(gone, come),
-            Change(forest_gone, forest_come), ids, counts, blocks,
+            table, names, rejections, words.reshape(table.num_rows, width), Change(removed, added),
+            Change(forest_removed, forest_added), ids, counts, blocks,
         )  # fmt: skip
 
 
@@ -134,11 +134,11 @@ class IncrementFragment:
 
     def _problem(self, increment: Increment) -> str | None:
         """Return what does not fit the manifest or is out of range, or None."""
-        told = (self.fragment.items, self.fragment.rejected, self.fragment.edges)
-        if (increment.items.num_rows, increment.rejections.num_rows, len(increment.edges.added)) != told:
+        expected = (self.fragment.items, self.fragment.rejected, self.fragment.edges)
+        if (increment.items.num_rows, increment.rejections.num_rows, len(increment.edges.added)) != expected:
             return "its rows are not as many as the manifest says"
-        names, items = increment.names["id"].to_numpy(), self.before + self.fragment.items
-        if not ((names >= 0) & (names < self.before)).all():
+        named_ids, items = increment.names["id"].to_numpy(), self.before + self.fragment.items
+        if not ((named_ids >= 0) & (named_ids < self.before)).all():
             return "it names items that there are not"
         if not ((increment.ids >= 0) & (increment.ids < items)).all() or (increment.dropped < 0).any():
             return "it counts pairs of items that there are not, or less than none"

@@ -48,10 +48,10 @@ class CheckedFiles:
                 self._digests[self.called(fragment, name)] = digest
         self._reading = {name: threading.Lock() for name in self._paths}
         self._problems: dict[str, str | None] = {}  # by file, only for files that were read
-        with ExitStack() as opened:
-            self._files = {name: opened.enter_context(self._opened(name)) for name in self._paths}
+        with ExitStack() as stack:
+            self._files = {name: stack.enter_context(self._opened(name)) for name in self._paths}
             self.bytes = sum(os.fstat(file.fileno()).st_size for file in self._files.values())
-            self.close = opened.pop_all().close
+            self.close = stack.pop_all().close
 
     def called(self, fragment: Fragment, name: str) -> str:
         """Return the key of a file of a fragment."""
@@ -96,8 +96,8 @@ class CheckedFiles:
         """Read all files again and return the problems, including files that are no longer in their folder."""
         for name in self._files:
             self.read(name, again=True)
-        found = {name: problem or self._lost(name) for name, problem in sorted(self._problems.items())}
-        return [f"{name}: {problem}" for name, problem in found.items() if problem]
+        results = {name: problem or self._lost(name) for name, problem in sorted(self._problems.items())}
+        return [f"{name}: {problem}" for name, problem in results.items() if problem]
 
     def damaged(self, name: str, problem: str) -> StoreDamaged:
         """Return the error for a damaged file, and remember the damage."""
@@ -116,10 +116,10 @@ class CheckedFiles:
 
     def _compared(self, name: str) -> str | None:
         try:
-            differs = sha256(self._files[name]) != self._digests[name]
+            is_different = sha256(self._files[name]) != self._digests[name]
         except OSError as error:
             return _unreadable(error)
-        return "its SHA-256 differs from the manifest's" if differs else None
+        return "its SHA-256 differs from the manifest's" if is_different else None
 
     def _lost(self, name: str) -> str | None:
         return None if self._paths[name].is_file() else "it is missing"

@@ -74,16 +74,16 @@ class ItemReader:
 
     @cached_property
     def _first_items(self) -> pa.RecordBatch:
-        called = titles(self._first.fragment.properties).values()
-        return self._first.table(ITEMS, [*ITEM_SCHEMA.names, *called], self._first.fragment.items)
+        property_titles = titles(self._first.fragment.properties).values()
+        return self._first.table(ITEMS, [*ITEM_SCHEMA.names, *property_titles], self._first.fragment.items)
 
     @cached_property
     def _items(self) -> pa.RecordBatch:
         if not self._later:
             return self._first_items
         parts = [(self._first.fragment.properties, self._first_items)]
-        parts += [(each.fragment.properties, each.read.items) for each in self._later]
-        return grown(parts, [each.read.names for each in self._later], self._manifest)
+        parts += [(fragment.fragment.properties, fragment.read.items) for fragment in self._later]
+        return grown(parts, [fragment.read.names for fragment in self._later], self._manifest)
 
     @cached_property
     def _columns(self) -> list[pa.Array]:
@@ -92,13 +92,17 @@ class ItemReader:
     @cached_property
     def _rejections(self) -> pa.RecordBatch:
         first = self._first.table(REJECTIONS, REJECTION_SCHEMA.names, self._first.fragment.rejected)
-        return pa.concat_batches([first, *(each.read.rejections for each in self._later)]) if self._later else first
+        return (
+            pa.concat_batches([first, *(fragment.read.rejections for fragment in self._later)])
+            if self._later
+            else first
+        )
 
     def columns(self, names: Sequence[str], ids: range) -> Iterator[pa.RecordBatch]:
-        stored = self._stored(names)
+        items = self._stored(names)
         for start in range(ids.start, ids.stop, _PAGE):
             stop = min(start + _PAGE, ids.stop)
-            yield _with_ids(stored.slice(start, stop - start), names, np.arange(start, stop, dtype=np.int32))
+            yield _with_ids(items.slice(start, stop - start), names, np.arange(start, stop, dtype=np.int32))
 
     def page(self, ids: Sequence[int]) -> list[list[Any]]:
         """Return the values of some items in every column except `id`."""
@@ -124,8 +128,11 @@ class ItemReader:
             (order,), items = self._first.checked(name), self._first_items
             if order.dtype != np.int32 or not ((order >= 0) & (order < len(_texts(items, column)))).all():
                 raise self._first.damaged(name, "it names texts that there are not")
-            later = [_Sorted.later(self._later, column)] if self._later else []
-            self._found_by[field] = [_Sorted(_texts(items, column), order, partial(_owners, items[column])), *later]
+            later_texts = [_Sorted.later(self._later, column)] if self._later else []
+            self._found_by[field] = [
+                _Sorted(_texts(items, column), order, partial(_owners, items[column])),
+                *later_texts,
+            ]
         return self._found_by[field]
 
     def rejections(self, begin: int) -> Iterator[pa.RecordBatch]:
@@ -154,13 +161,13 @@ class _Sorted:
     def later(cls, fragments: Sequence[IncrementFragment], column: str) -> Self:
         """Sort the texts of the fragments after the first."""
         texts, owners = [], []
-        for each in fragments:
-            own = each.read.items[column]
-            texts.append(_texts(each.read.items, column))
-            owners.append(_owners(own, np.arange(len(texts[-1]), dtype=np.int32)) + np.int32(each.before))
+        for fragment in fragments:
+            values = fragment.read.items[column]
+            texts.append(_texts(fragment.read.items, column))
+            owners.append(_owners(values, np.arange(len(texts[-1]), dtype=np.int32)) + np.int32(fragment.before))
             if column == "names":
-                texts.append(each.read.names["names"].flatten())
-                owners.append(repeated_ids(each.read.names))
+                texts.append(fragment.read.names["names"].flatten())
+                owners.append(repeated_ids(fragment.read.names))
         all_texts, all_owners = pa.concat_arrays(texts), np.concatenate(owners)
         return cls(all_texts, _sorted_places(all_texts), all_owners.take)
 
@@ -183,9 +190,9 @@ def _sorted_places(texts: pa.Array) -> Int32:
     return order.astype(np.int32)
 
 
-def _with_ids(stored: pa.RecordBatch, names: Sequence[str], ids: Int32) -> pa.RecordBatch:
+def _with_ids(items: pa.RecordBatch, names: Sequence[str], ids: Int32) -> pa.RecordBatch:
     """Return the columns in the order of `names`, which may include `id`."""
-    rows = narrowed(stored)
+    rows = narrowed(items)
     columns = [pa.array(ids) if name == ID.name else rows[name] for name in names]
     fields = [ID if name == ID.name else rows.schema.field(name) for name in names]
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))

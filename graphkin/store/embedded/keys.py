@@ -105,15 +105,15 @@ class EmbeddedKeys(Keys):
         with disk(self._path):
             for leftover in self._path.parent.glob(f".{self._path.name}.*"):  # from processes that were killed here
                 leftover.unlink()
-            with partial(self._path) as beside:
-                os.close(os.open(beside, os.O_CREAT | os.O_EXCL, 0o600))  # SQLite's own files get the same mode
-                with transaction(beside, "rw") as database:
+            with partial(self._path) as temporary:
+                os.close(os.open(temporary, os.O_CREAT | os.O_EXCL, 0o600))  # SQLite's own files get the same mode
+                with transaction(temporary, "rw") as database:
                     for statement in _SCHEMA:
                         database.execute(statement)
                     _seal(database)
                 with suppress(FileExistsError):
-                    self._path.hardlink_to(beside)  # unlike a rename, a link replaces no file
-                beside.unlink()
+                    self._path.hardlink_to(temporary)  # unlike a rename, a link replaces no file
+                temporary.unlink()
 
     @contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:

@@ -93,10 +93,10 @@ class EmbeddedStore(Store):
             try:
                 return EmbeddedGeneration(collection, manifest, self._collections / collection)
             except StoreError:
-                now = self._catalog.manifest(collection, manifest.generation)  # raises `Deleted` if it was deleted
-                if now == manifest:
+                latest = self._catalog.manifest(collection, manifest.generation)  # raises `Deleted` if it was deleted
+                if latest == manifest:
                     raise
-                manifest = now  # the generation has other fragments by now
+                manifest = latest  # the generation has other fragments by now
 
     def draft(self, collection: str, kind: Kind) -> Draft:
         self._require_writable(collection, kind)
@@ -162,15 +162,15 @@ class EmbeddedStore(Store):
     def take_over(self, source: Store, collection: str, generation: str, advance: Callable[[int], object]) -> bool:
         if not isinstance(source, EmbeddedStore):
             return False
-        with source._opened(collection, generation) as opened:
-            self._require_writable(collection, opened.manifest.kind)
+        with source._opened(collection, generation) as reader:
+            self._require_writable(collection, reader.manifest.kind)
             lock = self._writer(collection)
             try:
                 folder = self._collections / collection
                 with disk(self._folder):
                     sweep(folder, self._catalog)
-                    opened.copy_files(folder, advance)
-                    self._catalog.publish(collection, opened.manifest)
+                    reader.copy_files(folder, advance)
+                    self._catalog.publish(collection, reader.manifest)
             finally:
                 lock.release()
         return True
@@ -182,8 +182,8 @@ class EmbeddedStore(Store):
         file = self._rerun_file(collection, generation)
         with disk(self._folder):
             file.parent.mkdir(parents=True, exist_ok=True)
-            with whole(file) as partial:
-                partial.write_bytes(encoded(rerun, rejections))
+            with whole(file) as temporary:
+                temporary.write_bytes(encoded(rerun, rejections))
 
     def rerun(self, collection: str, generation: str) -> KeptRerun | None:
         file = self._rerun_file(collection, generation)

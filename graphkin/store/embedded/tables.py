@@ -31,11 +31,11 @@ class TableWriter:
         self.close()
         with pa.memory_map(str(self._spool)) as spool:
             table = pa.ipc.open_stream(spool).read_all()
-            whole = one_batch(table)
-        with self._path.open("wb") as file, pa.ipc.new_file(file, whole.schema) as writer:
-            writer.write_batch(whole)
+            batch = one_batch(table)
+        with self._path.open("wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+            writer.write_batch(batch)
         self._spool.unlink()
-        return whole
+        return batch
 
     def close(self) -> None:
         """Close the spool file, even if writing its end fails because the disk is full."""

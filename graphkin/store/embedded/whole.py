@@ -43,22 +43,22 @@ class WholeFragment:
         """
         items, ends = self._files.fragment.items, 2 * self._files.fragment.edges
         arrays = self._files.arrays
-        words, joined = arrays["fingerprints.npy"], arrays["forest.source.npy"].size
+        words, forest_edges = arrays["fingerprints.npy"], arrays["forest.source.npy"].size
         indptr, indices = LINKS
-        linked = arrays[indices].size if indices in arrays else 0
+        link_ends = arrays[indices].size if indices in arrays else 0
         return {
             "indptr.npy": (np.int64, items + 1),
             "indices.npy": (np.int32, ends),
             "similarity.npy": (np.float32, ends),
             "fingerprints.npy": (np.uint64, items, words.shape[1] if words.ndim == 2 else 0),
             "popcounts.npy": (np.int32, items),
-            "forest.source.npy": (np.int32, joined),
-            "forest.target.npy": (np.int32, joined),
-            "forest.similarity.npy": (np.float32, joined),
+            "forest.source.npy": (np.int32, forest_edges),
+            "forest.target.npy": (np.int32, forest_edges),
+            "forest.similarity.npy": (np.float32, forest_edges),
             DROPPED: (np.int32, items),
             BLOCKS: (np.uint8, blocks_of(items), DIGEST),
             indptr: (np.int64, items + 1),
-            indices: (np.int32, linked),
+            indices: (np.int32, link_ends),
         }
 
     def damaged(self, name: str, problem: str) -> StoreDamaged:
@@ -116,5 +116,5 @@ class WholeFragment:
     @cached_property
     def index(self) -> dict[str, NDArray[Any]]:
         names = [name for name in self._files.arrays if name.startswith(INDEX)]
-        plain = (name.removeprefix(INDEX).removesuffix(".npy") for name in names)
-        return dict(zip(plain, self._files.checked(*names), strict=True))
+        keys = (name.removeprefix(INDEX).removesuffix(".npy") for name in names)
+        return dict(zip(keys, self._files.checked(*names), strict=True))

@@ -138,9 +138,9 @@ def sweep(place: Place, run: str = "") -> None:
     Without a manifest these are all parts. So unless `run` names a run, no other writer may be active.
     """
     names = place.names()
-    listed = {part.name for part in opened(place.read(MANIFEST)).all_parts()} if MANIFEST in names else set()
+    listed_names = {part.name for part in opened(place.read(MANIFEST)).all_parts()} if MANIFEST in names else set()
     for name in names:
-        if _is_of_a_writer(name) and run in name and name not in listed:
+        if _is_of_a_writer(name) and run in name and name not in listed_names:
             with suppress(FileNotFoundError):  # its writer may have removed it by now
                 place.remove(name)
 

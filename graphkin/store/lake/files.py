@@ -76,14 +76,14 @@ class LakeFiles:
     def column(self, part: Part, name: str) -> pa.ChunkedArray:
         """Return one column of a cached table. The columns used last stay decoded in memory."""
         with self._mutex:
-            found = self._columns.get((part.name, name))
-        if found is None:
-            found = self._read(
+            column = self._columns.get((part.name, name))
+        if column is None:
+            column = self._read(
                 part, self._kept("bytes", [part], partial(self._bytes, part)), partial(read_table, columns=[name])
             )[name]
             with self._mutex, suppress(ValueError):  # the column may exceed the limit
-                self._columns[part.name, name] = found
-        return found
+                self._columns[part.name, name] = column
+        return column
 
     def array(self, group: Group) -> NDArray[Any]:
         """Return the arrays of a group as one array.
@@ -112,39 +112,39 @@ class LakeFiles:
     def _bytes(self, part: Part) -> Iterator[NDArray[Any]]:
         yield np.frombuffer(self.fetch(part), np.uint8)
 
-    def _kept(self, what: str, parts: list[Part], pieces: Callable[[], Iterator[NDArray[Any]]]) -> NDArray[Any]:
+    def _kept(self, name: str, parts: list[Part], pieces: Callable[[], Iterator[NDArray[Any]]]) -> NDArray[Any]:
         """Return consecutive pieces as one mapped array. There is at least one piece.
 
-        `what` and the digests of the parts identify the array in the cache.
+        `name` and the digests of the parts identify the array in the cache.
         """
-        key = self._key(what, parts)
+        key = self._key(name, parts)
         size = sum(part.bytes for part in parts) + 2 * OVERHEAD
         try:
-            found = self._cache.open(key, _content)
-            if found is None:
+            array = self._cache.open(key, _content)
+            if array is None:
                 with self._cache.turn():
-                    found = self._cache.open(key, _content)
-                    if found is None:
-                        found = self._cache.add(key, size, lambda folder: _write(folder, pieces()), _content)
-            return found
+                    array = self._cache.open(key, _content)
+                    if array is None:
+                        array = self._cache.add(key, size, lambda folder: _write(folder, pieces()), _content)
+            return array
         except OSError as error:
-            self._warn(what, error)
+            self._warn(name, error)
             return np.concatenate(list(pieces()))
 
-    def derived(self, what: str, group: Group, write: Callable[[Path], object]) -> Arrays:
+    def derived(self, name: str, group: Group, write: Callable[[Path], object]) -> Arrays:
         """Return the mapped arrays that `write` computes from the parts of a group, by name.
 
         `write` receives a folder and writes .npy files into it.
         """
-        key = self._key(what, self.parts(group))
-        found: Arrays | None = None
+        key = self._key(name, self.parts(group))
+        arrays: Arrays | None = None
         try:
-            found = self._cache.open(key, _arrays)
+            arrays = self._cache.open(key, _arrays)
         except OSError as error:
-            self._warn(what, error)
-        return self._made(what, key, write) if found is None else found
+            self._warn(name, error)
+        return self._made(name, key, write) if arrays is None else arrays
 
-    def _made(self, what: str, key: Key, write: Callable[[Path], object]) -> Arrays:
+    def _made(self, name: str, key: Key, write: Callable[[Path], object]) -> Arrays:
         """Compute arrays in a temporary folder and copy them into the cache.
 
         They are not computed in the cache, because its lock would block all readers that fetch parts, and `write`
@@ -157,18 +157,18 @@ class LakeFiles:
             copy = partial(shutil.copytree, folder, dirs_exist_ok=True)
             try:
                 with self._cache.turn():
-                    found = self._cache.open(key, _arrays)
-                    return self._cache.add(key, size, copy, _arrays) if found is None else found
+                    arrays = self._cache.open(key, _arrays)
+                    return self._cache.add(key, size, copy, _arrays) if arrays is None else arrays
             except OSError as error:
-                self._warn(what, error)
+                self._warn(name, error)
                 return {file.stem: read_array(file.read_bytes()) for file in files}
 
-    def _key(self, what: str, parts: list[Part]) -> Key:
+    def _key(self, name: str, parts: list[Part]) -> Key:
         digests = hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()
-        return {"generation": self._lake.manifest.generation, "what": what, "parts": digests}
+        return {"generation": self._lake.manifest.generation, "what": name, "parts": digests}
 
-    def _warn(self, what: str, error: OSError) -> None:
-        _log.warning("%s of generation %s cannot be kept: %s", what, self._lake.manifest.generation[:12], error)
+    def _warn(self, name: str, error: OSError) -> None:
+        _log.warning("%s of generation %s cannot be kept: %s", name, self._lake.manifest.generation[:12], error)
 
     def damaged(self, name: str, problem: str) -> StoreDamaged:
         """Return the error for a damaged part, and remember the damage."""

@@ -61,12 +61,12 @@ class LakeGeneration(MappedGeneration):
         return None
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
-        chosen = np.array(ids, np.int32)
+        rows = np.array(ids, np.int32)
         indptr, dropped = self.graph().indptr, self.dropped()
-        degrees = indptr[chosen + 1] - indptr[chosen]
-        lost = [None] * len(ids) if dropped is None else dropped[chosen].tolist()
-        columns = self.take(chosen, self._schema.names[1:]).columns
-        return zip(degrees.tolist(), lost, *(column.to_pylist() for column in columns), strict=True)
+        degrees = indptr[rows + 1] - indptr[rows]
+        truncated = [None] * len(ids) if dropped is None else dropped[rows].tolist()
+        columns = self.take(rows, self._schema.names[1:]).columns
+        return zip(degrees.tolist(), truncated, *(column.to_pylist() for column in columns), strict=True)
 
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
         self._require_columns(names)
@@ -81,19 +81,19 @@ class LakeGeneration(MappedGeneration):
                 yield _one(table.slice(start, min(_PAGE, end - start)))
 
     def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
-        wanted = self._all_columns if names is None else names
-        self._require_columns(wanted)
+        columns = self._all_columns if names is None else names
+        self._require_columns(columns)
         if len(ids):
             self._require(int(ids.min()), int(ids.max()))
         owners = np.searchsorted(self._starts, ids, side="right") - 1
         order = np.argsort(owners, kind="stable")
-        tables = [pa.schema([self._schema.field(name) for name in wanted]).empty_table()]
+        tables = [pa.schema([self._schema.field(name) for name in columns]).empty_table()]
         for number in np.unique(owners).tolist():
-            rows = self._rows(self._files.parts("items")[number], wanted)
+            rows = self._rows(self._files.parts("items")[number], columns)
             tables.append(rows.take(pa.array(ids[order][owners[order] == number] - self._starts[number])))
-        back = np.empty(len(ids), np.int64)
-        back[order] = np.arange(len(ids))
-        return _one(pa.concat_tables(tables).take(pa.array(back)))
+        inverse = np.empty(len(ids), np.int64)
+        inverse[order] = np.arange(len(ids))
+        return _one(pa.concat_tables(tables).take(pa.array(inverse)))
 
     def _rows(self, part: Part, names: Sequence[str]) -> pa.Table:
         """Return columns of a part of the item table, with the types of `item_schema`."""
@@ -200,8 +200,8 @@ class LakeGeneration(MappedGeneration):
 
     def check(self) -> list[str]:
         problems = {part.name: self._problem(part) for part in self._lake.all_parts()}
-        found = [f"{name}: {problem}" for name, problem in problems.items() if problem]
-        return found or self._disagreements()
+        messages = [f"{name}: {problem}" for name, problem in problems.items() if problem]
+        return messages or self._disagreements()
 
     def _disagreements(self) -> list[str]:
         """Return contradictions between files that are each as they were written."""
@@ -218,9 +218,14 @@ class LakeGeneration(MappedGeneration):
 
     def _edges_agree(self) -> bool:
         tables = [self._files.table(part) for part in self._files.parts("edges")]
-        listed = Edges.concatenate([Edges(*(np.asarray(column) for column in table.columns)) for table in tables])
-        stored = Edges.concatenate(list(self.edges()))
-        return all(np.array_equal(getattr(listed, name), getattr(stored, name)) for name in vars(stored))
+        edges_of_table = Edges.concatenate(
+            [Edges(*(np.asarray(column) for column in table.columns)) for table in tables]
+        )
+        edges_of_graph = Edges.concatenate(list(self.edges()))
+        return all(
+            np.array_equal(getattr(edges_of_table, name), getattr(edges_of_graph, name))
+            for name in vars(edges_of_graph)
+        )
 
     def close(self) -> None:
         """Do nothing: no file is held open."""

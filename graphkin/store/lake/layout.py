@@ -101,12 +101,12 @@ def opened(content: bytes) -> Lake:
         StoreFormat: Another program, or a newer graphkin, wrote the manifest.
     """
     try:
-        values, whole = seal.unsealed("lake", content)
+        values, is_intact = seal.unsealed("lake", content)
     except ValueError as error:
         raise StoreFormat(
             "this manifest.json is no lake's", given=f"{error}", expected="one that `graphkin export lake` wrote"
         ) from error
-    if not whole:
+    if not is_intact:
         raise StoreDamaged(Damage(MANIFEST, "its SHA-256 differs from what it says"))
     require_schema_version(values["format"], _FORMAT)
     try:

@@ -106,10 +106,10 @@ class Filling(Generic[Rows]):
             self._flush(self._count)
 
     def _flush(self, rows: int) -> None:
-        whole = self._joined(self._held)
+        buffer = self._joined(self._held)
         for start in range(0, rows, ROWS):
-            self._write(self._cut(whole, start))
-        self._held, self._count = [self._cut(whole, rows)], self._count - rows
+            self._write(self._cut(buffer, start))
+        self._held, self._count = [self._cut(buffer, rows)], self._count - rows
 
 
 def tables(write: Callable[[pa.Table], object]) -> Filling[pa.Table]:

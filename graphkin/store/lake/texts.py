@@ -36,19 +36,19 @@ class TextIndex:
 
     def find(self, value: str, after: int, limit: int) -> list[int]:
         """Return the ids > `after` of items that have this text, ascending, at most `limit`."""
-        sought = value.encode(errors="surrogatepass")
-        found: list[int] = []
+        encoded = value.encode(errors="surrogatepass")
+        hits: list[int] = []
         for begin, end in pairwise(self.starts.tolist()):
             run = range(begin, end)
-            first = bisect_left(run, sought, key=self._text)
-            if first == len(run) or self._text(run[first]) != sought:
+            first = bisect_left(run, encoded, key=self._text)
+            if first == len(run) or self._text(run[first]) != encoded:
                 continue
-            last = bisect_right(run, sought, first, key=self._text)
+            last = bisect_right(run, encoded, first, key=self._text)
             ids = np.unique(self.owners[begin + first : begin + last])
-            found += ids[ids > after].tolist()
-            if len(found) >= limit:
+            hits += ids[ids > after].tolist()
+            if len(hits) >= limit:
                 break
-        return found[:limit]
+        return hits[:limit]
 
     def _text(self, place: int) -> bytes:
         return self.content[self.offsets[place] : self.offsets[place + 1]].tobytes()

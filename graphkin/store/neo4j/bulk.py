@@ -74,11 +74,11 @@ def in_turn(generation: Generation, stage: Stage = silent) -> Each:
 
     def each(name: str, task: PartTask[T], tasks: int) -> list[T]:
         with stage(name, tasks, "parts") as advance:
-            said = []
+            results = []
             for number in range(tasks):
-                said.append(task(generation, number))
+                results.append(task(generation, number))
                 advance(1)
-            return said
+            return results
 
     return each
 
@@ -98,8 +98,8 @@ def write_import(generation: Generation, folder: Path, each: Each, rows: int = R
     """
     files = _Files(folder)
     tasks = -(-generation.size // rows)
-    used = each("names", partial(_used, rows), tasks)
-    parts = Parts(folder, rows, token_hex(16), min(_DELIMITERS.difference(*used)))
+    used_delimiters = each("names", partial(_used, rows), tasks)
+    parts = Parts(folder, rows, token_hex(16), min(_DELIMITERS.difference(*used_delimiters)))
     _write_catalogue(generation, files, parts.token)
     parts.declare(generation, files)
     _write_rejections(generation, files, parts.token)
@@ -111,8 +111,8 @@ def write_import(generation: Generation, folder: Path, each: Each, rows: int = R
     if links is not None:
         with files.relationships("LINKED", _LINK) as write:
             owner = np.repeat(np.arange(generation.size, dtype=np.int32), np.diff(links.indptr))
-            once = owner < links.indices
-            write([owner[once], links.indices[once]])
+            is_lower = owner < links.indices
+            write([owner[is_lower], links.indices[is_lower]])
     return [
         *("neo4j-admin", "database", "import", "full", "neo4j", "--id-type=integer", "--multiline-fields=true"),
         f"--array-delimiter=U+{ord(parts.delimiter):04X}",
@@ -157,8 +157,8 @@ class _Files:
 
     def declare(self, option: str, name: str, columns: Sequence[str], data: str) -> None:
         """Write a header for data files that others write and whose names match the pattern `data`."""
-        quoted = ('"' + column.replace('"', '""') + '"' for column in columns)
-        (self._folder / f"{name}-header.csv").write_text(f"{','.join(quoted)}\n", encoding="utf-8")
+        titles = ('"' + column.replace('"', '""') + '"' for column in columns)
+        (self._folder / f"{name}-header.csv").write_text(f"{','.join(titles)}\n", encoding="utf-8")
         self._options.append(f"--{option}={name}={name}-header.csv,{data}")
 
     def options(self) -> list[str]:
@@ -189,8 +189,8 @@ class _Table:
 @contextmanager
 def _table(path: Path, columns: Sequence[str]) -> Iterator[_Table]:
     schema = pa.schema([(column, _type(column)) for column in columns])
-    bare = csv.WriteOptions(include_header=False)
-    with whole(path) as beside, csv.CSVWriter(beside, schema, write_options=bare) as file:
+    options = csv.WriteOptions(include_header=False)
+    with whole(path) as temporary, csv.CSVWriter(temporary, schema, write_options=options) as file:
         yield _Table(file, schema)
 
 
@@ -272,12 +272,12 @@ class Parts:
                     *(_joined_names(batch, self.delimiter), _shown(batch, generation.manifest.structure)),
                     pa.nulls(len(ids), pa.int64()) if dropped is None else dropped[rows],
                     _joined_words(words[rows], self.delimiter),
-                    *(held for name in _own(schema) for held in _held(batch[name])),
+                    *(values for name in _own(schema) for values in _held(batch[name])),
                 ]
             )
-            own = batch["names"].flatten()
+            names_of_batch = batch["names"].flatten()
             owners = np.repeat(ids, batch["names"].value_lengths())
-            names.write([pa.repeat(self.token, len(own)), _digests(own), owners])
+            names.write([pa.repeat(self.token, len(names_of_batch)), _digests(names_of_batch), owners])
 
 
 def _own(schema: pa.Schema) -> list[str]:
@@ -285,11 +285,11 @@ def _own(schema: pa.Schema) -> list[str]:
     return [name for name in schema.names if name not in ITEM_SCHEMA.names]
 
 
-def _property_header(schema: pa.Schema, own: Sequence[str]) -> list[str]:
+def _property_header(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
     """Return the header of the columns of properties: the name and type of each node property."""
     keys = Keys(schema)
-    typed = (pair for name in own for pair in zip(keys.of(name), _types(schema.field(name)), strict=True))
-    header = [f"{key}:{type}" for key, type in typed]
+    typed_keys = (pair for name in columns for pair in zip(keys.of(name), _types(schema.field(name)), strict=True))
+    header = [f"{key}:{type}" for key, type in typed_keys]
     for column in header:
         if set("\r\n{") & set(column):
             raise Conflict(
@@ -300,11 +300,11 @@ def _property_header(schema: pa.Schema, own: Sequence[str]) -> list[str]:
     return header
 
 
-def _types(of: pa.Field) -> list[str]:
+def _types(field: pa.Field) -> list[str]:
     """Return the types, in terms of the importer, of the arrays that `_held` returns."""
-    if pa.types.is_struct(of.type):
+    if pa.types.is_struct(field.type):
         return ["double", "string"]
-    return ["string" if pa.types.is_string(of.type) else "double"]
+    return ["string" if pa.types.is_string(field.type) else "double"]
 
 
 def _held(column: pa.Array) -> list[pa.Array]:
@@ -341,11 +341,11 @@ def _joined_words(words: UInt64, delimiter: str) -> pa.StringArray:
 
 def _write_rejections(generation: Generation, files: _Files, token: str) -> None:
     with files.nodes(Label.REJECTION, _REJECTION) as write:
-        written = 0
+        offset = 0
         for batch in generation.rejections():
-            numbers = np.arange(written, written + batch.num_rows)
+            numbers = np.arange(offset, offset + batch.num_rows)
             write([pa.repeat(token, batch.num_rows), numbers, *batch.columns])
-            written += batch.num_rows
+            offset += batch.num_rows
 
 
 def _ends(edges: Edges) -> list[Any]:

@@ -155,8 +155,8 @@ def _credentials() -> tuple[str | None, str | None]:
     try:
         user, slash, password = Path(file).read_text(encoding="utf-8").rstrip("\r\n").partition("/")
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise InvalidInput(f"the file of {AUTH_FILE} cannot be read: {why}", given=file) from error
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise InvalidInput(f"the file of {AUTH_FILE} cannot be read: {reason}", given=file) from error
     if not (user and slash and password):  # the error omits the content, which may be the password
         raise InvalidInput(f"the file of {AUTH_FILE} holds no credentials", given=file, expected="USER/PASSWORD")
     return user, password

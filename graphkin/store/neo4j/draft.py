@@ -76,8 +76,8 @@ class Neo4jDraft(Draft):
 
     def write_links(self, links: Links) -> None:
         owner = np.repeat(np.arange(self._items, dtype=np.int32), np.diff(links.indptr))
-        once = owner < links.indices
-        source, target = owner[once], links.indices[once]
+        is_lower = owner < links.indices
+        source, target = owner[is_lower], links.indices[is_lower]
         self._write_edges(cypher.CREATE_LINKS, Edges(source, target, np.ones(len(source), np.float32)))
 
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -139,11 +139,11 @@ class Neo4jDraft(Draft):
     def publish(self, provenance: Provenance) -> Manifest:
         self._lease.check()
         generation = generation_id(provenance, self._blocks.blocks)
-        found = self._connection.read(cypher.GENERATION, collection=self._collection, generation=generation)
-        where = {"collection": self._collection, "graph": self._graph, "generation": generation}
-        if found and found[0]["deleted_at"] is None:
-            manifest = Manifest.model_validate_json(found[0]["manifest"])
-            self._connection.run(cypher.MAKE_CURRENT, **where)
+        rows = self._connection.read(cypher.GENERATION, collection=self._collection, generation=generation)
+        key = {"collection": self._collection, "graph": self._graph, "generation": generation}
+        if rows and rows[0]["deleted_at"] is None:
+            manifest = Manifest.model_validate_json(rows[0]["manifest"])
+            self._connection.run(cypher.MAKE_CURRENT, **key)
             self.discard()
             return manifest
         manifest = Manifest(
@@ -152,22 +152,22 @@ class Neo4jDraft(Draft):
             format=FORMAT,
             published_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        written = self._connection.run(
+        result = self._connection.run(
             cypher.PUBLISH,
-            **where,
+            **key,
             kind=provenance.kind,
             manifest=manifest.model_dump_json(),
             schema=cypher.SCHEMA_VERSION,
         )
         self._lease.release()
-        if not written and not self._is_published(generation):
+        if not result and not self._is_published(generation):
             raise StoreError("this draft was taken over by another writer", given=self._collection)
         return manifest
 
     def _is_published(self, generation: str) -> bool:
         """Return whether the draft was published by an attempt whose confirmation was lost."""
-        found = self._connection.read(cypher.GENERATION, collection=self._collection, generation=generation)
-        return bool(found) and found[0]["graph"] == self._graph
+        rows = self._connection.read(cypher.GENERATION, collection=self._collection, generation=generation)
+        return bool(rows) and rows[0]["graph"] == self._graph
 
     def discard(self) -> None:
         if self._lease.release() and self._lease.renew():  # otherwise it is published, even if no confirmation arrived
@@ -228,11 +228,11 @@ class _Lease:
 
     def release(self) -> bool:
         """Stop the renewal. Returns whether this is the first call."""
-        first = not self._ended.is_set()
+        is_first = not self._ended.is_set()
         self._ended.set()
-        if first and self._thread.is_alive():
+        if is_first and self._thread.is_alive():
             self._thread.join()
-        return first
+        return is_first
 
 
 def _parts(rows: list[Any]) -> Iterator[list[Any]]:
@@ -241,7 +241,7 @@ def _parts(rows: list[Any]) -> Iterator[list[Any]]:
 
 def _grouped(source: Int64, target: Int64, similarity: list[float]) -> list[Any]:
     """Return [source, [target, …], [similarity, …]] for every run of edges with the same source."""
-    ends = [*np.flatnonzero(np.diff(source)) + 1, len(source)]
+    stops = [*np.flatnonzero(np.diff(source)) + 1, len(source)]
     targets = target.tolist()
-    runs = (slice(start, end) for start, end in pairwise([0, *ends]))
+    runs = (slice(start, end) for start, end in pairwise([0, *stops]))
     return [(int(source[run.start]), targets[run], similarity[run]) for run in runs]

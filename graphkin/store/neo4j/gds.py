@@ -62,18 +62,19 @@ class GdsSampler(Sampler):
     def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
         if not _is_walked_by_gds(policy):
             return self._in_process().positives(anchors, policy, seed, epoch)
-        wanted = require_ids(anchors, self._generation.size)
+        item_ids = require_ids(anchors, self._generation.size)
         key = replay_key(seed, self._generation.id, policy.canonical(), epoch)
-        once, places = np.unique(wanted, return_inverse=True)  # GDS would return the walks of a repeated source twice
-        isolated = self._vertices().degrees[once] == 0
-        positives = np.full((len(once), policy.k), -1, dtype=np.int32)
+        # GDS would return the walks of a repeated source twice.
+        distinct, places = np.unique(item_ids, return_inverse=True)
+        isolated = self._vertices().degrees[distinct] == 0
+        positives = np.full((len(distinct), policy.k), -1, dtype=np.int32)
         visits = np.zeros(positives.shape, dtype=np.uint16)
         if policy.name == "first_order":
-            positives[~isolated] = self._first_order(policy, key, once[~isolated])
+            positives[~isolated] = self._first_order(policy, key, distinct[~isolated])
         else:
-            positives[~isolated], visits[~isolated] = self._random_walk(policy, key, once[~isolated])
+            positives[~isolated], visits[~isolated] = self._random_walk(policy, key, distinct[~isolated])
         counts = np.where(isolated, 0, policy.k).astype(np.uint16)
-        return PositiveSets(wanted, counts[places], isolated[places], positives[places], visits[places])
+        return PositiveSets(item_ids, counts[places], isolated[places], positives[places], visits[places])
 
     def explain(self, anchor: int, policy: Policy, seed: int, epoch: int) -> list[Positive]:
         """Return the positives of one anchor with reasons.
@@ -83,8 +84,8 @@ class GdsSampler(Sampler):
         if not _is_walked_by_gds(policy):
             return self._in_process().explain(anchor, policy, seed, epoch)
         sets = self.positives(np.array([anchor]), policy, seed, epoch)
-        found = zip(sets.positives[0].tolist(), sets.visits[0].tolist(), strict=True)
-        return [self._explained(anchor, id, visits, policy) for id, visits in found if id >= 0]
+        pairs = zip(sets.positives[0].tolist(), sets.visits[0].tolist(), strict=True)
+        return [self._explained(anchor, id, visits, policy) for id, visits in pairs if id >= 0]
 
     def negatives(self, seed: int, epoch: int, first: int, batches: int, count: int) -> Int32:
         return self._in_process().negatives(seed, epoch, first, batches, count)
@@ -106,9 +107,9 @@ class GdsSampler(Sampler):
         positives = np.full((len(anchors), policy.k), -1, dtype=np.int32)
 
         def take(ends: Int32, rows: Int64) -> None:
-            taken = positives[rows]
-            first_order.take(ends, degrees[rows], anchors[rows], policy.pad == "self", taken)
-            positives[rows] = taken
+            chunk = positives[rows]
+            first_order.take(ends, degrees[rows], anchors[rows], policy.pad == "self", chunk)
+            positives[rows] = chunk
 
         short = np.arange(len(anchors))
         for call in range(_ROUNDS):
@@ -120,19 +121,21 @@ class GdsSampler(Sampler):
             take(self._raced(int(anchors[row]), policy.k, key, positives[row])[np.newaxis], np.array([row]))
         return positives
 
-    def _raced(self, anchor: int, k: int, key: np.uint64, chosen: Int32) -> Int32:
-        """Return the neighbors of an anchor that are not in `chosen`, in a sampled order, and k more samples.
+    def _raced(self, anchor: int, k: int, key: np.uint64, positives: Int32) -> Int32:
+        """Return the neighbors of an anchor that are not in `positives`, in a sampled order, and k more samples.
 
         Successive sampling has no memory, so this continues the distribution where walks would take too long to reach a
         neighbor of low similarity.
         """
-        near = self._generation.neighbors(anchor)
-        sums = np.cumsum(near.similarity, dtype=np.float64)
+        neighbors = self._generation.neighbors(anchor)
+        sums = np.cumsum(neighbors.similarity, dtype=np.float64)
         levels = [uniforms(key, anchor, slot, 0, PAD)[0] * sums[-1] for slot in range(k)]
-        left = ~np.isin(near.ids, chosen)
-        weights = zip(near.ids[left].tolist(), near.similarity[left].tolist(), strict=True)
+        is_open = ~np.isin(neighbors.ids, positives)
+        weights = zip(neighbors.ids[is_open].tolist(), neighbors.similarity[is_open].tolist(), strict=True)
         times = [arrival(key, anchor, id, similarity) for id, similarity in weights]
-        return np.concatenate([near.ids[left][np.argsort(times)], near.ids[np.searchsorted(sums, levels, "right")]])
+        return np.concatenate(
+            [neighbors.ids[is_open][np.argsort(times)], neighbors.ids[np.searchsorted(sums, levels, "right")]]
+        )
 
     def _trails(
         self, anchors: Int32, length: int, number: int, key: np.uint64, call: int, p: float = 1.0, q: float = 1.0
@@ -161,15 +164,15 @@ class GdsSampler(Sampler):
             return self._snapshot
 
     def _explained(self, anchor: int, id: int, visits: int, policy: Policy) -> Positive:
-        walks_behind = policy.name == "random_walk"
-        path = self._generation.path(anchor, id, policy.length if walks_behind else 1)
+        is_walk = policy.name == "random_walk"
+        path = self._generation.path(anchor, id, policy.length if is_walk else 1)
         assert path is not None, "a positive lies within the length of a walk"
-        direct = len(path.similarity) == 1
+        is_direct = len(path.similarity) == 1
         return Positive(
             id=id,
-            similarity=path.similarity[0] if direct else None,
-            direct=direct,
-            visits=visits if walks_behind else None,
+            similarity=path.similarity[0] if is_direct else None,
+            direct=is_direct,
+            visits=visits if is_walk else None,
             path=tuple(path.ids.tolist()),
         )
 

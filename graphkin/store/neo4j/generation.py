@@ -69,8 +69,8 @@ class Neo4jGeneration(Projectable):
             raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
-        found = {row["id"]: row for row in self._read(cypher.ITEMS, ids=ids, keys=self._stored(None))}
-        rows = [found[id] for id in ids]
+        rows_by_id = {row["id"]: row for row in self._read(cypher.ITEMS, ids=ids, keys=self._stored(None))}
+        rows = [rows_by_id[id] for id in ids]
         columns = self._table(rows, self._all_columns[1:]).columns
         counts = ([row[name] for row in rows] for name in ("degree", "dropped"))
         return zip(*counts, *(column.to_pylist() for column in columns), strict=True)
@@ -84,11 +84,11 @@ class Neo4jGeneration(Projectable):
         )
 
     def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
-        chosen = self._all_columns if names is None else names
-        self._require_columns(chosen)
+        columns = self._all_columns if names is None else names
+        self._require_columns(columns)
         self._require(*ids.tolist())
-        found = {row["id"]: row for row in self._read(cypher.PICK, ids=ids.tolist(), keys=self._stored(chosen))}
-        return self._table([found[id] for id in ids.tolist()], chosen)
+        rows_by_id = {row["id"]: row for row in self._read(cypher.PICK, ids=ids.tolist(), keys=self._stored(columns))}
+        return self._table([rows_by_id[id] for id in ids.tolist()], columns)
 
     def _stored(self, names: Sequence[str] | None) -> list[str]:
         """Return the node properties that hold some columns, by default all columns."""
@@ -172,9 +172,9 @@ class Neo4jGeneration(Projectable):
             if self._forest is None:
                 starts = range(0, self.size, _EDGE_PAGE)
                 rows = [self._read(cypher.FOREST, start=start, stop=start + _EDGE_PAGE)[0] for start in starts]
-                joined = Edges.concatenate([_edges(row) for row in rows])
-                order = np.lexsort((joined.target, joined.source, -joined.similarity))
-                self._forest = joined.take(order)
+                edges = Edges.concatenate([_edges(row) for row in rows])
+                order = np.lexsort((edges.target, edges.source, -edges.similarity))
+                self._forest = edges.take(order)
             return self._forest
 
     def links(self) -> Links | None:
@@ -244,12 +244,12 @@ class Neo4jGeneration(Projectable):
         """Do nothing: the connection belongs to the store."""
 
 
-def _threshold(least: np.float32) -> float:
+def _threshold(threshold: np.float32) -> float:
     """Return a threshold as the server compares it.
 
     The server stores similarities as the shortest doubles, which keep the order.
     """
-    return shortest(np.array([least]))[0]
+    return shortest(np.array([threshold]))[0]
 
 
 def _ordered(edges: Edges) -> Edges:

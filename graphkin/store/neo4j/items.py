@@ -30,11 +30,11 @@ class Keys:
         self.schema = schema
         own = [name for name in schema.names if name not in (ID.name, *ITEM_SCHEMA.names)]
         shortened = {name: _shortened(name) for name in own}
-        called = distinct(shortened.values(), RESERVED)
-        self._values = {name: called[shortened[name]] for name in own}
-        written = {each.name: f"{self._values[each.name]}.text" for each in schema if pa.types.is_struct(each.type)}
-        beside = distinct(written.values(), [*RESERVED, *self._values.values()])
-        self._texts = {name: beside[key] for name, key in written.items()}
+        titles = distinct(shortened.values(), RESERVED)
+        self._values = {name: titles[shortened[name]] for name in own}
+        text_keys = {each.name: f"{self._values[each.name]}.text" for each in schema if pa.types.is_struct(each.type)}
+        text_titles = distinct(text_keys.values(), [*RESERVED, *self._values.values()])
+        self._texts = {name: text_titles[key] for name, key in text_keys.items()}
 
     def of(self, name: str) -> list[str]:
         """Return the properties that hold a column: one, or the number and its text."""
@@ -66,13 +66,13 @@ class Keys:
             ids: The item id of each node.
             rows: The values of each node, for the properties `self.all(names)`.
         """
-        held = iter(zip(*rows, strict=True) if rows else [()] * len(self.all(names)))
+        values = iter(zip(*rows, strict=True) if rows else [()] * len(self.all(names)))
         columns, fields = [], []
         for name in names:
-            each = ID if name == ID.name else self.schema.field(name)
-            given = [ids] if name == ID.name else [next(held) for _ in self.of(name)]
-            columns.append(_column(each, given))
-            fields.append(each)
+            field = ID if name == ID.name else self.schema.field(name)
+            parts = [ids] if name == ID.name else [next(values) for _ in self.of(name)]
+            columns.append(_column(field, parts))
+            fields.append(field)
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
@@ -81,13 +81,14 @@ def caption(names: Sequence[str], structure: str | None) -> str:
     return next(filter(None, names), (structure or "")[:_CAPTION])
 
 
-def _column(of: pa.Field, held: list[Any]) -> pa.Array:
-    if pa.types.is_list(of.type):
-        return pa.array([own or [] for own in held[0]], of.type)  # `neo4j-admin` imports an empty list as a missing one
-    if pa.types.is_struct(of.type):
-        children = [pa.array(each, child.type) for each, child in zip(held, of.type, strict=True)]
-        return pa.StructArray.from_arrays(children, fields=list(of.type), mask=children[1].is_null())
-    return pa.array(held[0], of.type)
+def _column(field: pa.Field, values: list[Any]) -> pa.Array:
+    if pa.types.is_list(field.type):
+        # `neo4j-admin` imports an empty list as a missing one.
+        return pa.array([names or [] for names in values[0]], field.type)
+    if pa.types.is_struct(field.type):
+        children = [pa.array(each, child.type) for each, child in zip(values, field.type, strict=True)]
+        return pa.StructArray.from_arrays(children, fields=list(field.type), mask=children[1].is_null())
+    return pa.array(values[0], field.type)
 
 
 def _shortened(name: str) -> str:

@@ -84,12 +84,12 @@ class Projection:
 
     def _require_room(self, transaction: neo4j.ManagedTransaction, max_bytes: int | None) -> None:
         size: dict[str, Any] = {"nodes": self._manifest.counts.kept, "relationships": 2 * self._manifest.edges}
-        needed = transaction.run(cypher.ESTIMATE_PROJECTION, size).single(strict=True)["bytes"]
+        required = transaction.run(cypher.ESTIMATE_PROJECTION, size).single(strict=True)["bytes"]
         free = transaction.run(cypher.FREE_HEAP).single(strict=True)["bytes"] if max_bytes is None else max_bytes
-        if needed > free:
+        if required > free:
             raise StoreError(
                 "the server has too little memory for a projection of this generation",
-                given=f"{needed} bytes for {size['nodes']} items and {size['relationships'] // 2} edges",
+                given=f"{required} bytes for {size['nodes']} items and {size['relationships'] // 2} edges",
                 expected=f"at most {free} bytes",
                 hint="raise the heap of the server (garbage counts until it is collected), or use the snapshot sampler",
             )

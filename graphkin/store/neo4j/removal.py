@@ -10,8 +10,8 @@ def remove(connection: Connection, label: str, graph: str) -> None:
     """Delete the items, edges, names, rejections and batch markers of a draft or a deleted generation."""
     _drain(connection, cypher.DELETE_RELATIONSHIPS.format(label=label), graph)
     keys = {label: "id", **cypher.BELONGINGS}
-    for each, key in keys.items():
-        _drain(connection, cypher.DELETE_NODES.format(label=each, key=key), graph)
+    for node_label, key in keys.items():
+        _drain(connection, cypher.DELETE_NODES.format(label=node_label, key=key), graph)
 
 
 def _drain(connection: Connection, statement: str, graph: str) -> None:

@@ -59,7 +59,7 @@ class Neo4jStore(Store):
             )
         if row["version"] is not None:
             require_schema_version(row["version"], cypher.SCHEMA_VERSION, _IF_OLDER)
-        kinds = {found.kind for found in self.collections()}  # their schema is missing after an import by `neo4j-admin`
+        kinds = {entry.kind for entry in self.collections()}  # their schema is missing after an import by `neo4j-admin`
         self._ensure(cypher.SCHEMA + [statement for kind in kinds for statement in cypher.item_schema(kind)])
         if row["version"] is None:
             self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)
@@ -86,15 +86,13 @@ class Neo4jStore(Store):
         return Neo4jGeneration(self._connection, collection, manifest, row["graph"])
 
     def _published(self, collection: str, generation: str) -> tuple[Manifest, neo4j.Record]:
-        found = self._connection.read(cypher.GENERATION, collection=collection, generation=generation)
-        if not found:
+        rows = self._connection.read(cypher.GENERATION, collection=collection, generation=generation)
+        if not rows:
             raise NotFound(f"collection {collection!r} has no such generation", given=generation)
-        if found[0]["deleted_at"] is not None:
-            raise Deleted(
-                f"this generation of {collection!r} was deleted at {found[0]['deleted_at']}", given=generation
-            )
-        require_schema_version(found[0]["schema"] or _UNRECORDED, cypher.SCHEMA_VERSION, _IF_OLDER)
-        return Manifest.model_validate_json(found[0]["manifest"]), found[0]
+        if rows[0]["deleted_at"] is not None:
+            raise Deleted(f"this generation of {collection!r} was deleted at {rows[0]['deleted_at']}", given=generation)
+        require_schema_version(rows[0]["schema"] or _UNRECORDED, cypher.SCHEMA_VERSION, _IF_OLDER)
+        return Manifest.model_validate_json(rows[0]["manifest"]), rows[0]
 
     def draft(self, collection: str, kind: Kind) -> Draft:
         self._require_writable(collection, kind)
@@ -128,12 +126,12 @@ class Neo4jStore(Store):
             self._connection.run(cypher.FORGET, collection=collection, graph=row["graph"])
 
     def keep_rerun(self, collection: str, generation: str, rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> None:
-        where = {"collection": collection, "generation": generation}
-        self._connection.run(cypher.KEEP_RERUN, **where, content=encoded(rerun, rejections))
+        key = {"collection": collection, "generation": generation}
+        self._connection.run(cypher.KEEP_RERUN, **key, content=encoded(rerun, rejections))
 
     def rerun(self, collection: str, generation: str) -> KeptRerun | None:
-        kept = self._connection.read(cypher.RERUN, collection=collection, generation=generation)
-        return decoded(f"the repeated run of generation {generation[:12]}", kept[0]["content"]) if kept else None
+        rows = self._connection.read(cypher.RERUN, collection=collection, generation=generation)
+        return decoded(f"the repeated run of generation {generation[:12]}", rows[0]["content"]) if rows else None
 
     def keys(self) -> Keys:
         return Neo4jKeys(self._connection)

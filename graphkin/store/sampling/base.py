@@ -126,8 +126,8 @@ def require_ids(ids: Int32 | Int64, size: int) -> Int32:
     Raises:
         NotFound: An id is not in the range 0 to `size` - 1. The error names it.
     """
-    strangers = ids[(ids < 0) | (ids >= size)]
-    if len(strangers):
-        id = int(strangers[0])
+    unknown = ids[(ids < 0) | (ids >= size)]
+    if len(unknown):
+        id = int(unknown[0])
         raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {size - 1}")
     return ids.astype(np.int32)

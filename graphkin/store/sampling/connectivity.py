@@ -20,14 +20,14 @@ def connecting_path(graph: Graph, source: int, target: int, edges: int) -> Int32
 
 def _extended(graph: Graph, path: list[int], target: int, edges: int) -> list[int] | None:
     begin, end = graph.indptr[path[-1]], graph.indptr[path[-1] + 1]
-    neighbours = graph.indices[begin:end]
+    neighbors = graph.indices[begin:end]
     leads_on = _ends_of_walks(graph.indptr, graph.indices, np.array(path, dtype=np.int32), target, edges - 1)
-    for vertex in neighbours[leads_on[neighbours]]:
+    for vertex in neighbors[leads_on[neighbors]]:
         if edges == 1:
             return [*path, target]
-        found = _extended(graph, [*path, int(vertex)], target, edges - 1)
-        if found:
-            return found
+        extension = _extended(graph, [*path, int(vertex)], target, edges - 1)
+        if extension:
+            return extension
     return None
 
 
@@ -45,7 +45,7 @@ def _ends_of_walks(indptr: Int64, indices: Int32, avoided: Int32, target: int, e
     for _ in range(edges):
         there = np.zeros(len(blocked), np.bool_)
         for vertex in np.flatnonzero(here):
-            for neighbour in indices[indptr[vertex] : indptr[vertex + 1]]:
-                there[neighbour] = not blocked[neighbour]
+            for neighbor in indices[indptr[vertex] : indptr[vertex + 1]]:
+                there[neighbor] = not blocked[neighbor]
         here = there
     return here

@@ -24,9 +24,9 @@ def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: boo
             continue
         entered = 0
         for edge in range(begin, end):
-            neighbour = transitions.indices[edge]
-            time = arrival(key, anchor, neighbour, transitions.similarity[edge])
-            entered = enter(time, neighbour, times, positives[row], entered)
+            neighbor = transitions.indices[edge]
+            time = arrival(key, anchor, neighbor, transitions.similarity[edge])
+            entered = enter(time, neighbor, times, positives[row], entered)
         for slot in range(entered, len(times)):
             if pad_self:
                 positives[row, slot] = anchor
@@ -44,14 +44,14 @@ def take(ends: Int32, degrees: Int32, anchors: Int32, pad_self: bool, positives:
     stay incomplete if the samples do not suffice.
     """
     for row in range(len(ends)):
-        chosen = positives[row]
-        filled, distinct = (chosen >= 0).sum(), min(len(chosen), degrees[row])
-        goal = distinct if pad_self else len(chosen)
+        row_positives = positives[row]
+        size, distinct = (row_positives >= 0).sum(), min(len(row_positives), degrees[row])
+        goal = distinct if pad_self else len(row_positives)
         for end in ends[row]:
-            if filled == goal:
+            if size == goal:
                 break
-            if filled >= distinct or not (chosen[:filled] == end).any():
-                chosen[filled] = end
-                filled += 1
-        if filled == goal:
-            chosen[goal:] = anchors[row]
+            if size >= distinct or not (row_positives[:size] == end).any():
+                row_positives[size] = end
+                size += 1
+        if size == goal:
+            row_positives[goal:] = anchors[row]

@@ -51,18 +51,18 @@ def draw(popularity: Popularity, key: np.uint64, first: int, negatives: Int32) -
     for row in range(len(negatives)):
         batch = first + row
         table[:] = -1
-        drawn = 0
+        size = 0
         for attempt in range(_TRIES * count):
             level = uniforms(key, batch, attempt, 0, NEGATIVE)[0] * cumulative[-1]
             vertex = popularity.ids[bisect(cumulative, 0, len(cumulative), level)]
             place = slot(table, vertex)
             if table[place] < 0:
-                table[place] = negatives[row, drawn] = vertex
-                drawn += 1
-                if drawn == count:
+                table[place] = negatives[row, size] = vertex
+                size += 1
+                if size == count:
                     break
-        if drawn < count:
-            _race(popularity, key, batch, table, times[drawn:], negatives[row, drawn:])
+        if size < count:
+            _race(popularity, key, batch, table, times[size:], negatives[row, size:])
 
 
 @kernel

@@ -42,14 +42,14 @@ def tally(trails: Int32, anchor: int, ids: Int32, counts: Int32) -> int:
 
     `ids` (filled in ascending order) and `counts` have room for every visit. Returns the number of distinct vertices.
     """
-    visited = 0
+    total = 0
     for vertex in trails.flat:
         if vertex >= 0 and vertex != anchor:
-            ids[visited] = vertex
-            visited += 1
-    ids[:visited].sort()
+            ids[total] = vertex
+            total += 1
+    ids[:total].sort()
     distinct = 0
-    for visit in range(visited):
+    for visit in range(total):
         if distinct > 0 and ids[distinct - 1] == ids[visit]:
             counts[distinct - 1] += 1
         else:
@@ -74,8 +74,8 @@ def most_visited(
         entered = enter(tie - counts[candidate], candidate, keys, best, entered)
     for slot in range(len(positives)):
         if slot < entered or not pad_self:
-            chosen = best[slot % entered]
-            positives[slot], visits[slot] = ids[chosen], counts[chosen]
+            index = best[slot % entered]
+            positives[slot], visits[slot] = ids[index], counts[index]
         else:
             positives[slot] = anchor
 
@@ -99,5 +99,5 @@ def by_visits(
         sums[candidate] = level
     for slot in range(len(positives)):
         uniform, _ = uniforms(key, anchor, slot, 0, RANK)
-        chosen = bisect(sums, 0, len(sums), uniform * level)
-        positives[slot], visits[slot] = ids[chosen], counts[chosen]
+        index = bisect(sums, 0, len(sums), uniform * level)
+        positives[slot], visits[slot] = ids[index], counts[index]

@@ -46,22 +46,22 @@ class SnapshotSampler(Sampler):
         """Do nothing: construction has loaded everything."""
 
     def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
-        wanted = require_ids(anchors, self._graph.nodes)
+        item_ids = require_ids(anchors, self._graph.nodes)
         key = replay_key(seed, self._generation, policy.canonical(), epoch)
-        drawn = np.full((len(wanted), policy.k), -1, dtype=np.int32)
-        visits = np.zeros(drawn.shape, dtype=np.uint16)
+        positives = np.full((len(item_ids), policy.k), -1, dtype=np.int32)
+        visits = np.zeros(positives.shape, dtype=np.uint16)
 
         def draw(begin: int, end: int) -> None:
             rows = slice(begin, end)
             if policy.name == "random_walk":
-                walks.draw(self._transitions, wanted[rows], key, walks.of(policy), drawn[rows], visits[rows])
+                walks.draw(self._transitions, item_ids[rows], key, walks.of(policy), positives[rows], visits[rows])
             else:
                 kernel = first_order.draw if policy.name == "first_order" else second_order.draw
-                kernel(self._transitions, wanted[rows], key, policy.pad == "self", drawn[rows])
+                kernel(self._transitions, item_ids[rows], key, policy.pad == "self", positives[rows])
 
-        self._share(len(wanted), draw)
-        isolated = self._graph.indptr[wanted] == self._graph.indptr[wanted + 1]
-        return PositiveSets(wanted, np.where(isolated, 0, policy.k).astype(np.uint16), isolated, drawn, visits)
+        self._share(len(item_ids), draw)
+        isolated = self._graph.indptr[item_ids] == self._graph.indptr[item_ids + 1]
+        return PositiveSets(item_ids, np.where(isolated, 0, policy.k).astype(np.uint16), isolated, positives, visits)
 
     def explain(self, anchor: int, policy: Policy, seed: int, epoch: int) -> list[Positive]:
         sets = self.positives(np.array([anchor]), policy, seed, epoch)
@@ -84,9 +84,9 @@ class SnapshotSampler(Sampler):
         if not 0 <= first <= first + batches <= _BATCHES:
             raise InvalidInput("batch out of range", given=first, expected=f"0 to {_BATCHES - batches}")
         key = replay_key(seed, self._generation, "negatives", epoch)
-        drawn = np.empty((batches, count), dtype=np.int32)
-        self._share(batches, lambda begin, end: negatives.draw(self._popularity, key, first + begin, drawn[begin:end]))
-        return drawn
+        sample = np.empty((batches, count), dtype=np.int32)
+        self._share(batches, lambda begin, end: negatives.draw(self._popularity, key, first + begin, sample[begin:end]))
+        return sample
 
     def connecting_path(self, source: int, target: int, edges: int) -> Int32 | None:
         if not 1 <= edges <= _MAX_CONNECTING_EDGES:
@@ -127,8 +127,8 @@ class SnapshotSampler(Sampler):
             return (anchor,)
         if trails is not None:
             walk, step = np.argwhere(trails == id)[0]  # row by row: the lowest walk, its first arrival
-            begun = np.flatnonzero(trails[walk, :step] == anchor)  # a restart is not an edge
-            return (anchor, *trails[walk, begun.max(initial=-1) + 1 : step + 1].tolist())
+            visits = np.flatnonzero(trails[walk, :step] == anchor)  # a restart is not an edge
+            return (anchor, *trails[walk, visits.max(initial=-1) + 1 : step + 1].tolist())
         if direct:
             return (anchor, id)
         return (anchor, second_order.between(self._transitions, anchor, id), id)
