@@ -25,36 +25,36 @@ def steps(draw: Any) -> list[Hierarchy]:
 
     From step to step it gains items, names, rejected records and properties, and its pairs change arbitrarily.
     """
-    grown: list[Hierarchy] = []
+    states: list[Hierarchy] = []
     rows: list[dict[str, Any]] = []
     rejections: list[dict[str, Any]] = []
     properties: dict[str, str] = {}
-    for step in range(draw(st.integers(2, 4))):
-        rows = [{**row, "names": [*row["names"], *([f"{step}"] if draw(st.booleans()) else [])]} for row in rows]
+    for number in range(draw(st.integers(2, 4))):
+        rows = [{**row, "names": [*row["names"], *([f"{number}"] if draw(st.booleans()) else [])]} for row in rows]
         kind = draw(st.sampled_from([*VALUES]))
         properties = {**properties, f"p{draw(st.integers(0, 2))}-{kind}": kind}
         for _ in range(draw(st.integers(1, 4))):
-            own = {name: VALUES[kind] for name, kind in properties.items() if draw(st.booleans())}
+            values = {name: VALUES[kind] for name, kind in properties.items() if draw(st.booleans())}
             smiles = "C" * (len(rows) + 1)
-            rows = [*rows, {"smiles": smiles, "inchikey": None, "names": [smiles, "all"], "properties": own}]
-        rejected = [{"source": "f", "line": step, "input": "x", "reason": "y"}] * draw(st.integers(0, 2))
+            rows = [*rows, {"smiles": smiles, "inchikey": None, "names": [smiles, "all"], "properties": values}]
+        rejected = [{"source": "f", "line": number, "input": "x", "reason": "y"}] * draw(st.integers(0, 2))
         rejections = [*rejections, *rejected]
         possible = [*combinations(range(len(rows)), 2)]
-        chosen = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
+        similar_pairs = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
         dropped = [draw(st.integers(0, 2)) for _ in rows]
-        grown.append(
+        states.append(
             Hierarchy(
                 rows,
-                {ends: draw(st.sampled_from(LEVELS)) for ends in chosen},
+                {ends: draw(st.sampled_from(LEVELS)) for ends in similar_pairs},
                 rejections,
                 dropped=dropped,
                 properties=properties,
             )
         )
-    return grown
+    return states
 
 
-def told(generation: Generation) -> list[Any]:
+def visible_state(generation: Generation) -> list[Any]:
     """Return everything that a reader can see, except how the generation was built."""
     dropped = generation.dropped()
     assert dropped is not None
@@ -84,15 +84,15 @@ class Grow(Places):
 
     @settings(few, max_examples=10)
     @given(steps())
-    def test_every_step_is_what_is_written_at_once(self, growing: Store, drawn: list[Hierarchy]) -> None:
+    def test_growth_equals_one_write(self, growing: Store, states: list[Hierarchy]) -> None:
         name = f"c{next(_names)}"
-        first, *_ = drawn
+        first, *_ = states
         first.publish(growing, name)
-        for before, after in pairwise(drawn):
+        for before, after in pairwise(states):
             after.grow(growing, name, before)
             after.publish(growing, f"{name}-at-once")
-            with growing.open(name) as grown, growing.open(f"{name}-at-once") as at_once:
-                assert told(grown) == told(at_once)
+            with growing.open(name) as grown_reader, growing.open(f"{name}-at-once") as reference:
+                assert visible_state(grown_reader) == visible_state(reference)
 
     def test_a_growth_is_a_draft(self, growing: Store) -> None:
         MOLECULES.publish(growing, "draft")
@@ -107,14 +107,14 @@ class Grow(Places):
         with pytest.raises(NotFound):
             growing.growth("nobody")
 
-    def test_a_growth_of_nothing_is_the_same_generation(self, growing: Store) -> None:
+    def test_empty_growth_is_the_same_generation(self, growing: Store) -> None:
         before = MOLECULES.publish(growing, "same")
         assert MOLECULES.grow(growing, "same", MOLECULES) == before
 
-    def test_a_reader_of_the_base_goes_on(self, growing: Store) -> None:
+    def test_reader_of_the_base_continues(self, growing: Store) -> None:
         base = replace(MOLECULES, rows=MOLECULES.rows[:7], pairs={(0, 1): 0.7}, dropped=[0] * 7)
         base.publish(growing, "goes-on")
         with growing.open("goes-on") as reader:
-            before = told(reader)
+            before = visible_state(reader)
             MOLECULES.grow(growing, "goes-on", base)
-            assert told(reader) == before
+            assert visible_state(reader) == before

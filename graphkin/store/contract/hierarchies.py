@@ -67,8 +67,8 @@ class Hierarchy:
         rows = [{**row, **self._columns(row.get("properties", {}))} for row in self.rows]
         return pa.RecordBatch.from_pylist(rows, schema=item_schema(self.provenance()))
 
-    def _columns(self, own: Mapping[str, Any]) -> dict[str, Any]:
-        values = {name: self._column(name, value) for name, value in own.items()}
+    def _columns(self, row_properties: Mapping[str, Any]) -> dict[str, Any]:
+        values = {name: self._column(name, value) for name, value in row_properties.items()}
         return {title: values.get(name) for name, title in titles(self.properties).items()}
 
     def _column(self, name: str, value: Any) -> Any:
@@ -91,8 +91,8 @@ class Hierarchy:
     def forest(self) -> Edges:
         graph = nx.Graph()
         graph.add_weighted_edges_from((a, b, s) for (a, b), s in self.pairs.items())
-        chosen = [(min(a, b), max(a, b), d["weight"]) for a, b, d in nx.maximum_spanning_edges(graph)]
-        return _edges(sorted(chosen, key=lambda edge: (-edge[2], edge[0], edge[1])))
+        edges = [(min(a, b), max(a, b), d["weight"]) for a, b, d in nx.maximum_spanning_edges(graph)]
+        return _edges(sorted(edges, key=lambda edge: (-edge[2], edge[0], edge[1])))
 
     @property
     def _degrees(self) -> Histogram:
@@ -156,14 +156,14 @@ class Hierarchy:
         `before` has the first of these items and records, and of each item the first names.
         """
         with store.growth(collection) as draft:
-            old, new = len(before.rows), len(before.rejections)
-            draft.append_items(self.items.slice(old))
-            more = {id: self.rows[id]["names"][len(row["names"]) :] for id, row in enumerate(before.rows)}
-            added = [{"id": id, "names": names} for id, names in more.items() if names]
-            draft.append_names(pa.RecordBatch.from_pylist(added, schema=ADDED_NAMES))
-            rejected = list(self.rejections[new:])
+            item_count, rejection_count = len(before.rows), len(before.rejections)
+            draft.append_items(self.items.slice(item_count))
+            new_names = {id: self.rows[id]["names"][len(row["names"]) :] for id, row in enumerate(before.rows)}
+            name_rows = [{"id": id, "names": names} for id, names in new_names.items() if names]
+            draft.append_names(pa.RecordBatch.from_pylist(name_rows, schema=ADDED_NAMES))
+            rejected = list(self.rejections[rejection_count:])
             draft.append_rejections(pa.RecordBatch.from_pylist(rejected, schema=REJECTION_SCHEMA))
-            draft.append_fingerprints(self.words[old:])
+            draft.append_fingerprints(self.words[item_count:])
             draft.remove_edges(_edges([(*ends, s) for ends, s in before.pairs.items() if self.pairs.get(ends) != s]))
             draft.append_edges(_edges([(*ends, s) for ends, s in self.pairs.items() if before.pairs.get(ends) != s]))
             if self.dropped is not None:

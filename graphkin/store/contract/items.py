@@ -28,7 +28,7 @@ ODD = ["id", "names", "", "graph", "digest", "property.names", "x.text", "a:b", 
 class ReadItems(Places):
     """Tests of a shared generation that they only read."""
 
-    def test_items_come_back_as_they_were_given(self, published: Generation, molecules: Any) -> None:
+    def test_items_come_back_as_written(self, published: Generation, molecules: Any) -> None:
         expected = [
             {
                 "id": id,
@@ -44,15 +44,15 @@ class ReadItems(Places):
         assert dropped is not None
         assert dropped.tolist() == molecules.dropped
 
-    def test_items_in_the_order_asked_for(self, published: Generation) -> None:
-        asked = [9, 0, 3, 3, 0]
-        assert [item["id"] for item in published.items(asked)] == asked
-        assert [item["id"] for item in published.items(np.array(asked, np.int32))] == asked
+    def test_items_keep_the_requested_order(self, published: Generation) -> None:
+        ids = [9, 0, 3, 3, 0]
+        assert [item["id"] for item in published.items(ids)] == ids
+        assert [item["id"] for item in published.items(np.array(ids, np.int32))] == ids
         assert published.items([]) == []
 
     @pytest.mark.parametrize("id", [-1, 10, 2**31, -(2**31)])
     def test_unknown_ids_are_named(self, published: Generation, id: int) -> None:
-        for ask in (
+        for read in (
             lambda: published.items([0, id]),
             lambda: published.neighbors(id),
             lambda: published.subgraph(id, 1, 10, 10),
@@ -60,7 +60,7 @@ class ReadItems(Places):
             lambda: published.path(id, 0, 6),
         ):
             with pytest.raises(NotFound, match=f"{id}"):
-                ask()
+                read()
 
     def test_scan_reads_all_in_id_order(self, published: Generation, molecules: Any) -> None:
         batches = list(published.scan())
@@ -142,7 +142,7 @@ class ReadItems(Places):
             ("unlike any", None),
         ],
     )
-    def test_names_that_may_have_been_meant_are_told(self, published: Generation, name: str, first: str | None) -> None:
+    def test_similar_names_are_suggested(self, published: Generation, name: str, first: str | None) -> None:
         assert [*published.names_like(name), None][0] == first
         assert len(published.names_like(name, limit=1)) <= 1
 
@@ -156,7 +156,7 @@ class ReadItems(Places):
             (["id", "smiles", "structure", "inchikey", "names", "logP", "note"], 0, 10),
         ],
     )
-    def test_columns_are_those_asked_for(
+    def test_columns_are_the_requested_ones(
         self, published: Generation, molecules: Any, names: list[str], start: int, stop: int | None
     ) -> None:
         rows = [{"id": id, **row} for id, row in enumerate(molecules.items.to_pylist())]
@@ -165,9 +165,9 @@ class ReadItems(Places):
             {name: row[name] for name in names} for row in rows[start:stop]
         ]
         assert all(batch.schema.names == names for batch in batches)
-        taken = published.take(np.array([7, 1, 7], np.int32), names)
-        assert taken.to_pylist() == [{name: rows[id][name] for name in names} for id in (7, 1, 7)]
-        assert published.take(np.empty(0, np.int32), names).schema == taken.schema
+        selection = published.take(np.array([7, 1, 7], np.int32), names)
+        assert selection.to_pylist() == [{name: rows[id][name] for name in names} for id in (7, 1, 7)]
+        assert published.take(np.empty(0, np.int32), names).schema == selection.schema
 
     def test_numbers_come_with_their_texts(self, published: Generation) -> None:
         (batch,) = published.columns(["logP"])
@@ -177,7 +177,7 @@ class ReadItems(Places):
             None,
         ]
 
-    def test_columns_and_rows_that_there_are_not(self, published: Generation) -> None:
+    def test_missing_columns_and_rows_are_not_found(self, published: Generation) -> None:
         with pytest.raises(NotFound, match="logp") as error:
             next(published.columns(["id", "logp"]))
         assert "logP" in str(error.value.expected)
@@ -202,7 +202,7 @@ class ReadItems(Places):
         np.testing.assert_array_equal(column, [-0.3, 0.25, nan, nan, nan, 2.0, nan, 1e-7, nan, nan])
 
     @pytest.mark.parametrize("name", ["note", "logp", ""])
-    def test_other_columns_are_not_found_and_the_numeric_ones_named(self, published: Generation, name: str) -> None:
+    def test_unknown_column_error_lists_the_numeric_ones(self, published: Generation, name: str) -> None:
         with pytest.raises(NotFound, match="logP"):
             published.column(name)
 
@@ -250,14 +250,14 @@ class KeepItems(Places):
         assert published_graphs.find("smiles", "C") == []
 
     def test_properties_may_have_any_name(self, store: Store, hierarchy: Any) -> None:
-        own = {**dict.fromkeys(ODD, "text"), "x": 7, "fingerprint": -0.5}
-        rows = [{"smiles": "C", "names": ["n"], "properties": own}, {"smiles": "N", "names": [], "properties": {}}]
-        types = {name: "text" if value == "text" else "number" for name, value in own.items()}
-        odd = hierarchy(rows, {(0, 1): 0.5}, properties=types, written={"x": "03d"})
-        odd.publish(store, "odd")
+        values = {**dict.fromkeys(ODD, "text"), "x": 7, "fingerprint": -0.5}
+        rows = [{"smiles": "C", "names": ["n"], "properties": values}, {"smiles": "N", "names": [], "properties": {}}]
+        types = {name: "text" if value == "text" else "number" for name, value in values.items()}
+        content = hierarchy(rows, {(0, 1): 0.5}, properties=types, written={"x": "03d"})
+        content.publish(store, "odd")
         with store.open("odd") as generation:
-            assert [item["properties"] for item in generation.items([0, 1])] == [own, {}]
-            assert pa.Table.from_batches(generation.scan()).drop_columns("id").to_pylist() == odd.items.to_pylist()
+            assert [item["properties"] for item in generation.items([0, 1])] == [values, {}]
+            assert pa.Table.from_batches(generation.scan()).drop_columns("id").to_pylist() == content.items.to_pylist()
             assert generation.column("x").tolist()[0] == 7
             assert generation.check() == []
 
@@ -287,9 +287,9 @@ class KeepItems(Places):
     def test_an_exact_name_comes_before_other_cases(self, store: Store, hierarchy: Any) -> None:
         rows = [{"smiles": "C" * (id + 1), "names": names} for id, names in enumerate([["Ab"], ["AB"], ["ab", "Ab"]])]
         with store.draft("cases", "molecule") as draft:
-            made = hierarchy(rows, {})
-            made.write(draft)
-            draft.publish(made.provenance())
+            content = hierarchy(rows, {})
+            content.write(draft)
+            draft.publish(content.provenance())
         with store.open("cases") as generation:
             assert [generation.named(name) for name in ("Ab", "AB", "ab", "aB")] == [[0, 2], [1], [2], [0, 1, 2]]
             assert generation.named("AB", after=1) == []
@@ -300,7 +300,7 @@ class KeepItems(Places):
         with store.open("without") as generation, pytest.raises(Conflict):
             generation.find("inchikey", "BDERNNFJNOPAEC-UHFFFAOYSA-N")
 
-    def test_structures_come_back_as_they_were_given(self, published_graphs: Generation, graphs: Any) -> None:
+    def test_structures_come_back_as_written(self, published_graphs: Generation, graphs: Any) -> None:
         rows = [row for batch in published_graphs.scan() for row in batch.to_pylist()]
         assert rows == [{"id": id, **row} for id, row in enumerate(graphs.items.to_pylist())]
         some = published_graphs.structures(np.array([2, 0], np.int32))
@@ -310,7 +310,7 @@ class KeepItems(Places):
         assert published_graphs.fingerprints().popcounts.tolist() == [0, 0, 0]
         assert published_graphs.check() == []
 
-    def test_the_big_graph_that_nodes_are_of_is_kept(self, store: Store, nodes: Any) -> None:
+    def test_links_of_nodes_come_back(self, store: Store, nodes: Any) -> None:
         nodes.publish(store, "nodes")
         with store.open("nodes") as generation:
             links = generation.links()
@@ -321,7 +321,7 @@ class KeepItems(Places):
             assert generation.neighbors(0).ids.tolist() == [4]  # neighbors are similar items, linked or not
             assert generation.check() == []
 
-    def test_items_that_are_no_nodes_have_no_links(self, published_graphs: Generation) -> None:
+    def test_other_kinds_have_no_links(self, published_graphs: Generation) -> None:
         assert published_graphs.links() is None
 
     def test_a_large_structure(self, store: Store, hierarchy: Any) -> None:
@@ -366,28 +366,28 @@ class KeepItems(Places):
         assert list(many.edges()) == []
 
     def test_threads_may_share_a_reader(self, many: Generation) -> None:
-        def ask(start: int) -> list[int]:
+        def read(start: int) -> list[int]:
             return [item["id"] for item in many.items(range(start, 5000, 8))] + many.find(
                 "name", f"n{start % 7}", limit=3
             )
 
         with ThreadPoolExecutor(8) as pool:
-            answers = list(pool.map(ask, range(8)))
-        assert answers == [[*range(start, 5000, 8), *range(start % 7, 21, 7)] for start in range(8)]
+            results = list(pool.map(read, range(8)))
+        assert results == [[*range(start, 5000, 8), *range(start % 7, 21, 7)] for start in range(8)]
 
     def test_an_index_is_kept_whole_or_not_at_all(self, store: Store, molecules: Any) -> None:
-        given: dict[str, NDArray[Any]] = {
+        arrays: dict[str, NDArray[Any]] = {
             "rank": np.arange(7, dtype=np.uint16),
             "planes": np.arange(12, dtype=np.uint64).reshape(4, 3),
         }
         with store.draft("molecules", "molecule") as draft:
             molecules.write(draft)
-            draft.write_index(given)
+            draft.write_index(arrays)
             draft.publish(molecules.provenance())
         with store.open("molecules") as generation:
-            kept = generation.index()
+            index = generation.index()
             assert generation.check() == []
-        assert not kept or {name: array.tolist() for name, array in kept.items()} == {
-            name: array.tolist() for name, array in given.items()
+        assert not index or {name: array.tolist() for name, array in index.items()} == {
+            name: array.tolist() for name, array in arrays.items()
         }
-        assert all(kept[name].dtype == given[name].dtype for name in kept)
+        assert all(index[name].dtype == arrays[name].dtype for name in index)

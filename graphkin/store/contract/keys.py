@@ -24,9 +24,7 @@ class KeepKeys(Places):
         assert store.keys().all() == []
         assert store.keys().version() == 0
 
-    def test_keys_are_there_for_whoever_opens_the_store(
-        self, store_factory: Callable[[str], Store], place: str, key: Key
-    ) -> None:
+    def test_every_store_object_has_the_keys(self, store_factory: Callable[[str], Store], place: str, key: Key) -> None:
         other = made("another", ["admin"], for_proxy=True)[1]
         store = store_factory(place)
         store.keys().add(key)
@@ -47,9 +45,7 @@ class KeepKeys(Places):
             assert keys.version() not in seen
             seen.append(keys.version())
 
-    def test_revoked_key_stays_and_says_since_when(
-        self, store_factory: Callable[[str], Store], place: str, key: Key
-    ) -> None:
+    def test_revoked_key_stays_with_its_time(self, store_factory: Callable[[str], Store], place: str, key: Key) -> None:
         store_factory(place).keys().add(key)
         revoked = store_factory(place).keys().revoke(key.id[:5], _LATER)
         assert revoked == key.model_copy(update={"revoked_at": _LATER})
@@ -62,14 +58,14 @@ class KeepKeys(Places):
             store.keys().add(key.model_copy(update={"name": "other"}))
         assert store.keys().all() == [key]
 
-    def test_key_that_is_not_there_is_not_found(self, store: Store, key: Key) -> None:
+    def test_unknown_key_is_not_found(self, store: Store, key: Key) -> None:
         with pytest.raises(NotFound, match="has no keys yet"):
             store.keys().revoke(key.id, _LATER)
         store.keys().add(key)
         twin = key.model_copy(update={"id": f"{key.id[:8]}{'0' if key.id[8] != '0' else '1'}{key.id[9:]}"})
-        for given in ("", f"{key.id[1:]}0", key.id + "0", "' OR 1=1 //"):
+        for prefix in ("", f"{key.id[1:]}0", key.id + "0", "' OR 1=1 //"):
             with pytest.raises(NotFound, match=key.id):
-                store.keys().revoke(given, _LATER)
+                store.keys().revoke(prefix, _LATER)
         with pytest.raises(NotFound) as error:
             store.keys().find(f"{key.id[:-1]}x")
         assert error.value.hint == f"did you mean {key.id}?"

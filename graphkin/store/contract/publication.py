@@ -64,7 +64,7 @@ class Publish(Places):
             assert store.collection("molecules").current == manifest.generation
         assert [c.name for c in store.collections()] == ["molecules"]
 
-    def test_draft_of_a_published_collection_leaves_readers_with_what_is_current(
+    def test_draft_leaves_readers_with_the_current_generation(
         self, store: Store, molecules: Any, others: list[Any]
     ) -> None:
         before = molecules.publish(store, "molecules")
@@ -76,8 +76,8 @@ class Publish(Places):
 
     def test_manifest_is_the_provenance_with_the_id(self, store: Store, molecules: Any) -> None:
         manifest = molecules.publish(store, "molecules", seconds=2.5)
-        given = molecules.provenance(2.5).model_dump()
-        assert {key: value for key, value in manifest.model_dump().items() if key in given} == given
+        provenance = molecules.provenance(2.5).model_dump()
+        assert {key: value for key, value in manifest.model_dump().items() if key in provenance} == provenance
         assert re.fullmatch("[0-9a-f]{64}", manifest.generation)
         assert manifest.published_at.endswith("+00:00")
         assert manifest.threshold == 0.4
@@ -88,7 +88,7 @@ class Publish(Places):
     def test_latest_rerun_is_kept_until_the_generation_is_deleted(self, store: Store, molecules: Any) -> None:
         id = molecules.publish(store, "molecules").generation
         with store.open("molecules") as generation:
-            published = _read_everything(generation)
+            before = _read_everything(generation)
         assert store.rerun("molecules", id) is None
         for rejected in (3, 2):
             rows = [{"source": "b.csv", "line": n, "input": f"x{n}", "reason": "none"} for n in range(rejected)]
@@ -97,12 +97,12 @@ class Publish(Places):
             rerun = Rerun(ran_at="2030-01-01T00:00:00+00:00", inputs=inputs, counts=counts)
             batch = pa.RecordBatch.from_pylist(rows, schema=REJECTION_SCHEMA)
             store.keep_rerun("molecules", id, rerun, [batch.slice(0, 1), batch.slice(1)])
-            kept = store.rerun("molecules", id)
-            assert kept is not None
-            assert kept.rerun == rerun
-            assert kept.rejections.to_pylist() == rows
+            record = store.rerun("molecules", id)
+            assert record is not None
+            assert record.rerun == rerun
+            assert record.rejections.to_pylist() == rows
         with store.open("molecules") as generation:
-            assert _read_everything(generation) == published
+            assert _read_everything(generation) == before
         store.delete("molecules", id)
         assert store.rerun("molecules", id) is None
         assert molecules.publish(store, "molecules").generation == id
@@ -144,24 +144,24 @@ class Publish(Places):
                 draft.publish(molecules.provenance())
 
     def test_generations_side_by_side_oldest_first(self, store: Store, molecules: Any, others: list[Any]) -> None:
-        ids = [each.publish(store, "molecules").generation for each in (molecules, *others)]
+        ids = [content.publish(store, "molecules").generation for content in (molecules, *others)]
         assert len(set(ids)) == 4
-        found = store.collection("molecules")
-        assert (found.name, found.kind, found.generations, found.current) == (
+        collection = store.collection("molecules")
+        assert (collection.name, collection.kind, collection.generations, collection.current) == (
             "molecules",
             "molecule",
             tuple(ids),
             ids[-1],
         )
-        for id, each in zip(ids, (molecules, *others), strict=True):
+        for id, content in zip(ids, (molecules, *others), strict=True):
             with store.open("molecules", id) as generation:
-                assert (generation.id, generation.manifest.recipe) == (id, each.recipe)
+                assert (generation.id, generation.manifest.recipe) == (id, content.recipe)
         with store.open("molecules") as generation:
             assert generation.id == ids[-1]
 
     def test_collections_are_listed_by_name(self, store: Store, molecules: Any, graphs: Any) -> None:
-        for name, each in (("zebra", molecules), ("a.b-c_d", graphs), ("0", molecules)):
-            each.publish(store, name)
+        for name, content in (("zebra", molecules), ("a.b-c_d", graphs), ("0", molecules)):
+            content.publish(store, name)
         assert [(c.name, c.kind) for c in store.collections()] == [
             ("0", "molecule"),
             ("a.b-c_d", "graph"),
@@ -169,8 +169,11 @@ class Publish(Places):
         ]
 
     def test_molecules_and_graphs_side_by_side(self, store: Store, molecules: Any, graphs: Any) -> None:
-        published = {name: given.publish(store, name) for name, given in (("m", molecules), ("g", graphs))}
-        assert [(found.name, found.kind) for found in store.collections()] == [("g", "graph"), ("m", "molecule")]
+        published = {name: content.publish(store, name) for name, content in (("m", molecules), ("g", graphs))}
+        assert [(collection.name, collection.kind) for collection in store.collections()] == [
+            ("g", "graph"),
+            ("m", "molecule"),
+        ]
         with store.open("m") as one, store.open("g") as other:
             assert (one.size, other.size) == (10, 3)
             assert one.find("name", "a") == []
@@ -182,7 +185,7 @@ class Publish(Places):
             assert other.neighbors(0).ids.tolist() == [2]
             assert other.check() == []
 
-    def test_unknown_collection_error_names_those_there_are(self, store: Store, molecules: Any) -> None:
+    def test_unknown_collection_error_lists_the_collections(self, store: Store, molecules: Any) -> None:
         molecules.publish(store, "molecules")
         with pytest.raises(NotFound, match="molecules"):
             store.collection("molecule")
@@ -194,8 +197,8 @@ class Publish(Places):
         newer = others[0].publish(store, "molecules")
         again = molecules.publish(store, "molecules", seconds=99)
         assert again == first
-        found = store.collection("molecules")
-        assert (found.current, found.generations) == (first.generation, (first.generation, newer.generation))
+        collection = store.collection("molecules")
+        assert (collection.current, collection.generations) == (first.generation, (first.generation, newer.generation))
 
     def test_id_does_not_depend_on_batches_collection_or_store(
         self, store_factory: Callable[..., Store], place: str, molecules: Any
@@ -232,9 +235,9 @@ class Publish(Places):
             assert links.indptr.tolist() == [0, 1, 2, 4, 6, 8]
 
     def test_id_does_not_depend_on_inputs_or_times(self, store: Store, molecules: Any) -> None:
-        given = molecules.provenance()
+        original = molecules.provenance()
         ids = set()
-        for name, provenance in (("a", given), ("b", given.model_copy(update={"inputs": [], "times": {}}))):
+        for name, provenance in (("a", original), ("b", original.model_copy(update={"inputs": [], "times": {}}))):
             with store.draft(name, "molecule") as draft:
                 molecules.write(draft)
                 ids.add(draft.publish(provenance).generation)
@@ -242,14 +245,14 @@ class Publish(Places):
 
     def test_empty_batches_change_nothing(self, store: Store, molecules: Any) -> None:
         plain = molecules.publish(store, "a")
-        none = molecules.items.slice(0, 0)
-        nothing = Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
+        no_items = molecules.items.slice(0, 0)
+        no_edges = Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
         with store.draft("b", "molecule") as draft:
-            draft.append_items(none)
+            draft.append_items(no_items)
             draft.append_fingerprints(np.empty((0, 2), np.uint64))
-            draft.append_edges(nothing)
+            draft.append_edges(no_edges)
             molecules.write(draft)
-            draft.append_edges(nothing)
+            draft.append_edges(no_edges)
             assert draft.publish(molecules.provenance()).generation == plain.generation
         with store.open("b") as generation:
             assert generation.graph().edges == len(molecules.pairs)
@@ -276,8 +279,8 @@ class Publish(Places):
         store.delete("molecules", ids[1])  # not current
         assert store.collection("molecules").current == ids[3]
         store.delete("molecules", ids[3])
-        found = store.collection("molecules")
-        assert (found.current, found.generations) == (ids[2], (ids[0], ids[2]))
+        collection = store.collection("molecules")
+        assert (collection.current, collection.generations) == (ids[2], (ids[0], ids[2]))
         molecules.publish(store, "molecules")  # the oldest becomes current
         store.delete("molecules", ids[0])
         assert store.collection("molecules").current == ids[2]
@@ -290,17 +293,17 @@ class Publish(Places):
             store.open("molecules")
         assert not isinstance(error.value, Deleted)
 
-    def test_deleted_is_told_from_never_there(self, store: Store, molecules: Any, others: list[Any]) -> None:
-        gone, _ = (each.publish(store, "molecules").generation for each in (molecules, others[0]))
-        store.delete("molecules", gone)
-        for ask in (store.open, store.delete):
+    def test_deleted_differs_from_never_published(self, store: Store, molecules: Any, others: list[Any]) -> None:
+        deleted, _ = (each.publish(store, "molecules").generation for each in (molecules, others[0]))
+        store.delete("molecules", deleted)
+        for operation in (store.open, store.delete):
             with pytest.raises(Deleted):
-                ask("molecules", gone)
+                operation("molecules", deleted)
             with pytest.raises(NotFound) as error:
-                ask("molecules", "f" * 64)
+                operation("molecules", "f" * 64)
             assert not isinstance(error.value, Deleted)
             with pytest.raises(NotFound) as error:
-                ask("other", gone)
+                operation("other", deleted)
             assert not isinstance(error.value, Deleted)
 
     def test_deleted_content_can_be_published_again(self, store: Store, molecules: Any, others: list[Any]) -> None:
@@ -322,7 +325,7 @@ class Publish(Places):
             assert generation.manifest == manifest
             assert _read_everything(generation) == before
 
-    def test_reader_of_a_deleted_generation_goes_on_or_says_so(
+    def test_reader_of_deleted_generation_continues_or_raises(
         self, store: Store, molecules: Any, others: list[Any]
     ) -> None:
         manifest = molecules.publish(store, "molecules")
@@ -366,7 +369,7 @@ class Publish(Places):
         graphs.publish(store, "things")
         assert store.collection("things").kind == "graph"
 
-    def test_a_kind_that_no_one_here_knows_is_kept(self, store: Store, graphs: Any) -> None:
+    def test_unknown_kind_is_kept(self, store: Store, graphs: Any) -> None:
         replace(graphs, kind="word").publish(store, "words")
         with store.open("words") as generation:
             assert generation.manifest.kind == store.collection("words").kind == "word"
@@ -374,11 +377,11 @@ class Publish(Places):
             assert list(generation.structures()) == [row["structure"] for row in graphs.rows]
 
     @pytest.mark.parametrize("name", ["", "A", "-a", ".a", "_a", "a b", "a/b", "../a", "é", "a" * 64, "a\n"])
-    def test_collection_names_that_are_refused(self, store: Store, name: str) -> None:
+    def test_invalid_collection_names(self, store: Store, name: str) -> None:
         with pytest.raises(InvalidInput):
             store.draft(name, "molecule")
 
     @pytest.mark.parametrize("name", ["a", "0", "a" * 63, "a..b", "zinc-250k_v1.0"])
-    def test_collection_names_that_are_accepted(self, store: Store, graphs: Any, name: str) -> None:
+    def test_valid_collection_names(self, store: Store, graphs: Any, name: str) -> None:
         graphs.publish(store, name)
         assert [c.name for c in store.collections()] == [name]

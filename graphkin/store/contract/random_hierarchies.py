@@ -16,7 +16,7 @@ from graphkin.store.contract.hierarchies import Hierarchy
 from graphkin.store.contract.places import Places
 
 LEVELS = [0.4, 0.5, 0.7, 0.8, 1.0]  # few levels, so that there are many ties
-Drawn = tuple[int, dict[tuple[int, int], float]]
+Content = tuple[int, dict[tuple[int, int], float]]
 Weighted = dict[int, dict[int, np.float32]]
 _names = count()
 
@@ -30,29 +30,29 @@ few = settings(
 
 
 @st.composite
-def pairs(draw: Any, most: int = 9) -> Drawn:
+def pairs(draw: Any, max_size: int = 9) -> Content:
     """Generate a number of items and similar pairs among them."""
-    size = draw(st.integers(1, most))
+    size = draw(st.integers(1, max_size))
     possible = list(combinations(range(size), 2))
-    chosen = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
-    return size, {pair: draw(st.sampled_from(LEVELS)) for pair in draw(st.permutations(chosen))}
+    similar = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
+    return size, {pair: draw(st.sampled_from(LEVELS)) for pair in draw(st.permutations(similar))}
 
 
 thresholds = st.one_of(st.none(), st.sampled_from([*LEVELS, 0.45, 0.75]))
 
 
-def _adjacency(drawn: Drawn, threshold: float | None) -> Weighted:
+def _adjacency(content: Content, threshold: float | None) -> Weighted:
     """Return the similarity graph at a threshold, compared as float32."""
-    (size, pairs), least = drawn, np.float32(threshold or 0)
+    (size, pairs), cutoff = content, np.float32(threshold or 0)
     adjacency: Weighted = {id: {} for id in range(size)}
     for (a, b), similarity in pairs.items():
-        if np.float32(similarity) >= least:
+        if np.float32(similarity) >= cutoff:
             adjacency[a][b] = adjacency[b][a] = np.float32(similarity)
     return adjacency
 
 
-def _ranked(near: dict[int, np.float32]) -> list[tuple[int, np.float32]]:
-    return sorted(near.items(), key=lambda pair: (-pair[1], pair[0]))
+def _ranked(neighbors: dict[int, np.float32]) -> list[tuple[int, np.float32]]:
+    return sorted(neighbors.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def _subgraph(adjacency: Weighted, id: int, hops: int, max_items: int, max_edges: int) -> tuple[Any, ...]:
@@ -73,9 +73,9 @@ def _subgraph(adjacency: Weighted, id: int, hops: int, max_items: int, max_edges
         truncated |= len(frontier) < len(ranked)
         hop |= dict.fromkeys(frontier, level)
     hidden = [sum(there not in hop for there in adjacency[here]) for here in hop]
-    inside = [(a, b, adjacency[a][b]) for a in hop for b in adjacency[a] if a < b and b in hop]
-    inside.sort(key=lambda edge: (-edge[2], edge[0], edge[1]))
-    return list(hop), list(hop.values()), hidden, inside[:max_edges], truncated or len(inside) > max_edges
+    edges = [(a, b, adjacency[a][b]) for a in hop for b in adjacency[a] if a < b and b in hop]
+    edges.sort(key=lambda edge: (-edge[2], edge[0], edge[1]))
+    return list(hop), list(hop.values()), hidden, edges[:max_edges], truncated or len(edges) > max_edges
 
 
 def _path(adjacency: Weighted, source: int, target: int, max_hops: int) -> list[int] | None:
@@ -117,70 +117,72 @@ class AnyHierarchy(Places):
 
     @few
     @given(pairs(), thresholds, st.integers(0, 4), st.integers(0, 4))
-    def test_neighbors(self, publish: Any, drawn: Drawn, threshold: float | None, offset: int, limit: int) -> None:
-        adjacency = _adjacency(drawn, threshold)
-        with publish(*drawn) as generation:
-            for id, near in adjacency.items():
-                everyone = generation.neighbors(id, threshold)
-                assert list(zip(everyone.ids, everyone.similarity, strict=True)) == _ranked(near)
+    def test_neighbors(self, publish: Any, content: Content, threshold: float | None, offset: int, limit: int) -> None:
+        adjacency = _adjacency(content, threshold)
+        with publish(*content) as generation:
+            for id, neighbors in adjacency.items():
+                all_neighbors = generation.neighbors(id, threshold)
+                assert list(zip(all_neighbors.ids, all_neighbors.similarity, strict=True)) == _ranked(neighbors)
                 page = generation.neighbors(id, threshold, offset, limit)
-                assert page.ids.tolist() == everyone.ids.tolist()[offset : offset + limit]
-                assert page.total == everyone.total == len(near)
+                assert page.ids.tolist() == all_neighbors.ids.tolist()[offset : offset + limit]
+                assert page.total == all_neighbors.total == len(neighbors)
 
     @few
     @given(pairs(), thresholds, st.integers(1, 4), st.integers(1, 9), st.integers(0, 12))
     def test_subgraph(
-        self, publish: Any, drawn: Drawn, threshold: float | None, hops: int, items: int, edges: int
+        self, publish: Any, content: Content, threshold: float | None, hops: int, items: int, edges: int
     ) -> None:
-        adjacency = _adjacency(drawn, threshold)
-        with publish(*drawn) as generation:
+        adjacency = _adjacency(content, threshold)
+        with publish(*content) as generation:
             for id in adjacency:
-                found = generation.subgraph(id, hops, items, edges, threshold)
-                shown = list(zip(found.edges.source, found.edges.target, found.edges.similarity, strict=True))
+                subgraph = generation.subgraph(id, hops, items, edges, threshold)
+                listed_edges = list(
+                    zip(subgraph.edges.source, subgraph.edges.target, subgraph.edges.similarity, strict=True)
+                )
                 assert (
-                    found.nodes.tolist(),
-                    found.hop.tolist(),
-                    found.hidden.tolist(),
-                    shown,
-                    found.truncated,
+                    subgraph.nodes.tolist(),
+                    subgraph.hop.tolist(),
+                    subgraph.hidden.tolist(),
+                    listed_edges,
+                    subgraph.truncated,
                 ) == _subgraph(adjacency, id, hops, items, edges)
 
     @few
     @given(pairs(7), thresholds, st.integers(1, 6))
-    def test_path(self, publish: Any, drawn: Drawn, threshold: float | None, max_hops: int) -> None:
-        adjacency = _adjacency(drawn, threshold)
-        with publish(*drawn) as generation:
+    def test_path(self, publish: Any, content: Content, threshold: float | None, max_hops: int) -> None:
+        adjacency = _adjacency(content, threshold)
+        with publish(*content) as generation:
             for source in adjacency:
                 for target in adjacency:
-                    found = generation.path(source, target, max_hops, threshold)
+                    path = generation.path(source, target, max_hops, threshold)
                     expected = _path(adjacency, source, target, max_hops)
-                    assert (None if found is None else found.ids.tolist()) == expected
-                    if found is not None and expected is not None:
+                    assert (None if path is None else path.ids.tolist()) == expected
+                    if path is not None and expected is not None:
                         steps = [adjacency[a][b] for a, b in pairwise(expected)]
-                        assert found.similarity.tolist() == steps
+                        assert path.similarity.tolist() == steps
 
     @few
     @given(pairs(), thresholds)
-    def test_edges_graph_and_forest(self, publish: Any, drawn: Drawn, threshold: float | None) -> None:
-        adjacency = _adjacency(drawn, threshold)
-        with publish(*drawn) as generation:
+    def test_edges_graph_and_forest(self, publish: Any, content: Content, threshold: float | None) -> None:
+        adjacency = _adjacency(content, threshold)
+        with publish(*content) as generation:
             rows = [
                 row for e in generation.edges(threshold) for row in zip(e.source, e.target, e.similarity, strict=True)
             ]
             assert rows == [(a, b, adjacency[a][b]) for a in sorted(adjacency) for b in sorted(adjacency[a]) if a < b]
-            graph, whole = generation.graph(), _adjacency(drawn, None)
-            for id, near in whole.items():
+            graph, whole = generation.graph(), _adjacency(content, None)
+            for id, neighbors in whole.items():
                 row = slice(graph.indptr[id], graph.indptr[id + 1])
-                assert list(zip(graph.indices[row], graph.similarity[row], strict=True)) == sorted(near.items())
-            forest, least = generation.forest(), np.float32(threshold or 0)
-            joined, linked = nx.Graph(), nx.Graph()
-            for each in (joined, linked):
-                each.add_nodes_from(whole)
-            joined.add_edges_from(
-                (a, b) for a, b, s in zip(forest.source, forest.target, forest.similarity, strict=True) if s >= least
+                assert list(zip(graph.indices[row], graph.similarity[row], strict=True)) == sorted(neighbors.items())
+            forest, cutoff = generation.forest(), np.float32(threshold or 0)
+            forest_graph, graph_at_threshold = nx.Graph(), nx.Graph()
+            for nx_graph in (forest_graph, graph_at_threshold):
+                nx_graph.add_nodes_from(whole)
+            forest_graph.add_edges_from(
+                (a, b) for a, b, s in zip(forest.source, forest.target, forest.similarity, strict=True) if s >= cutoff
             )
-            linked.add_edges_from((a, b) for a in adjacency for b in adjacency[a])
-            assert nx.is_forest(joined)
-            assert {frozenset(c) for c in nx.connected_components(joined)} == {
-                frozenset(c) for c in nx.connected_components(linked)
+            graph_at_threshold.add_edges_from((a, b) for a in adjacency for b in adjacency[a])
+            assert nx.is_forest(forest_graph)
+            assert {frozenset(c) for c in nx.connected_components(forest_graph)} == {
+                frozenset(c) for c in nx.connected_components(graph_at_threshold)
             }

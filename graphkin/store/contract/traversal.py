@@ -32,10 +32,10 @@ class ReadHierarchy(Places):
     def test_neighbors_above_a_threshold(
         self, published: Generation, threshold: float | None, ids: list[int], similarity: list[float]
     ) -> None:
-        found = published.neighbors(0, threshold)
-        assert f"{found.ids.dtype}, {found.similarity.dtype}" == "int32, float32"
-        assert (found.ids.tolist(), found.total) == (ids, len(ids))
-        assert np.array_equal(found.similarity, np.array(similarity, np.float32))
+        neighbors = published.neighbors(0, threshold)
+        assert f"{neighbors.ids.dtype}, {neighbors.similarity.dtype}" == "int32, float32"
+        assert (neighbors.ids.tolist(), neighbors.total) == (ids, len(ids))
+        assert np.array_equal(neighbors.similarity, np.array(similarity, np.float32))
 
     @pytest.mark.parametrize(
         ("offset", "limit", "ids"),
@@ -53,8 +53,8 @@ class ReadHierarchy(Places):
     def test_neighbors_page_by_page(
         self, published: Generation, offset: int, limit: int | None, ids: list[int]
     ) -> None:
-        found = published.neighbors(0, offset=offset, limit=limit)
-        assert (found.ids.tolist(), len(found.similarity), found.total) == (ids, len(ids), 4)
+        page = published.neighbors(0, offset=offset, limit=limit)
+        assert (page.ids.tolist(), len(page.similarity), page.total) == (ids, len(ids), 4)
 
     def test_isolated_item(self, published: Generation) -> None:
         assert published.neighbors(6).total == 0
@@ -64,19 +64,19 @@ class ReadHierarchy(Places):
         assert published.path(6, 0, 8) is None
 
     def test_subgraph_of_one_hop(self, published: Generation) -> None:
-        found = published.subgraph(0, 1, 100, 100)
-        assert found.nodes.tolist() == [0, 3, 1, 2, 4]
-        assert found.hop.tolist() == [0, 1, 1, 1, 1]
-        assert found.hidden.tolist() == [0, 1, 1, 1, 1]  # item 5 is two hops away
-        assert _rows(found.edges) == [(0, 3, 0.9), (0, 1, 0.7), (0, 2, 0.7), (1, 2, 0.7), (0, 4, 0.5)]
-        assert not found.truncated
+        subgraph = published.subgraph(0, 1, 100, 100)
+        assert subgraph.nodes.tolist() == [0, 3, 1, 2, 4]
+        assert subgraph.hop.tolist() == [0, 1, 1, 1, 1]
+        assert subgraph.hidden.tolist() == [0, 1, 1, 1, 1]  # item 5 is two hops away
+        assert _rows(subgraph.edges) == [(0, 3, 0.9), (0, 1, 0.7), (0, 2, 0.7), (1, 2, 0.7), (0, 4, 0.5)]
+        assert not subgraph.truncated
 
     def test_subgraph_orders_a_hop_by_the_best_similarity_to_the_hop_before(self, published: Generation) -> None:
-        found = published.subgraph(5, 2, 100, 100)
-        assert found.nodes.tolist() == [5, 4, 1, 2, 3, 0]
-        assert found.hop.tolist() == [0, 1, 1, 1, 1, 2]
-        assert found.hidden.tolist() == [0] * 6
-        assert not found.truncated
+        subgraph = published.subgraph(5, 2, 100, 100)
+        assert subgraph.nodes.tolist() == [5, 4, 1, 2, 3, 0]
+        assert subgraph.hop.tolist() == [0, 1, 1, 1, 1, 2]
+        assert subgraph.hidden.tolist() == [0] * 6
+        assert not subgraph.truncated
 
     @pytest.mark.parametrize(
         ("max_items", "nodes", "hidden"), [(1, [0], [4]), (2, [0, 3], [3, 1]), (4, [0, 3, 1, 2], [1, 1, 1, 1])]
@@ -84,8 +84,8 @@ class ReadHierarchy(Places):
     def test_subgraph_capped_by_items(
         self, published: Generation, max_items: int, nodes: list[int], hidden: list[int]
     ) -> None:
-        found = published.subgraph(0, 4, max_items, 100)
-        assert (found.nodes.tolist(), found.hidden.tolist(), found.truncated) == (nodes, hidden, True)
+        subgraph = published.subgraph(0, 4, max_items, 100)
+        assert (subgraph.nodes.tolist(), subgraph.hidden.tolist(), subgraph.truncated) == (nodes, hidden, True)
 
     def test_subgraph_that_just_fits_is_not_truncated(self, published: Generation) -> None:
         assert not published.subgraph(0, 4, 6, 9).truncated
@@ -93,17 +93,17 @@ class ReadHierarchy(Places):
         assert published.subgraph(0, 4, 6, 8).truncated
 
     def test_subgraph_capped_by_edges_keeps_the_most_similar(self, published: Generation) -> None:
-        found = published.subgraph(0, 1, 100, 2)
-        assert _rows(found.edges) == [(0, 3, 0.9), (0, 1, 0.7)]
-        assert found.nodes.tolist() == [0, 3, 1, 2, 4]
-        assert found.truncated
+        subgraph = published.subgraph(0, 1, 100, 2)
+        assert _rows(subgraph.edges) == [(0, 3, 0.9), (0, 1, 0.7)]
+        assert subgraph.nodes.tolist() == [0, 3, 1, 2, 4]
+        assert subgraph.truncated
         assert published.subgraph(0, 1, 100, 0).truncated
 
     def test_subgraph_above_a_threshold(self, published: Generation) -> None:
-        found = published.subgraph(0, 4, 100, 100, 0.7)
-        assert found.nodes.tolist() == [0, 3, 1, 2]
-        assert found.hidden.tolist() == [0] * 4
-        assert _rows(found.edges) == [(0, 3, 0.9), (0, 1, 0.7), (0, 2, 0.7), (1, 2, 0.7)]
+        subgraph = published.subgraph(0, 4, 100, 100, 0.7)
+        assert subgraph.nodes.tolist() == [0, 3, 1, 2]
+        assert subgraph.hidden.tolist() == [0] * 4
+        assert _rows(subgraph.edges) == [(0, 3, 0.9), (0, 1, 0.7), (0, 2, 0.7), (1, 2, 0.7)]
 
     @pytest.mark.parametrize(
         ("source", "target", "max_hops", "threshold", "ids", "similarity"),
@@ -132,29 +132,29 @@ class ReadHierarchy(Places):
         ids: list[int] | None,
         similarity: list[float] | None,
     ) -> None:
-        found = published.path(source, target, max_hops, threshold)
+        path = published.path(source, target, max_hops, threshold)
         if ids is None:
-            assert found is None
+            assert path is None
             return
-        assert found is not None
-        assert f"{found.ids.dtype}, {found.similarity.dtype}" == "int32, float32"
-        assert found.ids.tolist() == ids
-        assert np.array_equal(found.similarity, np.array(similarity, np.float32))
+        assert path is not None
+        assert f"{path.ids.dtype}, {path.similarity.dtype}" == "int32, float32"
+        assert path.ids.tolist() == ids
+        assert np.array_equal(path.similarity, np.array(similarity, np.float32))
 
     @pytest.mark.parametrize("threshold", [None, 0.4, 0.5, 0.7, 0.71, 1.0])
     def test_edges_by_source_then_target(self, published: Generation, molecules: Any, threshold: float | None) -> None:
-        found = [row for block in published.edges(threshold) for row in _rows(block)]
-        kept = [(a, b, s) for (a, b), s in sorted(molecules.pairs.items()) if s >= (threshold or 0)]
-        assert found == kept
+        edges = [row for block in published.edges(threshold) for row in _rows(block)]
+        expected = [(a, b, s) for (a, b), s in sorted(molecules.pairs.items()) if s >= (threshold or 0)]
+        assert edges == expected
 
     @pytest.mark.parametrize("threshold", [None, 0.6, 1.0])
     @pytest.mark.parametrize("ids", [[], [6], [0], [5, 0, 1, 2], [2, 0, 2, 0], [8, 7, 6, 5, 4, 3, 2, 1, 0, 9]])
     def test_edges_among_some(
         self, published: Generation, molecules: Any, ids: list[int], threshold: float | None
     ) -> None:
-        found = [row for block in published.edges(threshold, np.array(ids, np.int32)) for row in _rows(block)]
-        inside = [(a, b, s) for (a, b), s in sorted(molecules.pairs.items()) if {a, b} <= set(ids)]
-        assert found == [edge for edge in inside if edge[2] >= (threshold or 0)]
+        edges = [row for block in published.edges(threshold, np.array(ids, np.int32)) for row in _rows(block)]
+        expected = [(a, b, s) for (a, b), s in sorted(molecules.pairs.items()) if {a, b} <= set(ids)]
+        assert edges == [edge for edge in expected if edge[2] >= (threshold or 0)]
 
     @pytest.mark.parametrize("ids", [[0, 10], [-1]])
     def test_edges_among_unknown_items(self, published: Generation, ids: list[int]) -> None:
@@ -184,11 +184,11 @@ class ReadHierarchy(Places):
 class KeepThresholds(Places):
     """Tests of similarities that are hard to compare."""
 
-    def test_thresholds_are_rounded_to_float32_and_compared_so(self, store: Store, hierarchy: Any) -> None:
+    def test_thresholds_are_compared_as_float32(self, store: Store, hierarchy: Any) -> None:
         """Thresholds are compared correctly with float32 numbers next to values that float32 cannot represent."""
         awkward = np.array([0.1, 0.30000001, 1 / 3, 0.45, 2 / 3, 0.7, 0.9999999])
-        near = awkward.astype(np.float32)
-        stored = np.unique(np.concatenate([np.nextafter(near, np.float32(towards)) for towards in (0, near, 1)]))
+        rounded = awkward.astype(np.float32)
+        stored = np.unique(np.concatenate([np.nextafter(rounded, np.float32(towards)) for towards in (0, rounded, 1)]))
         assert len(stored) == 3 * len(awkward)
         rows = [{"smiles": "C" * (n + 1), "names": []} for n in range(len(stored) + 1)]
         pairs = {(0, n): float(similarity) for n, similarity in enumerate(stored, 1)}
